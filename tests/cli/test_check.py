@@ -526,7 +526,7 @@ def test_where_no_agent_is_installed_the_observed_ones_are_asked(
     write(project, ".agents/skills/pdf/SKILL.md", GOOD.format("pdf"))
     assert run(project) == 0
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last.startswith("1 of 7 agents loses skills: claude-code 1 of 1 (no agent found on this machine")
+    assert last.startswith("1 of 10 agents loses skills: claude-code 1 of 1 (no agent found on this machine")
 
 
 def test_a_linked_skill_file_is_not_read_to_compare(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,16 +56,16 @@ def test_in_a_repository_of_published_skills(
     """With `skills/` at its top, where no agent looks."""
     shutil.copytree(EXAMPLES, folder / "skills")
     count = len([*EXAMPLES.glob("*/SKILL.md")])
-    assert f"All {count} of your skills are invisible to all 7 agents." in screen(monkeypatch, capsys)
+    assert f"All {count} of your skills are invisible to all 10 agents." in screen(monkeypatch, capsys)
     code, shown = typed(capsys, "check")
     assert code == 0
-    assert f"skills: {count} skills invisible to all 7 agents, which do not search this folder" in shown
+    assert f"skills: {count} skills invisible to all 10 agents, which do not search this folder" in shown
     assert f"{count} skills checked" in shown
-    assert "7 of 7 agents lose skills: " in shown
+    assert "10 of 10 agents lose skills: " in shown
     code, shown = typed(capsys, "list")
     assert (code, f"{count} skills" in shown, "`prowess inventory`" in shown) == (0, True, True)
     code, shown = typed(capsys, "why", "csv-profile")
-    assert (code, "0 of 7 agents see it" in shown) == (0, True)
+    assert (code, "0 of 10 agents see it" in shown) == (0, True)
     assert "prowess mount skills/csv-profile --project --host claude-code" in shown
     code, shown = typed(capsys, "inventory")
     assert (code, f"{count} skills" in shown) == (0, True)
@@ -77,7 +77,7 @@ def test_in_a_project_with_the_folders_of_five_agents(
     """Each agent sees its own skill; opencode and Copilot read the folder of Claude Code too."""
     for host, place in AGENT_FOLDERS.items():
         skill(folder / place / f"for-{host}")
-    assert "All 5 of your skills are invisible to pi." in screen(monkeypatch, capsys)
+    assert "All 5 of your skills are invisible to Cline." in screen(monkeypatch, capsys)
     code, shown = typed(capsys, "check")
     last = shown.splitlines()[-1]
     assert code == 0
@@ -87,7 +87,7 @@ def test_in_a_project_with_the_folders_of_five_agents(
     assert (code, "5 skills" in shown) == (0, True)
     for host in AGENT_FOLDERS:
         code, shown = typed(capsys, "why", f"for-{host}")
-        seen = "3 of 7 agents see it" if host == "claude-code" else "1 of 7 agents sees it"
+        seen = "3 of 10 agents see it" if host == "claude-code" else "1 of 10 agents sees it"
         assert (code, seen in shown) == (0, True), shown
 
 
@@ -111,7 +111,7 @@ def test_in_ci_where_no_agent_is_installed(folder: Path, capsys: pytest.CaptureF
         assert code == 0
         assert "no agent found on this machine; showing the agents whose rules were observed" in shown
     code, shown = typed(capsys, "check", "--strict")
-    assert (code, "invisible to copilot, pi" in shown) == (1, True)
+    assert (code, "invisible to cline, copilot, kimi-code, mistral-vibe, pi" in shown) == (1, True)
 
 
 def test_with_one_agent_and_skills_in_the_home(
@@ -143,4 +143,4 @@ def test_the_commands_that_check_prints_fix_all_losses(folder: Path, capsys: pyt
             assert (name, code) == ("prowess", 0), (command, shown)
             words = words[end + 1 :]
     shown = typed(capsys, "check")[1]
-    assert "none of 7 agents loses a skill" in shown, shown
+    assert "none of 10 agents loses a skill" in shown, shown

@@ -320,14 +320,16 @@ def test_without_agents_the_observed_ones_are_shown(
     assert run(tmp_path / "project") == 0
     out, err = capsys.readouterr()
     observed = observed_hosts()
-    assert out.splitlines()[0].split() == ["SKILL", "prowess", *(raw_value(name, "short") or name for name in observed)]
+    headings = [name for line in out.splitlines() if line.startswith("SKILL") for name in line.split()[1:]]
+    assert headings == ["prowess", *(raw_value(name, "short") or name for name in observed)]
     assert err == (
         "no agent found on this machine; showing the agents whose rules were observed\n"
         "  yes     the model sees it\n"
         "  (empty) the agent does not search that folder\n"
-        "  claude = claude-code, gemini = gemini-cli, qwen = qwen-code\n"
-        "1 skill, 8 agents; `prowess why NAME` explains a skill\n"
-        "1 of 7 agents loses skills: claude-code 1 of 1\n"
+        "  claude = claude-code, gemini = gemini-cli, kimi = kimi-code,\n"
+        "  vibe = mistral-vibe, qwen = qwen-code\n"
+        "1 skill, 11 agents; `prowess why NAME` explains a skill\n"
+        "1 of 10 agents loses skills: claude-code 1 of 1\n"
     )
 
 

@@ -136,7 +136,7 @@ def test_without_an_agent_it_says_which_ones_are_shown(
     monkeypatch.setenv("HOME", str(project.parent / "empty"))
     skill(project / ".agents/skills/pdf")
     lines = screen(monkeypatch, capsys)
-    assert lines[1].startswith("1 skill, 7 agents, in ")
+    assert lines[1].startswith("1 skill, 10 agents, in ")
     assert lines[2].startswith("(no agent found on this machine")
 
 

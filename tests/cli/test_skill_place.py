@@ -111,8 +111,8 @@ def test_without_agents_it_is_the_folder_that_most_agents_search(
         f"{project}/{AGENTS}/pdf/SKILL.md\n",
         (
             "next, edit the description: an agent chooses a skill by it\n"
-            "no agent found on this machine; of those that were observed, it is seen by codex, copilot, gemini-cli, "
-            "opencode, pi and qwen-code, not by claude-code\n"
+            "no agent found on this machine; of those that were observed, it is seen by cline, codex, copilot, "
+            "gemini-cli, kimi-code, mistral-vibe, opencode, pi and qwen-code, not by claude-code\n"
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from contextlib import ExitStack, contextmanager
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from clients._answers import load_answers, save_answers
 from clients._cells import Cells, cells, differing, keep_undefined, merged, prowess_differs
-from clients._places import is_inside, with_etc
+from clients._places import is_inside, turn_order, with_etc
 from clients._probe import ClientError, Clients, Probe, Question
 from prowess.hosts import host_names
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from clients._trees import Tree, TreeSource
 
 Problem = dict[str, Any]
+SHARED_MEMORY = "/dev/shm"
 
 
 class Observer:
@@ -93,8 +95,8 @@ class Observer:
         """
         runs: list[Cells] = []
         unknown: list[str] = []
-        for _ in range(self.probe.asks):
-            with _prepared(source, self.probe) as (tree, question):
+        for number in range(self.probe.asks):
+            with _prepared(source, self.probe, turned=number % 2 == 1) as (tree, question):
                 answer = self.probe.ask(question, self.clients)
                 found, unknown = cells(tree, answer)
                 runs.append(found)
@@ -121,12 +123,21 @@ class Observer:
 
 
 @contextmanager
-def _prepared(source: TreeSource | BuiltTree, probe: Probe) -> Iterator[tuple[Tree, Question]]:
-    """Write a fresh copy of a tree, with its own `/etc` if it has one, and return it with the question about it."""
+def _prepared(source: TreeSource | BuiltTree, probe: Probe, *, turned: bool = False) -> Iterator[tuple[Tree, Question]]:
+    """Write a fresh copy of a tree, with its own `/etc` if it has one, and return it with the question about it.
+
+    Args:
+        source: the tree.
+        probe: whose client is asked.
+        turned: whether its folders list their files in the opposite order, for a client that does not sort them.
+    """
     with ExitStack() as stack:
-        folder = tempfile.TemporaryDirectory(prefix="observe-", ignore_cleanup_errors=True)
+        place = SHARED_MEMORY if probe.unsorted and os.path.isdir(SHARED_MEMORY) else None
+        folder = tempfile.TemporaryDirectory(prefix="observe-", ignore_cleanup_errors=True, dir=place)
         fresh = Path(stack.enter_context(folder)).resolve()
         tree = stack.enter_context(source.placed(fresh, probe))
+        if turned and place is not None:
+            turn_order(tree.root)
         if tree.etc.is_dir():
             if not is_inside():
                 raise ClientError("a tree with files in /etc needs `unshare`, which does not work here")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Cell = dict[str, Any]
 Cells = dict[str, Cell]
 TAG = re.compile(r"\[\[([^\[\]\n]+)\]\]")
-NO_LIST = ("qwen-code", "pi", "pi@0.7")
+NO_LIST = ("cline", "kimi-code", "mistral-vibe", "qwen-code", "pi", "pi@0.7")
 """Clients without their own list: a skill that is not shown to the model may be unknown to them."""
 COMPARED = ("listed", "model", "name", "alias", "shown_len", "enabled", "undefined")
 """The keys that say what a client does; the others say where it was seen."""

@@ -76,6 +76,14 @@ def with_etc(etc: Path, scratch: Path) -> Iterator[None]:
             yield
 
 
+def turn_order(folder: Path) -> None:
+    """Make the folders of a tree list their files in the opposite order, if the file system lists the newest first."""
+    before = folder.with_name(f"{folder.name}-before")
+    folder.rename(before)
+    copy_tree(before, folder)
+    shutil.rmtree(before)
+
+
 def copy_tree(source: Path, target: Path) -> None:
     """Copy a folder with its links, times and whatever else is in it; pipes and sockets are made anew."""
     subprocess.run(["cp", "-a", "--", source, target], check=True, capture_output=True)

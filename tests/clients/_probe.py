@@ -210,6 +210,8 @@ class Probe:
     ask: Callable[[Question, Clients], Answer]
     asks: int = 1
     """How often a question is asked. Cells that differ are recorded as undefined."""
+    unsorted: bool = False
+    """Whether the client takes folders in the order of the file system; every second question has the opposite one."""
     needs: str = ""
     """What a machine may lack for it; if this is named, it is no error that the client is not installed."""
 

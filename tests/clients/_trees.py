@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clients._probe import Probe
 
 HERE = Path(__file__).parent
-ARGUMENTS = {"pi": ("--approve",)}
+ARGUMENTS = {"mistral-vibe": ("--trust",), "pi": ("--approve",)}
 """Arguments for the trees in JSON, which say nothing of trust: without it, pi reads nothing of a project."""
 
 

@@ -64,8 +64,9 @@ def test_prowess_itself_is_not_detected(tmp_path: Path) -> None:
     assert "prowess" not in observed_hosts()
 
 
-def test_seven_agents_were_observed() -> None:
-    assert observed_hosts() == ("claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi", "qwen-code")
+def test_ten_agents_were_observed() -> None:
+    first = ("claude-code", "cline", "codex", "copilot", "gemini-cli", "kimi-code", "mistral-vibe")
+    assert observed_hosts() == (*first, "opencode", "pi", "qwen-code")
 
 
 @pytest.mark.parametrize("host", [name for name in host_names() if skills_folder(name, "project")])

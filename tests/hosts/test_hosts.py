@@ -34,14 +34,17 @@ if TYPE_CHECKING:
 
 FORMS = {
     *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread"),
-    *("folders", "trust", "file-trust"),
+    *("folders", "trust", "file-trust", "folder-lists"),
 }
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
 SHIPPED = {"infer-cli", "camel-ai"}
 SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "docs/hosts_module.py"))
-OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi", "pi@0.7", "camel-ai"}
+OBSERVED = {
+    "camel-ai", "claude-code", "cline", "codex", "copilot", "gemini-cli", "kimi-code", "mistral-vibe", "opencode", "pi",
+    "pi@0.7", "qwen-code",
+}  # fmt: skip
 
 
 def test_prowess_is_first_and_the_rest_is_sorted() -> None:
@@ -98,7 +101,7 @@ def test_the_fields_of_an_agent_have_its_evidence(name: str) -> None:
     assert host.observed or not host.fields.observed
     assert not set(host.fields.observed) & set(host.fields.documented)
     for flag in host.flags:
-        used = {key for key, wanted in flag.when.items() if not wanted.startswith("not-")}
+        used = {key for key, wanted in flag.when.items() if not wanted.startswith(("not-", "not:"))}
         if not flag.file and host.observed:
             assert used <= set(host.fields.observed)
 
@@ -145,7 +148,8 @@ def test_every_word_of_a_host_is_known(name: str) -> None:
     """A typing error would be a rule that silently does not apply."""
     host = load_host(name)
     assert host.collision in {"first", "last", "keep-all", "undefined"}
-    assert host.compare in {"exact", "folded"}
+    assert host.compare in {"exact", "lower", "folded"}
+    assert host.collision_in_root in {"", "undefined"}
     assert host.git_marker in {"exists", "valid"}
     assert host.name_rules.identity in {"name", "folder"}
     assert host.description_rules.past_limit in {"keep", "cut", "drop"}

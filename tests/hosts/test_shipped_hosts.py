@@ -190,4 +190,4 @@ def test_a_library_is_not_among_the_agents_of_a_machine_without_any() -> None:
     """`camel-ai` was observed, but it is not a program that a user starts."""
     observed = [name for name in host_names() if raw_value(name, "observed") and not raw_value(name, "newer")]
     assert sorted({*observed} - {*observed_hosts()}) == ["camel-ai"]
-    assert len(observed_hosts()) == 7
+    assert len(observed_hosts()) == 10

@@ -203,8 +203,8 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
             GOOD + "\nwhen_to_use: m",
             "field-unknown",
             4,
-            "the field `when_to_use` is not in the specification; claude-code and qwen-code honour it; no other known "
-            "agent does",
+            "the field `when_to_use` is not in the specification; claude-code, kimi-code and qwen-code honour it; no "
+            "other known agent does",
             id="observed",
         ),
         pytest.param(

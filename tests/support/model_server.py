@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from support.loopback import LoopbackServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ANSWER = "Done."
 MODELS = ("gpt-5", "local")
@@ -57,6 +60,8 @@ class ModelServer(LoopbackServer):
         super().__init__(_Handler)
         self.command: str | None = None
         """The command that the model requests, once in a conversation."""
+        self.calls: Callable[[Any], list[tuple[str, dict[str, Any]]]] | None = None
+        """The tools that the model calls, each with its arguments, given a request for a chat completion."""
         self.requests: list[Request] = []
 
 
@@ -140,15 +145,24 @@ class _Handler(BaseHTTPRequestHandler):
     def _chat(self, payload: dict[str, Any]) -> None:
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         whole = {"id": "chat_1", "created": 1, "model": payload.get("model")}
-        message = {"role": "assistant", "content": ANSWER}
+        message: dict[str, Any] = {"role": "assistant", "content": ANSWER}
+        reason = "stop"
+        calls = self.server.calls(payload) if self.server.calls is not None else []
+        if calls:
+            functions = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
+            items = [
+                {"index": number, "id": f"call_{number}", "type": "function", "function": function}
+                for number, function in enumerate(functions)
+            ]
+            message, reason = {"role": "assistant", "content": None, "tool_calls": items}, "tool_calls"
         if not payload.get("stream"):
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            choice = {"index": 0, "message": message, "finish_reason": reason}
             self._json({**whole, "object": "chat.completion", "choices": [choice], "usage": usage})
             return
         whole["object"] = "chat.completion.chunk"
         self._events(
             {**whole, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
-            {**whole, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
+            {**whole, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
             end="data: [DONE]\n\n",
         )
 

@@ -105,8 +105,8 @@ def package_folder() -> str:
 
 
 def expand_home(path: str, home: str) -> str:
-    """Replace `~/` at the beginning of a path with the home; another user's `~name/` is left alone."""
-    return os.path.join(home, path[2:]) if path.startswith("~/") else path
+    """Replace `~` or `~/` at the beginning of a path with the home; another user's `~name/` is left alone."""
+    return os.path.join(home, path[2:]) if path.startswith("~/") else home if path == "~" else path
 
 
 _KEEPS_UNREADABLE_LINKS = sys.version_info >= (3, 13)

@@ -15,7 +15,7 @@ from prowess.hosts import INVALID_YAML_CODES, Flag, Host, parse_fallback_fields,
 from prowess.skill import check_skill
 
 from ._entry import State
-from ._evaluate_fields import FieldEvaluator
+from ._evaluate_fields import FieldEvaluator, is_loose
 from ._permission_rules import name_matcher
 from ._rejection_hints import rejection_hint
 from ._verdicts import ACTIVE_VERDICT, Verdict, rejection
@@ -54,6 +54,7 @@ class Evaluator:
         self._patterns = [(name_matcher(pattern), effect, file) for pattern, effect, file in settings.patterns]
         self._rejecting_codes = frozenset(host.reading.rejects)
         self._as_body_codes = frozenset(host.reading.as_body)
+        self._loose_as_body_codes = self._as_body_codes.union(host.reading.loose_as_body)
         self._as_empty_codes = frozenset(host.reading.as_empty)
         self.name_limit_verdict = self._fields.name_limit_verdict
 
@@ -71,7 +72,10 @@ class Evaluator:
         if fields is not None and root.ignores:
             fields = {key: value for key, value in fields.items() if key not in root.ignores}
         reading_verdict = self._reading_verdict(item, host_findings, codes)
-        name, name_verdict = self._fields.name(fields, folder)
+        if is_loose(item.path) and self.host.name_rules.loose == "file":
+            name, name_verdict = self._fields.name_of_file(fields, item.path), None
+        else:
+            name, name_verdict = self._fields.name(fields, folder)
         description, first_line, description_verdict = self._fields.description(item, fields)
         verdict = (
             reading_verdict
@@ -116,7 +120,7 @@ class Evaluator:
     def _visible_fields(self, item: FoundSkill, codes: set[str]) -> Mapping[str, Field] | None:
         """Return the front matter as the host reads it, or `None` if it sees none."""
         document = item.skill.document
-        if document is None or document.frontmatter is None or codes & self._as_body_codes:
+        if document is None or document.frontmatter is None or codes & self._body_codes(item):
             return None
         if codes & self._as_empty_codes:
             return {}
@@ -129,16 +133,29 @@ class Evaluator:
             return parse_fallback_fields(document, reading.second_parser)
         return fields
 
+    def _body_codes(self, item: FoundSkill) -> frozenset[str]:
+        """Return the codes of findings with which the host reads a file as a body without front matter."""
+        return self._loose_as_body_codes if is_loose(item.path) else self._as_body_codes
+
     def _reading_verdict(self, item: FoundSkill, findings: tuple[Finding, ...], codes: set[str]) -> Verdict | None:
         """Return the verdict if the host cannot read the skill."""
         if item.skill.document is None:
             return rejection(findings[0].code, findings[0].message)
-        if codes & (self._as_body_codes | self._as_empty_codes):
+        if self.host.reading.body_needed and not self._has_body(item, codes):
+            return rejection("body-empty", "it has no instructions")
+        if codes & (self._body_codes(item) | self._as_empty_codes):
             return None
         for problem in findings:
             if problem.code in self._rejecting_codes and self._rejects_finding(problem, item.skill):
                 return rejection(problem.code, problem.message)
         return None
+
+    def _has_body(self, item: FoundSkill, codes: set[str]) -> bool:
+        """Return whether there is text where the host expects instructions."""
+        document = item.skill.document
+        if document is None or document.frontmatter is None or codes & self._body_codes(item):
+            return bool(self.filesystem.text(item.real).strip())
+        return bool(document.body.strip())
 
     def _rejects_finding(self, problem: Finding, skill: Skill) -> bool:
         """Return whether a finding makes the host reject the skill: some ignore duplicates of unknown fields."""
@@ -230,11 +247,28 @@ def _with_error(
 
 def sidecar_matches(filesystem: Filesystem, path: str, flag: Flag) -> bool:
     """Return whether a file beside SKILL.md sets what a flag asks for."""
-    table = filesystem.yaml(os.path.join(os.path.dirname(path), *flag.file.split("/")))
+    file = os.path.join(os.path.dirname(path), *flag.file.split("/"))
+    table = filesystem.yaml(file)
     for key, wanted in flag.when.items():
         value: object = table
-        for part in key.split("."):
+        for part in key.split(".") if key else ():
             value = value.get(part) if isinstance(value, Mapping) else None
-        if not isinstance(value, str) or value.strip().lower() != wanted:
+        if wanted == "invalid":
+            matches = not table and filesystem.has_invalid_yaml(file)
+        else:
+            matches = value is not None and _sidecar_value_matches(value, wanted)
+        if not matches:
             return False
     return True
+
+
+def _sidecar_value_matches(value: object, wanted: str) -> bool:
+    """Return whether a value beside SKILL.md is what a flag asks for; `Flag.when` lists the words."""
+    text = value.strip().lower() if isinstance(value, str) else None
+    if wanted == "not-true":
+        return text not in ("true", "yes", "on")
+    if wanted == "not-map":
+        return not isinstance(value, Mapping) and text not in ("", "null", "~")
+    if wanted.startswith("keys:"):
+        return isinstance(value, Mapping) and not set(value) <= set(wanted.removeprefix("keys:").split())
+    return text == wanted

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import collapse_hidden_runs, quoted
 from prowess.hosts import (
     DESCRIPTION_ACTIONS,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from ._filesystem import Filesystem
     from ._scan import FoundSkill
 
-__all__ = ["FieldEvaluator"]
+__all__ = ["FieldEvaluator", "is_loose"]
 
 
 class FieldEvaluator:
@@ -38,13 +40,26 @@ class FieldEvaluator:
     def __init__(self, host: Host, filesystem: Filesystem) -> None:
         self.host, self.filesystem = host, filesystem
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
-        self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **host.description_rules.on})
+        shown = host.description_rules
+        self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on})
+        self._loose_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on, **shown.loose_on})
 
     def apply_dialect(self, item: FoundSkill, skill: Skill) -> Skill:
         """Return a skill as the host reads it: between its own fences, after its own repairs."""
-        return apply_dialect(skill, item.path, self.host.reading, lambda: self.filesystem.text(item.real))
+        return apply_dialect(
+            skill,
+            item.path,
+            self.host.reading,
+            lambda: self.filesystem.text(item.real, by_mark=self.host.reading.byte_order_marks),
+        )
 
     # ── name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def name_of_file(self, fields: Mapping[str, Field] | None, path: str) -> str:
+        """Return the name of a loose Markdown file that is called by its own name if it has no other."""
+        value = None if fields is None else fields.get("name")
+        text = str(value.value).strip() if value is not None and value.kind == "text" else ""
+        return text or os.path.basename(path).removesuffix(".md")
 
     def name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
         """Return the name that the host uses, and the verdict if it rejects the skill for its name.
@@ -67,6 +82,8 @@ class FieldEvaluator:
             verdict = self.name_limit_verdict(name, folder)
         for old, new in rules.replace.items():
             name = re.sub(old, new, name)
+        if rules.lower and re.search(rules.lower, name):
+            name = name.lower()
         return (folder if rules.identity == "folder" else name), verdict
 
     def alias(self, fields: Mapping[str, Field] | None) -> str:
@@ -98,6 +115,8 @@ class FieldEvaluator:
         """Return the description, its first line, and the verdict if the host rejects or hides the skill for it."""
         text, verdict = self._own_description(item, fields)
         rules = self.host.description_rules
+        if not rules.shown:
+            return "", "", verdict
         if rules.one_line:
             text = " ".join(text.split())
         elif rules.trim:
@@ -135,7 +154,8 @@ class FieldEvaluator:
     def _own_description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, Verdict | None]:
         """Return the description before the host shortens or extends it, and the verdict."""
         rules = self.host.description_rules
-        value, kind, action = self._field_action(fields, "description", self._description_actions)
+        actions = self._loose_actions if is_loose(item.path) else self._description_actions
+        value, kind, action = self._field_action(fields, "description", actions)
         verdict = None
         text = javascript_string(value) if value is not None else ""
         if action == "reject":
@@ -200,6 +220,11 @@ class FieldEvaluator:
             return "text"
         plain = value.source.partition(":")[2].strip() == value.value
         return "number" if kind == "text" and plain and re.fullmatch(reading.not_texts or "(?!)", value.value) else kind
+
+
+def is_loose(path: str) -> bool:
+    """Return whether a skill is a Markdown file of its own, not the SKILL.md of a folder."""
+    return not path.endswith(f"/{SKILL_FILE}")
 
 
 def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:

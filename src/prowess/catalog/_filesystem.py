@@ -46,6 +46,15 @@ _MAX_HEAD_BYTES = MAX_FRONTMATTER_BYTES + 4096
 """The most bytes that are read of a SKILL.md without its body: enough to notice a front matter that is too long."""
 
 
+_WIDE_MARKS = {
+    b"\xff\xfe\x00\x00": "utf-32",
+    b"\x00\x00\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+"""Byte order marks and their encodings; a longer one comes before one that it begins with."""
+
+
 class Filesystem(FingerprintRecorder):
     """The file system as one command has read it."""
 
@@ -230,12 +239,20 @@ class Filesystem(FingerprintRecorder):
             self.record(self.fingerprints.folders if follow else self.fingerprints.files, path, state)
         return data, state
 
-    def text(self, real: str) -> str:
-        """Return a file's text with its own line ends, which matter to some clients; empty if it cannot be read."""
+    def text(self, real: str, *, by_mark: bool = False) -> str:
+        """Return a file's text with its own line ends, which matter to some clients; empty if it cannot be read.
+
+        Args:
+            real: the path without links.
+            by_mark: whether a byte order mark may say that it is UTF-16 or UTF-32.
+        """
         try:
             data = self.data(real, MAX_SKILL_FILE_BYTES, follow=False)
         except UnreadableError:
             return ""
+        mark = next((mark for mark in _WIDE_MARKS if data.startswith(mark)), b"") if by_mark else b""
+        if mark:
+            return data.decode(_WIDE_MARKS[mark], "replace")
         return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
     def yaml(self, path: str) -> Mapping[str, Value]:
@@ -248,6 +265,13 @@ class Filesystem(FingerprintRecorder):
         elif self.fingerprints is not None:
             self.record(self.fingerprints.files, path, known[1])
         return known[0]
+
+    def has_invalid_yaml(self, path: str) -> bool:
+        """Return whether a small YAML file beside a SKILL.md has a content that is not a valid mapping."""
+        data, _ = self._read_small_file(path, MAX_FRONTMATTER_BYTES, follow=False)
+        if isinstance(data, UnreadableError):
+            return data.code != "file-missing"
+        return any(problem.code.startswith("yaml-") for problem in parse_yaml_mapping(data, path)[1])
 
     # ── all files of a skill ─────────────────────────────────────────────────────────────────────────────────────────
 

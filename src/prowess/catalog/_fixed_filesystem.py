@@ -32,10 +32,10 @@ class FilesystemWithText(Filesystem):
             self._parsed = from_document(parse_frontmatter(self.fixed, path), path)
         return self._parsed
 
-    def text(self, real: str) -> str:
+    def text(self, real: str, *, by_mark: bool = False) -> str:
         """Return a file as text; the one file with its other text."""
         if real != self.path:
-            return super().text(real)
+            return super().text(real, by_mark=by_mark)
         return self.fixed.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cmp_to_key
 
-from prowess._internal.files import UnreadableError, expand_home
+from prowess._internal.files import SKILL_FILE, UnreadableError, expand_home
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import finding
@@ -52,6 +52,8 @@ class InstalledPlugin(Frozen):
     """Absolute, in order."""
     namespace: str | None
     """The prefix of the names of its skills, without the colon; `None` without a prefix."""
+    own_only: bool = False
+    """Whether its folder is one skill, and no other folders in it count."""
     off: str = ""
     """Why the client does not use it; empty if it does."""
 
@@ -95,6 +97,8 @@ class PluginFinder:
                 break
         if self.rules.order == "id":
             found.sort(key=lambda plugin: plugin.id)
+        elif self.rules.order == "last":
+            found.reverse()
         elif self.setting.ids:
             place = {name: index for index, name in enumerate(self.setting.ids)}
             found.sort(key=lambda plugin: place.get(plugin.id, len(place)))
@@ -214,11 +218,20 @@ class PluginFinder:
         off = candidate.off
         if not off and not (rules.enabled if on is None else on):
             off = f"switched off in {neutral(source)}" if source else "not switched on"
+        listed = self._listed_folders(candidate.folder, table)
+        if listed is None:
+            return None
+        own_only = rules.own_skill and rules.skills_key not in table
+        own_only = own_only and self.filesystem.kind(os.path.join(candidate.folder, SKILL_FILE)) == "f"
+        default = [os.path.join(candidate.folder, item) for item in rules.skills]
         return InstalledPlugin(
             id=identity,
             name=name,
             folder=candidate.folder,
-            skill_folders=tuple(self._skill_folders(candidate.folder, table)),
+            skill_folders=tuple(
+                [candidate.folder] if own_only else [*(default if rules.skills_add or not listed else ()), *listed]
+            ),
+            own_only=own_only,
             namespace=name if rules.prefix else None,
             off=off and f"its plugin {quoted(identity)} is {off}",
         )
@@ -244,8 +257,8 @@ class PluginFinder:
             return table
         return None
 
-    def _skill_folders(self, folder: str, manifest: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the folders of skills of a plugin."""
+    def _listed_folders(self, folder: str, manifest: Mapping[str, Any]) -> list[str] | None:
+        """Return the folders of skills that a manifest lists; `None` if they make the plugin invalid."""
         rules = self.rules
         value = get_dotted(manifest, rules.skills_key) if rules.skills_key else None
         written = [value] if isinstance(value, str) else value if isinstance(value, list) else []
@@ -254,14 +267,19 @@ class PluginFinder:
             listed = []
         if len(listed) > _MAX_SKILL_FOLDERS:
             self._report(folder, f"only {_MAX_SKILL_FOLDERS:,} folders of skills of a plugin count")
-        listed = [item for item in listed[:_MAX_SKILL_FOLDERS] if re.fullmatch(rules.skills_pattern or "(?s:.+)", item)]
-        if rules.skills_add or not listed:
-            yield from (os.path.join(folder, name) for name in rules.skills)
         inside = os.path.join(self.filesystem.real(folder), "")
-        for item in listed:
+        found = []
+        for item in listed[:_MAX_SKILL_FOLDERS]:
             path = os.path.normpath(os.path.join(folder, item))
-            if not rules.skills_inside or (self.filesystem.real(path) + os.sep).startswith(inside):
-                yield path
+            is_allowed = re.fullmatch(rules.skills_pattern or "(?s:.+)", item) is not None and (
+                not rules.skills_inside or (self.filesystem.real(path) + os.sep).startswith(inside)
+            )
+            if is_allowed:
+                found.append(path)
+            elif rules.skills_strict:
+                self._report(folder, f"the plugin is ignored: it lists {quoted(item)} as a folder of skills")
+                return None
+        return found
 
     def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""

@@ -56,7 +56,9 @@ class LazyEntries:
 
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.evaluator = Evaluator(host, settings, filesystem)
-        self._flag_fields = [frozenset(flag.when) for flag in host.flags]
+        self._flag_fields = [
+            frozenset(field for field, value in flag.when.items() if value != "absent") for flag in host.flags
+        ]
         name, shown, reading = host.name_rules, host.description_rules, host.reading
         self._named_by_folder = name.identity == "folder"
         self._name_replacements = tuple(name.replace.items())
@@ -73,9 +75,12 @@ class LazyEntries:
             and _UNCHECKED_CODES.isdisjoint(reading.rejects)
             and not (shown.limit and shown.past_limit == "drop")
             and not any(flag.file for flag in host.flags)
+            and not name.lower
         )
-        self.only_trims_description = shown.trim and not (
-            shown.one_line or shown.append or shown.clean or shown.escape or shown.limit
+        self.only_trims_description = (
+            shown.shown
+            and shown.trim
+            and not (shown.one_line or shown.append or shown.clean or shown.escape or shown.limit)
         )
         """Whether the host only strips white space around a description."""
         self._keeps_found = self._named_by_folder or host.budget.degrade == "first-line"

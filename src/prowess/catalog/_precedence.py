@@ -194,8 +194,8 @@ class Precedence:
                 result[index] = entry.with_changes(name=f"{self.nested[entry.root]}:{entry.name}")
                 continue
             result[index] = self.shadow(entry, winner)
-        if self.host.collision == "undefined":
-            winning = {entry.shadowed_by for entry in result if entry.shadowed_by}
+        winning = {entry.shadowed_by for entry in result if entry.rule == "undefined"}
+        if winning:
             reason = "undefined: the agent reads these in no fixed order, and the last to finish wins"
             result = [
                 entry.with_changes(reason=reason, rule="undefined") if entry.path in winning else entry
@@ -215,7 +215,7 @@ class Precedence:
             if entry.state in (State.REJECTED, State.UNTRUSTED):
                 continue
             # A name with a namespace never collides with a bare name, even if that is written to look like it.
-            name = normalize_name(entry.name) if self.host.compare == "folded" else entry.name
+            name = self.compared_name(entry.name)
             key = (entry.namespace is not None, name)
             if not self.host.hidden_shadows and entry.state in (State.DEFERRED, State.USER_ONLY):
                 # It loses to a skill that the model sees, and to another one in the client's list.
@@ -234,10 +234,17 @@ class Precedence:
         pairs = {index: winners[key] for index, key in keys.items()} | apart
         return [(index, pairs[index]) for index in order if index in pairs]
 
+    def compared_name(self, name: str) -> str:
+        """Return a name as the host compares it with others."""
+        if self.host.compare == "lower":
+            return name.lower()
+        return normalize_name(name) if self.host.compare == "folded" else name
+
     def shadow(self, entry: Entry, winner: Entry) -> Entry:
         """Return a skill as shadowed by the one that wins its name, with the reason."""
         other = neutral(winner.path)
-        if self.host.collision == "undefined":
+        same_root = entry.root == winner.root and entry.scope == winner.scope
+        if ((same_root and self.host.collision_in_root) or self.host.collision) == "undefined":
             rule = "undefined"
             reason = f"undefined: the agent reads this and {other} in no fixed order, and the last to finish wins"
         else:

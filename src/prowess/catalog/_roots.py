@@ -79,7 +79,11 @@ def find_scan_roots(
     top = git_root(cwd, host.git_marker, filesystem) if markers is None else marked_root(cwd, markers, filesystem)
     home_variables = env if use_home_variables else {}
     result: list[ScanRoot] = []
+    replacing = [argument.name for argument in host.arguments if argument.effect == "only-roots"]
+    are_replaced = settings is not None and any(settings.folders.get(name) for name in replacing)
     for block in _root_blocks(host):
+        if are_replaced and block[0].scope in ("project", "user") and block[0].argument not in replacing:
+            continue
         if block[0].setting or block[0].argument:
             result += _named_roots(block[0], cwd, top or cwd, home, settings)
             continue
@@ -214,15 +218,17 @@ def _named_roots(root: Root, cwd: str, project: str, home: str, settings: Settin
             if root.relative_to == "none" and named.file:
                 continue
             bases = {"project": project, "file": os.path.dirname(named.file), "home": home}
-            directory = os.path.join(bases.get(root.relative_to, cwd) if named.file else cwd, directory)
+            base = bases.get(root.relative_to, cwd) if named.file or root.relative_to == "project" else cwd
+            directory = os.path.join(base, directory)
         yield ScanRoot(os.path.normpath(os.path.join(directory, root.path)), root.scope, root)
 
 
 def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[ScanRoot]:
     """Yield the folders of skills of plugins."""
     for plugin in plugins:
+        rules = root.with_changes(depth=0, own="yes") if plugin.own_only else root
         for folder in plugin.skill_folders:
-            yield ScanRoot(folder, root.scope, root, namespace=plugin.namespace, off=plugin.off)
+            yield ScanRoot(folder, root.scope, rules, namespace=plugin.namespace, off=plugin.off)
 
 
 def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[ScanRoot]:

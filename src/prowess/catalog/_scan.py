@@ -286,13 +286,26 @@ class _RootWalk:
         self.listed += 1
         if not has_skill:
             self.reports.wrong_case(path, entries)
-        if not depth:
+        if not depth and not root.skills_first:
             self._enter_root(path, real, entries)
         folders = [entry for entry in entries if entry[1] in "dl"]
         if root.collated:
             folders.sort(key=lambda entry: collation_key(entry[0]))
-        self.folders += reversed(self._enterable_folders(path, real, depth + 1, folders))
+        entered = self._enterable_folders(path, real, depth + 1, folders)
+        if root.skills_first:
+            entered = [folder for folder in entered if not self._add_early(folder)]
+            if not depth:
+                self._enter_root(path, real, entries)
+        self.folders += reversed(entered)
         return True
+
+    def _add_early(self, folder: _Folder) -> bool:
+        """Add the skill of a folder that is not entered yet; return whether that is all there is in it."""
+        path, real, _ = folder
+        if real in self.walk.visited or not self.walk.add_folder_skill(self.scan_root, path, real):
+            return False
+        self.walk.visited.add(real)
+        return not self.root.inside
 
     def _enter_root(self, path: str, real: str, entries: Listing) -> None:
         """Handle the files in the skills folder itself."""
@@ -302,7 +315,8 @@ class _RootWalk:
             self.last_skill = (path, real)
         if self.root.loose:
             for name, letter in entries:
-                if letter == "f" and name.endswith(".md") and name != SKILL_FILE and not name.startswith("."):
+                hidden = name.startswith(".") and not self.root.skip_inside
+                if letter == "f" and name.endswith(".md") and name != SKILL_FILE and not hidden:
                     self.walk.add_skill(self.scan_root, os.path.join(path, name), os.path.join(real, name))
 
     def _enterable_folders(self, path: str, real: str, depth: int, folders: list[tuple[str, str]]) -> list[_Folder]:
@@ -327,6 +341,10 @@ class _RootWalk:
                 return None
             target = followed
         if name in root.skip or (name.startswith(".") and not root.hidden):
+            if root.skip_inside and target not in self.walk.visited:
+                has_skill = self.walk.add_folder_skill(self.scan_root, inner, target)
+                if has_skill:
+                    return None
             self.reports.folder(inner, "its name" if name in root.skip else "it is hidden")
             return None
         if self.walk.ignore_rules(_relative_path(self.scan_root, inner), folder=True):

@@ -51,6 +51,10 @@ def trust_of(setting: Setting, value: object, cwd: str) -> str:
     """Return the trust that a value gives the working directory."""
     if setting.form == "trust":
         return setting.effects.get(value, "unknown") if isinstance(value, str) else "unknown"
+    if setting.form == "folder-lists":
+        lists = value if isinstance(value, Mapping) else {}
+        pairs = [(item, word) for word in list(setting.effects)[::-1] for item in lists.get(word) or ()]
+        value = {item: word for item, word in pairs if isinstance(item, str)}
     directory = cwd
     while isinstance(value, Mapping):
         word = value.get(directory)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SettingsReader"]
 
+_TRUST_FORMS = ("folders", "folder-lists", "trust", "file-trust")
+"""Forms of settings that say which folders are trusted."""
 _MAX_PATTERNS = 1000
 """Patterns of names that count for one host."""
 _MAX_PATTERN_LENGTH = 256
@@ -155,6 +157,7 @@ class SettingsReader:
             if self._counts(layer, files)
             and layer.may_have(key)
             and (value := self._value(layer.path, key)) is not None
+            and not self._has_wrong_type(layer, key, value)
         ]
         if merge == "deep" and found:
             merged = None
@@ -170,6 +173,18 @@ class SettingsReader:
         value = self.files.value(path, first)
         lists = (item for form in others if isinstance(item := self.files.value(path, form), list | tuple))
         return next(lists, None) if value is None else value
+
+    def _has_wrong_type(self, layer: SettingsLayer, key: str, value: object) -> bool:
+        """Return whether a value does not count for its type, and report it."""
+        types = self.host.settings_types
+        if (
+            layer.rules.wrong_type != "key"
+            or key not in types
+            or find_wrong_type({"": value}, {"": types[key]}) is None
+        ):
+            return False
+        self.files.report(layer.path, f"{quoted(key)} has the wrong type, so the agent ignores it")
+        return True
 
     def _counts(self, layer: SettingsLayer, files: tuple[str, ...]) -> bool:
         if layer.name not in files if files else layer.rules.apart:
@@ -208,7 +223,7 @@ class SettingsReader:
         self._check_files()
         self._agent = self._chosen_agent()
         for setting in self.host.settings:
-            if setting.form not in ("folders", "trust", "file-trust"):
+            if setting.form not in _TRUST_FORMS:
                 for path, value in self.setting_values(setting):
                     self.apply(setting, path, value)
         enabled = self.files.read_bool_variable(self.env, self.host.switch_variable)
@@ -250,7 +265,7 @@ class SettingsReader:
             if not self._counts(layer, (layer.name,)):
                 continue
             stops = layer.rules.invalid == "stops" and self.files.is_invalid(layer.path)
-            if layer.rules.wrong_type != "ignored" and not layer.rules.apart:
+            if layer.rules.wrong_type in ("void", "stops") and not layer.rules.apart:
                 types = {key: word for key, word in self.host.settings_types.items() if layer.may_have(key)}
                 wrong = find_wrong_type(self.files.table(layer.path), types)
                 if wrong is not None:
@@ -364,7 +379,7 @@ class SettingsReader:
         if trusted is not None:
             yield host.trust_variable, "trusted" if trusted else "untrusted"
         for setting in host.settings:
-            if setting.form in ("folders", "trust"):
+            if setting.form in _TRUST_FORMS and setting.form != "file-trust":
                 for path, value in self.values(setting.key, setting.files, setting.merge):
                     yield path, trust_of(setting, value, self.cwd)
         if host.trust_switch:

@@ -46,8 +46,8 @@ class SettingsFile(Frozen):
     """What the client does if it cannot read the file: `ignored`, or `stops` (it refuses to start, so that no skill is
     seen)."""
     wrong_type: str = "ignored"
-    """What it does if a value has not the type in `settings_types`: `ignored`, `void` (the whole file does not count)
-    or `stops`."""
+    """What it does if a value has not the type in `settings_types`: `ignored`, `key` (the key does not count), `void`
+    (the whole file does not count) or `stops`."""
     may_be_empty: bool = False
     """Whether an empty file is valid."""
     comments: bool = True
@@ -65,7 +65,8 @@ class Setting(Frozen):
     """The names of the settings files that may have it; empty for all that are not `apart`."""
     form: str
     """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
-    and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word), `trust` (a trust word),
+    and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word), `folder-lists`
+    (trust word to folders), `trust` (a trust word),
     `rules` (pattern of tools to effect, or to a table of name pattern to effect; the last that matches counts),
     `file-trust` (folder to trust word, for settings files that need trust: the folder of the file decides, then that of
     the project, then the main working tree of its repository), `catalog` (false hides all skills from the model),
@@ -77,8 +78,8 @@ class Setting(Frozen):
     """For `budget`: the part of the number that counts."""
     effects: Mapping[str, str] = EMPTY
     """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
-    `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders` and `trust`: to `trusted` or
-    `untrusted`."""
+    `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders`, `folder-lists` and
+    `trust`: to `trusted` or `untrusted`."""
     unless: str = ""
     """Another key of the same form in the same file, with names that stay enabled."""
     patterns: bool = False
@@ -103,7 +104,8 @@ class Argument(Frozen):
     """What follows it: `none`, `one` value (also after `=`), or `many` (all up to the next argument that begins with
     `-`)."""
     effect: str
-    """`roots` (its values are directories of a root that names it in `argument`), `trusted` or `untrusted` (the
+    """`roots` (its values are directories of a root that names it in `argument`), `only-roots` (the same, and other
+    roots of projects and users do not count), `trusted` or `untrusted` (the
     project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas),
     `agent` (its value is the agent that runs), `set` (its value is a line of a settings file, see `sets`)."""
     sets: str = "{value}"

@@ -143,6 +143,8 @@ def _traits(root: Root) -> list[str]:
         "also skills inside skills" if root.inside else None,
         "also hidden folders" if root.hidden else None,
         f"not if {' or '.join(root.unless)} is set" if root.unless else None,
+        "also a hidden folder that is a skill itself" if root.skip_inside else None,
+        "skills right below a folder come before those further down" if root.skills_first else None,
         "also single `.md` files" if root.loose else None,
         "without files that .gitignore excludes" if root.ignore_files else None,
         "not if the project folder is the home directory" if root.not_home else None,
@@ -162,14 +164,22 @@ _COLLISION_PHRASES = {
 }
 
 
+_COMPARE_PHRASES = {
+    "lower": "names are compared without case",
+    "folded": "names are compared without case and Unicode form",
+}
+
+
 def _describe_precedence(host: Host) -> Iterator[str]:
     yield _COLLISION_PHRASES.get(host.collision, host.collision)
     if not host.levels_first and any(root.walk != "none" for root in host.roots):
         yield "the order of the folders above counts more than how close a folder is"
     if host.folder_names_win:
         yield "inside one folder above, a skill whose valid name equals its own folder wins over others"
-    if host.compare == "folded":
-        yield "names are compared without case and Unicode form"
+    if host.collision_in_root:
+        yield f"inside one folder above: {_COLLISION_PHRASES.get(host.collision_in_root, host.collision_in_root)}"
+    if host.compare in _COMPARE_PHRASES:
+        yield _COMPARE_PHRASES[host.compare]
     if host.max_skills:
         yield f"at most {host.max_skills} skills"
     if host.suppressed_scopes:

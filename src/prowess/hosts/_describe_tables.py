@@ -57,10 +57,12 @@ NAME_PHRASES = {
     "must_equal_folder": "must be the folder's name",
     "reserved": "must not contain {}",
     "replace": "every match of `{}` becomes `{}`",
+    "lower": "a name with `{}` is written in lower case",
     "alias_pattern": "the name in the front matter is an alias if it matches `{}`",
 }
 DESCRIPTION_PHRASES = {
     "on": "a description that is",
+    "shown": "the model gets no descriptions, only names",
     "trim": "white space around it is kept",
     "fallback": "if the body is empty too, it is `{}`",
     "fallback_lines": "from the body, {} lines are taken",
@@ -87,10 +89,12 @@ READING_PHRASES = {
     "refuses": "its YAML parser rejects `{}`",
     "texts": "it reads `{}` as text",
     "not_texts": "it reads `{}` as a number or date",
+    "byte_order_marks": "it reads UTF-16 and UTF-32 with a byte order mark",
     "repair": "values that its YAML parser rejects are quoted ({}) and parsed again",
     "duplicates": "only these keys must be unique: {}",
     "second_parser": "if the YAML is invalid, fields are read line by line ({})",
     "second_for_types": "the same if a name or description is missing or not text",
+    "body_needed": "it does not load a skill without instructions",
     "whole_file": "errors in the body count too",
 }
 BUDGET_PHRASES = {

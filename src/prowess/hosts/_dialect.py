@@ -67,6 +67,8 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
     if skill.document is None:
         return skill
     codes = _codes(skill)
+    if reading.byte_order_marks and "encoding-utf16" in codes:
+        codes = codes - {"encoding-utf16"} | {"frontmatter-missing"}
     front = skill.document.frontmatter or ""
     has_odd_fences = bool(codes & _FENCE_CODES) or "---" in front or not front.strip()
     if reading.line_breaks and not has_odd_fences:
@@ -308,13 +310,16 @@ def value_kind(value: Field | None) -> str:
     return value.kind
 
 
+_LAX_TRUE = frozenset(("1", "1.0", "on", "t", "true", "y", "yes"))
+_LAX_FALSE = frozenset(("0", "0.0", "off", "f", "false", "n", "no"))
+"""What pydantic takes for a boolean."""
 _TRUTHY_WORDS = frozenset(("1", "true", "yes", "on"))
 
 
 def value_matches(value: Field | None, wanted: str) -> bool:
     """Tell whether a field has the value that a flag requires; `Flag.when` lists the words for it."""
-    if value is None:
-        return False
+    if value is None or wanted == "absent":
+        return wanted == "absent" and (value is None or value.kind == "null")
     if wanted == "present":
         items = value.value if isinstance(value.value, tuple) else (value.value,)
         return any(bool(item) and str(item).strip() != "" for item in items)
@@ -324,6 +329,14 @@ def value_matches(value: Field | None, wanted: str) -> bool:
         items = value.value if isinstance(value.value, tuple) else (value.value,) if value.kind == "text" else ()
         globs = [item.strip().removesuffix("/**") for item in items if isinstance(item, str)]
         return any(glob not in ("", "**") for glob in globs)
+    word, colon, rest = wanted.partition(":")
+    if colon:
+        if word in ("is", "other"):
+            return (value.kind == "text" and str(value.value).strip() in rest.split()) is (word == "is")
+        return value_kind(value) not in rest.split()
+    if wanted in ("lax-true", "not-lax-bool"):
+        text = str(value.value).lower() if value.kind in ("bool", "text", "number") else ""
+        return text in _LAX_TRUE if wanted == "lax-true" else text not in _LAX_TRUE | _LAX_FALSE
     if wanted == "not-bool":
         return value.kind != "bool"
     if wanted in ("not-map", "not-list", "not-text"):

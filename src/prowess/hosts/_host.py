@@ -37,8 +37,9 @@ class Root(Frozen):
 
     path: str = ""
     """Relative to a project folder, `~/...`, or absolute. `$VAR/...|~/...` is the second path if the variable is not
-    set; `$VAR` alone is a path list; `@skill-dir` is the directories that the user passes; `*` is the folder of a
-    package, which becomes the namespace. With `setting` or `argument`: the path below each directory that they name."""
+    set; `$VAR` alone is a path list; `@skill-dir` is the directories that the user passes; `*` is the folder of
+    a package, which becomes the namespace. With `setting` or `argument`: the path below each directory that they
+    name."""
     scope: str
     """`managed`, `project`, `user`, `system`, `package`, `plugin` or `extra`."""
     setting: str = ""
@@ -54,14 +55,14 @@ class Root(Frozen):
     tilde: bool = True
     """For `setting` and `argument`: whether `~/` at the beginning of a directory is the user's home."""
     relative_to: str = "cwd"
-    """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root), `file` (the folder of the
-    settings file), `home`, or `none` (the client ignores it)."""
+    """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root, also for `argument`), `file`
+    (the folder of the settings file), `home`, or `none` (the client ignores it)."""
     unless: tuple[str, ...] = ()
     """Environment variables; if one of them is true, the client does not read the directory."""
     walk: str = "none"
     """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
-    to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory without
-    a git root)."""
+    to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory
+    without a git root)."""
     without_git: str = "none"
     """The `walk` outside a git repository: `none` or `filesystem-root`."""
     nested: str = "no"
@@ -84,6 +85,10 @@ class Root(Frozen):
     """Whether folders whose name begins with a dot are scanned."""
     skip: tuple[str, ...] = (".git", "node_modules")
     """Names of folders that are never scanned."""
+    skip_inside: bool = False
+    """Whether a folder that is hidden or skipped by its name may be a skill; then only folders in it are skipped."""
+    skills_first: bool = False
+    """Whether the skills right below a folder come before those further down."""
     collated: bool = False
     """Whether folders are sorted as in a dictionary (punctuation, digits, letters of either case), not by bytes."""
     linked_folders: str = "follow"
@@ -133,8 +138,8 @@ class Budget(Frozen):
     bundled: Mapping[str, int] = EMPTY
     """The client's own skills that are shortened with the others: name to characters of the description."""
     degrade: str = ""
-    """`name-only` (entries that do not fit lose their description, in order), `name-list` (the same, but their names
-    go into one last line that costs nothing), `level` (all are cut to the same length), `first-line` (all keep only
+    """`name-only` (entries that do not fit lose their description, in order), `name-list` (the same, but their names go
+    into one last line that costs nothing), `level` (all are cut to the same length), `first-line` (all keep only
     their first line), `omit` (the first that does not fit and all after it are left out)."""
     note: str = ""
     """The source of the numbers."""
@@ -154,9 +159,13 @@ class Flag(Frozen):
 
     when: Mapping[str, str]
     """Field to value; all must match: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (text as well),
-    `truthy` (a boolean, text or number that means yes), `falsy` (anything else), `present` (not empty), `globs` (text,
-    or a list with one, that is not `**`), or a type that it is not: `not-bool`, `not-map`, `not-list`, `not-text`,
-    `not-texts` (neither text nor a list of texts). In a file: dotted path of keys to text."""
+    `truthy` (a boolean, text or number that means yes), `falsy` (anything else), `present` (not empty), `absent`
+    (missing or null), `globs` (text, or a list with one, that is not `**`), `is:A B` (one of these texts),
+    `other:A B` (anything else), `not:A B` (none of these kinds: `null`, `empty`, `blank`, `text`, `number`,
+    `bool`, `list`, `map`), `lax-true` and `not-lax-bool` (what pydantic takes for true, and for no boolean), or
+    a type that it is not: `not-bool`, `not-map`, `not-list`, `not-text`, `not-texts` (neither text nor a list of
+    texts). In a file: dotted path of keys to text, to `not-true` (anything else), `not-map`, or `keys:A B` (a
+    map with other keys); no key to `invalid` (not a map at all)."""
     state: str
     """The state of the skill: `user-only`, `deferred`, `disabled` or `rejected`."""
     reason: str
@@ -227,8 +236,10 @@ class Host(Frozen):
     """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
     hidden_shadows: bool = True
     """Whether a skill that the model does not see yet, or at all, keeps others of its name from the model."""
+    collision_in_root: str = ""
+    """The same for skills in one root, if it differs: `undefined` (the order of the file system)."""
     compare: str = "exact"
-    """How names are compared: `exact`, or `folded` (NFKC and case folding)."""
+    """How names are compared: `exact`, `lower` (in lower case), or `folded` (NFKC and case folding)."""
     folder_names_win: bool = False
     """Whether a skill whose valid name equals its folder wins over others in the same root, the nearest to it first."""
     name_rules: NameRules = NameRules()

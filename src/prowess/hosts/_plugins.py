@@ -79,5 +79,10 @@ class PluginRules(Frozen):
     """A regular expression for a listed folder; others are ignored."""
     skills_inside: bool = True
     """Whether a listed folder must be inside the plugin, links resolved."""
+    skills_strict: bool = False
+    """Whether a plugin has no skills at all if a listed folder does not match `skills_pattern`, or is not inside."""
+    own_skill: bool = False
+    """Whether a plugin whose manifest lists no folders may be one skill itself, with a SKILL.md in its folder."""
     order: str = "id"
-    """The order of plugins, highest precedence first: `id` (sorted), or `listed` (as in the list or setting)."""
+    """The order of plugins, highest precedence first: `id` (sorted), `listed` (as in the list or setting), or `last`
+    (the last in the list first)."""

@@ -45,6 +45,8 @@ class ReadingRules(Frozen):
     """Codes of files that it does not load."""
     as_body: tuple[str, ...] = ()
     """Codes of files that it reads as a body without front matter."""
+    loose_as_body: tuple[str, ...] = ()
+    """Further codes of loose Markdown files that it reads so."""
     as_empty: tuple[str, ...] = ()
     """Codes of files whose front matter it reads as empty."""
     opening: str = ""
@@ -61,6 +63,8 @@ class ReadingRules(Frozen):
     """The same for those that it reads as numbers or dates, though they are text in YAML 1.2."""
     skips_tabs: bool = False
     """Whether tabs at the beginning of a line are no indentation: only the blanks before them count."""
+    byte_order_marks: bool = False
+    """Whether a byte order mark may say that a file is UTF-16 or UTF-32."""
     repair: Repair | None = None
     """How it repairs front matter; a table of its own."""
     duplicates: tuple[str, ...] = ()
@@ -70,6 +74,8 @@ class ReadingRules(Frozen):
     joined) or `values` (one line a field, double quotes are removed)."""
     second_for_types: bool = False
     """Whether the second parser also reads a name or description that is not text, or missing."""
+    body_needed: bool = False
+    """Whether it does not load a skill without instructions, that is, without text below its front matter."""
     whole_file: bool = False
     """Whether problems in the body matter too, so that the whole file is read."""
 
@@ -81,8 +87,11 @@ class NameRules(Frozen):
     """What the client calls a skill: its `name` or its `folder`."""
     on: Mapping[str, str] = EMPTY
     """What it does with a name that is `missing`, `null`, `empty`, `blank` (by default as `empty`), a `number`, `bool`,
-    `list` or `map`: `folder` (uses the name of the folder), `reject`, `text` (as JavaScript writes it: the items of a
-    list joined by commas), `value` (the value of a number or boolean as JavaScript writes it)."""
+    `list` or `map`: `folder` (uses the name of the folder), `reject`, `text` (as JavaScript writes it: the items
+    of a list joined by commas), `value` (the value of a number or boolean as JavaScript writes it)."""
+    loose: str = "folder"
+    """How a loose Markdown file without a usable name is called: as a SKILL.md would be (`folder`), or by its own name
+    without `.md` (`file`)."""
     trim: bool = True
     """Whether white space around it is removed."""
     one_line: bool = False
@@ -97,6 +106,8 @@ class NameRules(Frozen):
     """Words that a name must not contain."""
     replace: Mapping[str, str] = EMPTY
     """Regular expression to text: what the client replaces in the name, after all limits."""
+    lower: str = ""
+    """A regular expression: a name in which it is found is written in lower case."""
     alias_pattern: str = ""
     """If identity is the folder: names that match are shown as an alias."""
 
@@ -106,8 +117,12 @@ class DescriptionRules(Frozen):
 
     on: Mapping[str, str] = EMPTY
     """What it does with one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
-    `keep` (shows it empty), `hide` (lists the skill, but not to the model), `body` (takes it from the body), `text`,
-    `value` (as for a name)."""
+    `keep` (shows it empty), `hide` (lists the skill, but not to the model), `body` (takes it from the body),
+    `text`, `value` (as for a name)."""
+    loose_on: Mapping[str, str] = EMPTY
+    """The same for a loose Markdown file, if it differs."""
+    shown: bool = True
+    """Whether the model gets descriptions; otherwise it gets only names, and descriptions are shown as empty."""
     trim: bool = True
     """Whether white space around it is removed."""
     fallback: str = ""
