@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -37,3 +38,26 @@ def test_hidden_characters_of_a_rule_are_escaped() -> None:
     """An author of a host file may need one, a reader must see it."""
     assert "at most 5 in total" in sections(budget={"limit": 5, "note": "a\u202eb"})["catalog budget"]
     assert "a\\u202eb" in sections(budget={"limit": 5, "note": "a\u202eb"})["catalog budget"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("true", "`kind: true` makes it user-only"),
+        ("is:flow", "`kind` that is `flow` makes it user-only"),
+        ("other:a b", "`kind` other than `a` or `b` makes it user-only"),
+        ("not:bool null", "`kind` that is not true or false or null makes it user-only"),
+        ("keys:a b", "keys of `kind` other than `a`, `b` makes it user-only"),
+        ("absent", "no `kind` makes it user-only"),
+    ],
+)
+def test_a_condition_of_a_flag_is_in_words(value: str, words: str) -> None:
+    flags = [{"when": {"kind": value}, "state": "user-only", "reason": "r"}]
+    assert sections(flags=flags)["what an author can set"] == [words]
+
+
+@pytest.mark.parametrize("name", host_names())
+def test_no_rule_shows_the_notation_of_a_host_file(name: str) -> None:
+    """Conditions such as `not:bool` are for the file."""
+    lines = dict(describe_rules(load_host(name))).get("what an author can set", [])
+    assert [line for line in lines if re.search(r": (is|other|not|keys):|: (lax|not)-", line)] == []

@@ -194,6 +194,11 @@ _CONDITION_PHRASES = {
     "~true": "`{}: true`, also as text,",
     "~false": "`{}: false`, also as text,",
     "present": "`{}`",
+    "absent": "no `{}`",
+    "lax-true": "a true value of `{}`",
+    "not-lax-bool": "`{}` that is neither true nor false",
+    "not-true": "`{}` that is not true",
+    "invalid": "text that is no table",
     "truthy": "a true value of `{}`",
     "falsy": "a false value of `{}`",
     "globs": "`{}` with file patterns",
@@ -211,8 +216,23 @@ def _describe_fields(host: Host) -> Iterator[str]:
             yield f"{evidence}: {', '.join(f'`{name}`' for name in names)}"
 
 
+def _describe_condition(key: str, value: str) -> str:
+    """Return one condition of a flag in words."""
+    kind, colon, listed = value.partition(":")
+    words = listed.split()
+    if kind in ("is", "other") and colon:
+        texts = " or ".join(f"`{word}`" for word in words)
+        return f"`{key}` that is {texts}" if kind == "is" else f"`{key}` other than {texts}"
+    if kind == "not" and colon:
+        return f"`{key}` that is not {' or '.join(_KIND_PHRASES.get(word, word) for word in words)}"
+    if kind == "keys" and colon:
+        return f"keys of `{key}` other than {', '.join(f'`{word}`' for word in words)}"
+    return _CONDITION_PHRASES.get(value, f"`{{}}: {value}`").format(key)
+
+
+_KIND_PHRASES = {"bool": "true or false", "list": "a list", "map": "a map", "number": "a number"}
+
+
 def _describe_flag(flag: Flag) -> str:
-    conditions = " and ".join(
-        _CONDITION_PHRASES.get(value, f"`{{}}: {value}`").format(key) for key, value in flag.when.items()
-    )
+    conditions = " and ".join(_describe_condition(key, value) for key, value in flag.when.items())
     return neutral(f"{conditions}{f' in `{flag.file}`' if flag.file else ''} makes it {flag.state}")

@@ -40,7 +40,7 @@ def describe_settings(host: Host) -> Iterator[str]:
         yield f"`{{agent}}` is `{host.agent}`{chosen}"
     for setting in host.settings:
         if setting.form not in _TRUST_FORMS:
-            yield f"`{setting.key}`: {_effect(setting)}; {_example(host, setting)}"
+            yield f"{f'`{setting.key}`: ' if setting.key else ''}{_effect(setting)}; {_example(host, setting)}"
     if host.switch_variable:
         yield f"the variable `{host.switch_variable}`: all skills on or off, whatever the files say"
     if not host.enabled:
