@@ -120,6 +120,9 @@ class Evaluator:
     def _visible_fields(self, item: FoundSkill, codes: set[str]) -> Mapping[str, Field] | None:
         """Return the front matter as the host reads it, or `None` if it sees none."""
         document = item.skill.document
+        if document is not None and is_loose(item.path) and codes & self._loose_as_body_codes:
+            # It has no front matter, and the rules about names count for the one of the file.
+            return {}
         if document is None or document.frontmatter is None or codes & self._body_codes(item):
             return None
         if codes & self._as_empty_codes:

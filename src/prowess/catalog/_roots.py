@@ -122,7 +122,8 @@ def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
 def _as_read(scan_root: ScanRoot, settings: Settings) -> ScanRoot:
     """Return a root as the settings leave it: those in some folders are not read. Paths are compared as written."""
     for folder, file in settings.unread_folders:
-        if (scan_root.path + os.sep).startswith(os.path.join(folder, "")) and not scan_root.off:
+        inside = (scan_root.path + os.sep).startswith(os.path.join(folder, ""))
+        if inside and not scan_root.off and not scan_root.root.files:
             return scan_root.with_changes(off=f"the agent reads no skills in {neutral(folder)}, says {neutral(file)}")
     return scan_root
 
