@@ -148,3 +148,40 @@ def test_only_some_unread_folders_count(tmp_path: Path) -> None:
     """A list of any length takes bounded time."""
     states = skill_states(tmp_path, {"ignored": [f"/{number}" for number in range(10_000)] + [str(tmp_path)]}, {})
     assert {state for state, _ in states.values()} == {"active"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_read"),
+    [
+        ("more", True),
+        ("./a/../more/", True),
+        ("../outside", False),
+        ("/more", False),
+        ("~/more", False),
+        ("link", False),
+        ("{root}/project/more", False),
+    ],
+)
+def test_a_named_folder_may_have_to_be_in_the_project(folder: str, *, is_read: bool, tmp_path: Path) -> None:
+    """A repository that is trusted names folders of its own, and no others."""
+    project = tmp_path / "project"
+    for path in (project / "more/s", project / "~/more/s", tmp_path / "outside/s"):
+        path.mkdir(parents=True)
+        (path / "SKILL.md").write_text("---\nname: s\ndescription: d\n---\n")
+    (project / "link").symlink_to(tmp_path / "outside")
+    (project / "c.json").write_text(json.dumps({"folders": [folder.format(root=tmp_path)]}))
+    table = {
+        "title": "X",
+        "roots": [{"setting": "folders", "scope": "project", "tilde": False, "in_project": True}],
+        "settings_files": {
+            "project": {"path": "c.json", "needs_trust": True},
+            "user": {"path": "~/u.json", "apart": True},
+        },
+        "settings": [{"key": "trusted", "form": "trusted", "files": ["user"]}],
+    }
+    found = []
+    for trusted in ([], [str(project)], [f"{tmp_path}/"], ["/"]):
+        (tmp_path / "u.json").write_text(json.dumps({"trusted": [5, *trusted]}))
+        catalog = discover(project, host=host_from_table("x", table), home=tmp_path, env={}, cache=False)
+        found.append([entry.name for entry in catalog.skills])
+    assert found == [[], *([["s"]] if is_read else [[]]) * 3]

@@ -85,7 +85,7 @@ def find_scan_roots(
         if are_replaced and block[0].scope in ("project", "user") and block[0].argument not in replacing:
             continue
         if block[0].setting or block[0].argument:
-            result += _named_roots(block[0], cwd, top or cwd, home, settings)
+            result += _named_roots(block[0], cwd, top or cwd, home, settings, filesystem)
             continue
         if block[0].plugins:
             result += _plugin_roots(block[0], plugins.get(block[0].plugins, ()))
@@ -209,11 +209,13 @@ def _expand_root(
             )
 
 
-def _named_roots(root: Root, cwd: str, project: str, home: str, settings: Settings | None) -> Iterator[ScanRoot]:
+def _named_roots(
+    root: Root, cwd: str, project: str, home: str, settings: Settings | None, filesystem: Filesystem
+) -> Iterator[ScanRoot]:
     """Yield the directories that settings or arguments of the client name for a root."""
     if settings is None:
         return
-    for named in settings.folders.get(root.setting or root.argument, ()):
+    for named in settings.folders.get(root.named_by, ()):
         directory = expand_home(named.folder, home) if root.tilde else named.folder
         if not os.path.isabs(directory):
             if root.relative_to == "none" and named.file:
@@ -221,7 +223,17 @@ def _named_roots(root: Root, cwd: str, project: str, home: str, settings: Settin
             bases = {"project": project, "file": os.path.dirname(named.file), "home": home}
             base = bases.get(root.relative_to, cwd) if named.file or root.relative_to == "project" else cwd
             directory = os.path.join(base, directory)
+        if root.in_project and not _is_in_project(named.folder, directory, project, filesystem):
+            continue
         yield ScanRoot(os.path.normpath(os.path.join(directory, root.path)), root.scope, root)
+
+
+def _is_in_project(written: str, directory: str, project: str, filesystem: Filesystem) -> bool:
+    """Return whether a directory is written as a relative one, and is in the project, links resolved."""
+    inside = os.path.join(project, "")
+    whole = os.path.normpath(directory) + os.sep
+    plain = not written.startswith(("/", "~"))
+    return plain and whole.startswith(inside) and f"{filesystem.real(whole)}/".startswith(inside)
 
 
 def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[ScanRoot]:

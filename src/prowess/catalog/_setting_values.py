@@ -11,11 +11,16 @@ from ._permission_rules import permission_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from prowess.hosts import Setting
 
-__all__ = ["merge_deep", "skill_effects", "trust_of", "unread_folders"]
+__all__ = ["is_trusted_project", "merge_deep", "skill_effects", "trust_of", "unread_folders"]
+
+
+_MAX_TRUSTED_FOLDERS = 1000
+"""Folders of a list that are compared with the project."""
 
 
 def skill_effects(setting: Setting, value: Any) -> list[tuple[str, str]]:
@@ -77,3 +82,20 @@ def unread_folders(value: object, home: str) -> list[str]:
         if os.path.isabs(folder) and "\0" not in folder:
             found.append(os.path.normpath(folder))
     return found
+
+
+def is_trusted_project(value: object, project: str, real: Callable[[str], str]) -> bool:
+    """Return whether a list of trusted folders has a project, or a folder above it.
+
+    Args:
+        value: the list.
+        project: the project's folder, without links.
+        real: returns a path without links.
+    """
+    folders = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+    whole = os.path.join(project, "")
+    return any(
+        whole.startswith(os.path.join(real(folder), ""))
+        for folder in folders[:_MAX_TRUSTED_FOLDERS]
+        if os.path.isabs(folder) and "\0" not in folder
+    )

@@ -13,7 +13,7 @@ from ._argument_settings import ARGUMENTS, argument_settings
 from ._client_arguments import ClientArguments
 from ._file_trust import file_trust, main_working_tree
 from ._project import git_root, marked_root
-from ._setting_values import merge_deep, skill_effects, trust_of, unread_folders
+from ._setting_values import is_trusted_project, merge_deep, skill_effects, trust_of, unread_folders
 from ._settings_entries import entry_rules
 from ._settings_files import SettingsFiles, get_dotted, parse_bool
 from ._settings_layers import SettingsLayer, settings_layers
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SettingsReader"]
 
-_TRUST_FORMS = ("folders", "folder-lists", "trust", "file-trust")
+_TRUST_FORMS = ("folders", "folder-lists", "trust", "trusted", "file-trust")
 """Forms of settings that say which folders are trusted."""
 _MAX_PATTERNS = 1000
 """Patterns of names that count for one host."""
@@ -287,7 +287,7 @@ class SettingsReader:
                     self.files.report(path, f"only {_MAX_NAMED_FOLDERS:,} folders of `{root.setting}` count")
                 named += [NamedFolder(folder, path) for folder in folders]
         # A path with a NUL is no path, and an empty one would be the folder that it is relative to.
-        self._folders[root.setting or root.argument] = tuple(
+        self._folders[root.named_by] = tuple(
             item for item in named if item.folder and "\0" not in item.folder
         )
 
@@ -381,7 +381,11 @@ class SettingsReader:
         for setting in host.settings:
             if setting.form in _TRUST_FORMS and setting.form != "file-trust":
                 for path, value in self.values(setting.key, setting.files, setting.merge):
-                    yield path, trust_of(setting, value, self.cwd)
+                    if setting.form == "trusted":
+                        trusted = is_trusted_project(value, self.project, self.files.filesystem.real)
+                        yield path, "trusted" if trusted else "unknown"
+                    else:
+                        yield path, trust_of(setting, value, self.cwd)
         if host.trust_switch:
             for path, value in self.values(host.trust_switch):
                 yield path, "trusted" if parse_bool(value) is False else "unknown"

@@ -72,7 +72,7 @@ class Settings(Frozen):
     root_markers: tuple[str, ...] | None = None
     """The names that make a project's root; `None` for `.git`."""
     folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
-    """Key or argument of a root to the directories that it names."""
+    """`named_by` of a root to the directories that are named for it."""
     plugins: Mapping[str, PluginSetting] = EMPTY
     """Table of plugins to what the settings say about them."""
     unread_folders: tuple[tuple[str, str], ...] = ()

@@ -67,6 +67,7 @@ class Setting(Frozen):
     """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
     and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word), `folder-lists`
     (trust word to folders), `trust` (a trust word),
+    `trusted` (a list of folders; a project is trusted if it or a folder above it is in the list),
     `rules` (pattern of tools to effect, or to a table of name pattern to effect; the last that matches counts),
     `file-trust` (folder to trust word, for settings files that need trust: the folder of the file decides, then that of
     the project, then the main working tree of its repository), `catalog` (false hides all skills from the model),

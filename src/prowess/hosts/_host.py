@@ -57,6 +57,9 @@ class Root(Frozen):
     relative_to: str = "cwd"
     """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root, also for `argument`), `file`
     (the folder of the settings file), `home`, or `none` (the client ignores it)."""
+    in_project: bool = False
+    """For `setting`: whether only relative directories count, and only if they are inside the project, links
+    resolved."""
     unless: tuple[str, ...] = ()
     """Environment variables; if one of them is true, the client does not read the directory."""
     walk: str = "none"
@@ -114,6 +117,11 @@ class Root(Frozen):
     """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
     count_skills: bool = False
     """Whether the folder of a skill counts too."""
+
+    @property
+    def named_by(self) -> str:
+        """What names its directories: a key with the files that may have it, or an argument."""
+        return " ".join((self.setting or self.argument, *self.setting_files))
 
     @property
     def is_fixed(self) -> bool:

@@ -28,9 +28,9 @@ def environment(clients: Clients) -> dict[str, str]:
 
 
 def skill_file(folder: str) -> str | None:
-    """Return the file of a skill in a folder of its list; nothing for a command, whose folder holds many."""
+    """Return the file of a skill in a folder of its list; nothing for a command, whose folder has many."""
     file = Path(folder) / "SKILL.md"
-    return str(file) if file.is_file() else None
+    return str(file) if file.is_file() and file.parent.name != "commands" else None
 
 
 def listed(question: Question, clients: Clients) -> tuple[list[Listed], set[str]]:
@@ -41,8 +41,14 @@ def listed(question: Question, clients: Clients) -> tuple[list[Listed], set[str]
         raise ClientError(f"`skill list` failed: {run.stderr.strip()[-500:]}")
     rows = json.loads(run.stdout)
     bundled = {row["name"] for row in rows if row["source"] == "builtin"}
+    folders = [row["path"] for row in rows]
     own = [
-        Listed(row["name"], skill_file(row["path"]), row["description"], row["enabled"])
+        Listed(
+            row["name"],
+            skill_file(row["path"]) if folders.count(row["path"]) == 1 else None,
+            row["description"],
+            row["enabled"],
+        )
         for row in rows
         if row["source"] != "builtin"
     ]

@@ -154,3 +154,151 @@ def copilot_ignored_nothing(t: Tree) -> None:
 def copilot_ignored_home(t: Tree) -> None:
     """`ignoredSkillsLocations` with the home, and a link to a folder of skills."""
     ignored(t, "~", f"{t.repo}/.agents/skills")
+
+
+def trusted(t: Tree) -> None:
+    """Make a repository that the user trusts."""
+    t.git()
+    t.write(t.home / STATE, {"trustedFolders": [str(t.root)], "firstLaunchAt": "2026-11-22T18:40:47.058Z"})
+
+
+def repository_folders(t: Tree) -> None:
+    """Write settings of a repository, and the folders that they name."""
+    named = [
+        "rel",
+        "./rel2/",
+        "../up",
+        "/rootrel",
+        str(t.repo / "inside"),
+        "one",
+        "~/h",
+        "lnk",
+        "a/../dots",
+        ".hid",
+        "",
+    ]
+    t.write(t.repo / ".github/copilot/settings.json", {"skillDirectories": named, "disabledSkills": ["r"]})
+    for folder in ("rel/r", "rel2/x/y", "rootrel/rr", "inside/i", "~/h/hl", "dots/d", ".hid/hd", "unnamed/u"):
+        t.skill(t.repo / folder, folder, name=folder.rpartition("/")[2])
+    t.skill(t.repo / "one", "one")
+    t.skill(t.repo / "one/below", "below")
+    t.skill(t.root / "up/u", "up")
+    t.skill(t.root / "out/o", "linked-out")
+    t.link(t.repo / "lnk", t.root / "out")
+    t.skill(t.repo / "rel/dup", "dup", name="dup")
+    t.skill(t.repo / ".claude/skills/dup", "dup-claude", name="dup")
+    t.skill(t.U / "user", "user-loses", name="y")
+
+
+@tree("copilot")
+def copilot_repository_folders(t: Tree) -> None:
+    """`skillDirectories` in the settings of a repository that is trusted."""
+    trusted(t)
+    repository_folders(t)
+
+
+@tree("copilot")
+def copilot_repository_untrusted(t: Tree) -> None:
+    """`skillDirectories` in the settings of a repository that is not trusted."""
+    t.git()
+    repository_folders(t)
+
+
+@tree("copilot")
+def copilot_repository_trusted_below(t: Tree) -> None:
+    """A repository of which only the folder is trusted in which the client is started."""
+    t.git()
+    t.cwd = t.repo / "sub"
+    t.cwd.mkdir()
+    t.write(t.home / STATE, {"trustedFolders": [str(t.cwd)]})
+    t.write(t.repo / ".github/copilot/settings.json", {"skillDirectories": ["rel"]})
+    t.skill(t.repo / "rel/r", "rel")
+    t.skill(t.repo / "sub/rel/r", "sub-rel")
+
+
+@tree("copilot")
+def copilot_repository_files(t: Tree) -> None:
+    """The settings files of a repository, and of Claude Code, each with a folder and a disabled skill."""
+    trusted(t)
+    t.cwd = t.repo / "sub"
+    files = {
+        ".github/copilot/settings.json": "a",
+        ".github/copilot/settings.local.json": "b",
+        ".claude/settings.json": "c",
+        "sub/.github/copilot/settings.json": "d",
+    }
+    for file, name in files.items():
+        t.write(t.repo / file, {"skillDirectories": [name], "disabledSkills": [f"off-{name}"]})
+        t.skill(t.repo / name / f"in-{name}", f"in-{name}")
+        t.skill(t.repo / "sub" / name / f"sub-{name}", f"sub-{name}")
+        t.skill(t.P / f"off-{name}", f"off-{name}")
+
+
+@tree("copilot")
+def copilot_repository_other_keys(t: Tree) -> None:
+    """A bad value in the settings of a repository, under a key that counts only for the user."""
+    trusted(t)
+    t.write(t.repo / ".github/copilot/settings.json", {"skillDirectories": ["rel"], "banner": 5})
+    t.write(t.repo / ".github/copilot/settings.local.json", {"skillDirectories": ["local"], "model": 5})
+    t.skill(t.repo / "rel/r", "rel")
+    t.skill(t.repo / "local/l", "local")
+
+
+@tree("copilot")
+def copilot_add_dir(t: Tree) -> None:
+    """Two folders after `--add-dir`, with names that others have."""
+    t.git()
+    t.args = ("--add-dir", str(t.root / "one"), "--add-dir", "two")
+    for folder in (".github/skills", ".agents/skills", ".claude/skills", "skills"):
+        t.skill(t.root / "one" / folder / "s", folder, name=folder.replace("/", "-").strip("."))
+    t.skill(t.root / "one/.github/skills/dup", "dup-one", name="dup")
+    t.skill(t.repo / "two/.github/skills/dup", "dup-two", name="dup")
+    t.skill(t.repo / "two/.github/skills/two", "two")
+    t.skill(t.P / "p", "project")
+    t.skill(t.root / "one/.github/skills/p", "loses-to-project", name="project")
+
+
+@tree("copilot")
+def copilot_commands(t: Tree) -> None:
+    """Commands as skills: names, descriptions, and what is none."""
+    t.git()
+    folder = t.repo / ".claude/commands"
+    files = {
+        "plain.md": "---\ndescription: Use [[plain]]\n---\nbody\n",
+        "named.md": "---\nname: other-name\ndescription: Use [[named]]\n---\n",
+        "nothing.md": "First line [[nothing]]\nsecond\n\nthird para\nfour\nfive\n",
+        "heading.md": "# Title here\n\nbody text [[heading]]\nmore\n",
+        "undescribed.md": "---\nallowed-tools: Bash\n---\nBody first [[undescribed]]\n",
+        "colon.md": "---\ndescription: a: b [[colon]]\n---\n",
+        "UPPER.MD": "x [[UPPER]]",
+        "has space.md": "x [[has space]]",
+        "under_score.md": "x [[under_score]]",
+        "caf\u00e9.md": "x [[caf\u00e9]]",
+        "-lead.md": "x [[-lead]]",
+        ".hidden.md": "x [[.hidden]]",
+        "text.txt": "x [[text]]",
+        "sub/below.md": "x [[below]]",
+        "manual.md": "---\ndescription: x [[manual]]\ndisable-model-invocation: true\n---\n",
+        "unclosed.md": "---\ndescription: x [[unclosed]]\n",
+        "long.md": "[[long]] " + "x" * 3000,
+        "dup.md": "x [[dup]]",
+    }
+    for file, text in files.items():
+        path = folder / file
+        t.skill(path.parent, path.stem, raw=text, file=path.name)
+    t.skill(t.P / "dup", "dup-skill", name="dup")
+    t.skill(folder / "folder", "folder")
+
+
+@tree("copilot")
+def copilot_commands_places(t: Tree) -> None:
+    """Folders of commands in the project, its parents, and a home."""
+    t.git()
+    t.cwd = t.repo / "sub"
+    for folder in (".claude/commands", ".github/prompts", ".agents/commands"):
+        for place in (t.repo, t.cwd, t.root, t.home):
+            name = f"{place.name}-{folder.strip('.').replace('/', '-')}"
+            t.skill(place / folder, name, raw=f"Use [[{name}]]", file=f"{name}.md")
+    t.skill(t.home / ".copilot/commands", "copilot-command", raw="Use [[copilot-command]]", file="c.md")
+    t.skill(t.repo / ".claude/commands", "same-root", raw="Use [[same-root]]", file="same.md")
+    t.skill(t.cwd / ".claude/commands", "same-cwd", raw="Use [[same-cwd]]", file="same.md")
