@@ -287,9 +287,7 @@ class SettingsReader:
                     self.files.report(path, f"only {_MAX_NAMED_FOLDERS:,} folders of `{root.setting}` count")
                 named += [NamedFolder(folder, path) for folder in folders]
         # A path with a NUL is no path, and an empty one would be the folder that it is relative to.
-        self._folders[root.named_by] = tuple(
-            item for item in named if item.folder and "\0" not in item.folder
-        )
+        self._folders[root.named_by] = tuple(item for item in named if item.folder and "\0" not in item.folder)
 
     def _plugin_setting(self, rules: PluginRules) -> PluginSetting:
         """Return which plugins of one table the settings switch on and off."""
