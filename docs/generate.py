@@ -125,6 +125,7 @@ TABLES = {
     "Setting": "`[[settings]]`",
     "Argument": "`[[arguments]]`",
     "PluginRules": "`[plugins.NAME]`",
+    "MarketRules": "`[plugins.NAME.market]`",
     "Budget": "`[budget]`",
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from prowess.catalog import discover
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def test_a_skill_file_among_commands_makes_its_folder_a_skill(tmp_path: Path) ->
     assert names(tmp_path / "home", tmp_path / "repo") == {"review": "active"}
 
 
+@pytest.mark.slow
 def test_a_loop_of_links_ends_and_folders_are_counted(tmp_path: Path) -> None:
     """Each folder is entered once, and so many at most."""
     commands = tmp_path / "repo/.claude/commands"

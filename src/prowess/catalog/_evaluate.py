@@ -6,6 +6,7 @@ Which of several skills wins is decided in `_precedence`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from prowess._internal.frozen import Frozen
@@ -76,6 +77,7 @@ class Evaluator:
             name, name_verdict = self._fields.name_of_file(fields, item.path), None
         else:
             name, name_verdict = self._fields.name(fields, folder)
+        name = _name_in_root(item, fields, name)
         description, first_line, description_verdict = self._fields.description(item, fields)
         verdict = (
             reading_verdict
@@ -200,7 +202,7 @@ class Evaluator:
         namespace = item.scan_root.namespace
         if off := settings.entries.off(f"{namespace}:{name}" if namespace else name, item.real):
             return Verdict(State.DISABLED, f"switched off in {neutral(off)}", "settings")
-        effect, file = self._settings_effect(name, folder)
+        effect, file = self._settings_effect(name, folder) if item.scan_root.root.switches else ("on", "")
         source = neutral(file)
         match effect:
             case "on":
@@ -232,6 +234,18 @@ class Evaluator:
             return None
         reason = f"it is below {neutral(item.scan_root.nested)} and appears when the agent works there"
         return Verdict(State.DEFERRED, reason, "nested")
+
+
+def _name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str) -> str:
+    """Return what a skill is called by the rules of its root."""
+    scan_root = item.scan_root
+    if scan_root.root.own_name == "field" and os.path.dirname(item.path) == scan_root.path:
+        written = fields.get("name") if fields is not None else None
+        text = str(written.value).strip() if written is not None and written.kind == "text" else ""
+        name = text.removeprefix(f"{scan_root.namespace}:") or name
+    for old, new in scan_root.root.replace.items():
+        name = re.sub(old, new, name)
+    return name
 
 
 def _with_error(

@@ -31,7 +31,7 @@ def file_label(root_path: str, path: str, root: Root) -> str:
     """
     relative = os.path.relpath(path, root_path)
     folder, file = os.path.split(relative)
-    if root.folder_files and file.lower() == _FOLDER_FILE:
+    if root.folder_files != "no" and file.lower() == _FOLDER_FILE:
         return folder.replace(os.sep, ":") or os.path.basename(root_path)
     return os.path.splitext(relative)[0].replace(os.sep, ":")
 
@@ -59,7 +59,7 @@ def find_files(
             message = f"the folder cannot be listed: {(error.strerror or 'unknown error').lower()}"
             reports.report("folder-unreadable", message, path, "fix its permissions")
             continue
-        files = []
+        files, below = [], []
         for name, letter in entries:
             inner = os.path.join(path, name)
             kind = filesystem.kind(inner) if letter == "l" else letter
@@ -71,9 +71,11 @@ def find_files(
                     continue
                 visited.add(target)
                 if len(visited) <= root.max_folders:
-                    waiting.append((inner, target, depth + 1))
+                    below.append((inner, target, depth + 1))
         own = [item for item in files if os.path.basename(item[0]).lower() == _FOLDER_FILE]
-        found += own[:1] if root.folder_files and own else files
+        has_own = bool(own) and root.folder_files != "no"
+        found += own[:1] if has_own else files
+        waiting += [] if has_own and root.folder_files == "alone" else below
     if len(visited) > root.max_folders:
         reports.folder_limit(scan_root)
     yield from sorted(found)

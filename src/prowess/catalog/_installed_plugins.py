@@ -16,8 +16,10 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import finding
 
+from ._marketplaces import ListedPlugin, Marketplaces
+from ._plugin_versions import compare_versions
 from ._settings_files import get_dotted
-from ._settings_types import find_wrong_type
+from ._settings_types import find_problem
 from ._strict_json import parse_json
 
 TYPE_CHECKING = False
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.hosts import Host, PluginRules
+    from prowess.hosts import Host, MarketRules, PluginRules
 
     from ._filesystem import Filesystem
     from ._user_settings import PluginSetting, Settings
@@ -50,6 +52,10 @@ class InstalledPlugin(Frozen):
     """Absolute."""
     skill_folders: tuple[str, ...]
     """Absolute, in order."""
+    command_folders: tuple[str, ...] = ()
+    """Absolute; folders of files that are skills."""
+    bounds: tuple[str, ...] = ()
+    """Folders that links inside the plugin must not leave; empty for no bounds."""
     namespace: str | None
     """The prefix of the names of its skills, without the colon; `None` without a prefix."""
     own_only: bool = False
@@ -66,6 +72,8 @@ class _Candidate(Frozen):
     """What the `*` of a pattern are."""
     id: str = ""
     off: str = ""
+    listed: ListedPlugin | None = None
+    """What the catalog of its marketplace says."""
 
 
 class PluginFinder:
@@ -83,6 +91,7 @@ class PluginFinder:
     ) -> None:
         self.rules, self.cwd, self.home, self.variables = rules, cwd, home, variables
         self.setting, self.filesystem = setting, filesystem
+        self._invalid_manifests: set[str] = set()
         self.findings: list[Finding] = []
 
     def find(self) -> list[InstalledPlugin]:
@@ -111,12 +120,42 @@ class PluginFinder:
     # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def _candidates(self) -> Iterator[_Candidate]:
-        if self.rules.listed:
+        if self.rules.market is not None:
+            yield from self._of_markets(self.rules.market)
+        elif self.rules.listed:
             yield from self._listed()
+        for folder in self.setting.named:
+            path = os.path.normpath(os.path.join(self.cwd, folder))
+            if self.filesystem.kind(path) == "d":
+                yield _Candidate(folder=path, parts={"plugin": os.path.basename(path)})
         for pattern in self.rules.folders:
             path = self._expand(pattern)
             if path:
                 yield from self._newest(self._matching(path.split("*"), {}, list(self.rules.parts)))
+
+    def _of_markets(self, rules: MarketRules) -> Iterator[_Candidate]:
+        """Yield the plugins that settings name and marketplaces list."""
+        known = self._expand(rules.known) if rules.known else ""
+        markets = Marketplaces(
+            rules,
+            known=known,
+            declared=self.setting.markets,
+            filesystem=self.filesystem,
+            read_json=self._json,
+            report=self._report,
+        )
+        installed: dict[str, list[str]] = {}
+        for item in self._listed() if self.rules.listed else ():
+            installed.setdefault(item.id, []).append(item.folder)
+        for identity in self.setting.ids:
+            name, _, market = identity.rpartition("@")
+            listed = markets.find(name, market) if name else None
+            if listed is None:
+                continue
+            folders = [listed.folder] if listed.folder else installed.get(identity, [])
+            folder = next((item for item in folders if self.filesystem.kind(item) == "d"), None)
+            if folder is not None:
+                yield _Candidate(folder=folder, id=identity, parts={"plugin": name, "market": market}, listed=listed)
 
     def _expand(self, path: str) -> str:
         """Return a path of the table on this machine; empty if its variable is not set."""
@@ -159,7 +198,7 @@ class PluginFinder:
             if first or self.rules.newest != "semver":
                 yield first[0] if first else max(group, key=lambda item: item.parts["version"])
             else:
-                order = cmp_to_key(_compare_versions)
+                order = cmp_to_key(compare_versions)
                 yield max(group, key=lambda item: order(item.parts["version"]))
 
     def _is_version(self, item: _Candidate) -> bool:
@@ -183,6 +222,8 @@ class PluginFinder:
             folder = item.get(rules.listed_folder) if isinstance(item, Mapping) else None
             if not isinstance(key, str) or not isinstance(folder, str) or "\0" in folder or not os.path.isabs(folder):
                 continue
+            if rules.listed_project and item.get(rules.listed_project) not in (None, self.cwd):
+                continue
             off = ""
             if rules.listed_enabled and item.get(rules.listed_enabled) is not True:
                 off = f"switched off in {neutral(file)}"
@@ -200,6 +241,8 @@ class PluginFinder:
         table = manifest or {}
         written = table.get("name")
         folder_name = os.path.basename(candidate.folder)
+        if candidate.listed is not None:
+            folder_name = candidate.parts["plugin"]
         manifest_name = written if isinstance(written, str) and written.strip() else folder_name
         identity = candidate.id or rules.id.format_map(
             {"plugin": folder_name, "market": "", **candidate.parts, "manifest": manifest_name}
@@ -218,23 +261,41 @@ class PluginFinder:
         off = candidate.off
         if not off and not (rules.enabled if on is None else on):
             off = f"switched off in {neutral(source)}" if source else "not switched on"
+        off = off or self._fault(candidate, manifest)
         listed = self._listed_folders(candidate.folder, table)
         if listed is None:
             return None
         own_only = rules.own_skill and rules.skills_key not in table
         own_only = own_only and self.filesystem.kind(os.path.join(candidate.folder, SKILL_FILE)) == "f"
-        default = [os.path.join(candidate.folder, item) for item in rules.skills]
+        skill_folders = [candidate.folder] if own_only else self._skill_folders(candidate, table, listed)
         return InstalledPlugin(
             id=identity,
             name=name,
             folder=candidate.folder,
-            skill_folders=tuple(
-                [candidate.folder] if own_only else [*(default if rules.skills_add or not listed else ()), *listed]
+            skill_folders=tuple(skill_folders),
+            command_folders=tuple(
+                os.path.join(candidate.folder, item) for item in rules.commands if not table.get("commands")
             ),
+            bounds=self._bounds(candidate),
             own_only=own_only,
             namespace=name if rules.prefix else None,
             off=off and f"its plugin {quoted(identity)} is {off}",
         )
+
+    def _fault(self, candidate: _Candidate, manifest: Mapping[str, Any] | None) -> str:
+        """Return what keeps the client from reading a plugin that is switched on; empty for nothing."""
+        if self.rules.manifest_valid and candidate.folder in self._invalid_manifests:
+            return "ignored, since its manifest is invalid"
+        if manifest is not None and candidate.listed is not None and candidate.listed.replaces_manifest():
+            return "ignored, since both its manifest and its marketplace say what it has"
+        return ""
+
+    def _bounds(self, candidate: _Candidate) -> tuple[str, ...]:
+        """Return the folders that links inside a plugin must not leave."""
+        if self.rules.market is None:
+            return ()
+        in_place = candidate.listed if candidate.listed is not None and candidate.listed.folder else None
+        return (candidate.folder,) if in_place is None else (candidate.folder, in_place.market_folder)
 
     def _manifest(self, folder: str) -> Mapping[str, Any] | None:
         """Return the manifest of a plugin; `None` if it is missing or invalid."""
@@ -246,16 +307,25 @@ class PluginFinder:
             table = self._json(path, rules.manifest_once)
             if isinstance(table, list) and rules.manifest_items:
                 table = dict(zip(rules.manifest_items, table, strict=False))
-            if not isinstance(table, Mapping):
-                return None
-            types = dict(item.partition(":")[::2] for item in rules.manifest_types if ":" in item)
-            missing = [item[:-1] for item in rules.manifest_types if item.endswith("!") and not table.get(item[:-1])]
-            wrong = missing[0] if missing else find_wrong_type(table, types)
-            if wrong is not None:
-                self._report(path, f"the plugin is ignored: {quoted(wrong)} is missing or has the wrong type")
-                return None
-            return table
+            problem = find_problem(table, rules.manifest_types)
+            if problem is None:
+                return dict(table)
+            self._invalid_manifests.add(folder)
+            if isinstance(table, Mapping):
+                self._report(path, f"the plugin is ignored: {problem}")
+            return None
         return None
+
+    def _skill_folders(self, candidate: _Candidate, manifest: Mapping[str, Any], listed: list[str]) -> list[str]:
+        """Return all folders of skills of a plugin; `listed` are those that its manifest lists."""
+        rules = self.rules
+        defaults = [os.path.join(candidate.folder, item) for item in rules.skills]
+        folders = [*(defaults if rules.skills_add or not listed else ()), *listed]
+        if rules.own_instead and rules.skills_key not in manifest and not any(map(self.filesystem.kind, defaults)):
+            folders.append(candidate.folder)
+        if candidate.listed is not None:
+            folders = candidate.listed.skill_folders(candidate.folder, folders, defaults, self.filesystem)
+        return folders
 
     def _listed_folders(self, folder: str, manifest: Mapping[str, Any]) -> list[str] | None:
         """Return the folders of skills that a manifest lists; `None` if they make the plugin invalid."""
@@ -322,32 +392,3 @@ def find_plugins(
         plugins[table] = finder.find()
         findings += finder.findings
     return plugins, findings
-
-
-def _compare_versions(left: str, right: str) -> int:
-    """Compare two versions: by the rules of semantic versions if both are one, else as text."""
-    keys = _version_key(left), _version_key(right)
-    if keys[0] is None or keys[1] is None:
-        return (left > right) - (left < right)
-    return (keys[0] > keys[1]) - (keys[0] < keys[1])
-
-
-_NUMBER = "(0|[1-9][0-9]{0,18})"
-_IDENTIFIERS = "[0-9A-Za-z-]+(?:[.][0-9A-Za-z-]+)*"
-_SEMANTIC_VERSION = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIERS}))?(?:\+({_IDENTIFIERS}))?"
-
-
-def _version_key(version: str) -> tuple[object, ...] | None:
-    """Return what semantic versions are compared by, build metadata last; `None` for any other text."""
-    match = re.fullmatch(_SEMANTIC_VERSION, version)
-    if match is None:
-        return None
-    numbers = tuple(int(match[index]) for index in (1, 2, 3))
-    return numbers, match[4] is None, _identifiers(match[4]), _identifiers(match[5])
-
-
-def _identifiers(text: str | None) -> tuple[tuple[int, int, str], ...]:
-    return tuple(
-        (0, int(item), "") if item.isdigit() and len(item) < 100 else (1, 0, item)
-        for item in (text.split(".") if text else ())
-    )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.hosts import Host
+    from prowess.hosts import Host, Root
     from prowess.skill import FastFrontmatter
 
     from ._filesystem import Filesystem
@@ -154,7 +154,7 @@ class LazyEntries:
     def _evaluate_fast(self, item: FoundSkill) -> tuple[str, Verdict] | None:
         """Return the name and verdict as `Evaluator` would, or `None` if the fast path is not enough."""
         fast_fields = item.fast_fields
-        if fast_fields is None or item.scan_root.off or item.scan_root.root.files:
+        if fast_fields is None or item.scan_root.off or _has_own_rules(item.scan_root.root):
             return None
         name, _, keys, _ = fast_fields
         for flag in self._flag_fields:
@@ -177,6 +177,11 @@ class LazyEntries:
         if verdict is not None and verdict.state is State.REJECTED:
             return None
         return name, verdict or ACTIVE_VERDICT
+
+
+def _has_own_rules(root: Root) -> bool:
+    """Return whether a root names or shows its skills in a way of its own."""
+    return bool(root.files or root.replace or root.own_name or root.ignores or root.undescribed != "shown")
 
 
 def _has_no_findings(fast_fields: FastFrontmatter, path: str) -> bool:

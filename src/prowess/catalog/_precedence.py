@@ -286,6 +286,8 @@ class Precedence:
         result = []
         for entry in entries:
             alias = self.lazy_entries.frontmatter_alias(entry)
+            if alias and entry.namespace is not None and not alias.startswith(f"{entry.namespace}:"):
+                alias = f"{entry.namespace}:{alias}"
             if (
                 alias
                 and alias not in used_names

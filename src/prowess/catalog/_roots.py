@@ -43,6 +43,8 @@ class ScanRoot(Frozen, kw_only=False):
     """The project folder it belongs to, if any."""
     level: int = 0
     """How many folders above the working directory it belongs to."""
+    bounds: tuple[str, ...] = ()
+    """Folders that links inside must not leave; empty for the bounds of the root's rules."""
     off: str = ""
     """Why the client does not read it although it is there, such as a plugin that is switched off."""
     user_named: bool = False
@@ -240,8 +242,8 @@ def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[Sc
     """Yield the folders of skills of plugins."""
     for plugin in plugins:
         rules = root.with_changes(depth=0, own="yes") if plugin.own_only else root
-        for folder in plugin.skill_folders:
-            yield ScanRoot(folder, root.scope, rules, namespace=plugin.namespace, off=plugin.off)
+        for folder in plugin.command_folders if root.files else plugin.skill_folders:
+            yield ScanRoot(folder, root.scope, rules, namespace=plugin.namespace, bounds=plugin.bounds, off=plugin.off)
 
 
 def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[ScanRoot]:

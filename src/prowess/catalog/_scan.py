@@ -12,10 +12,10 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess.findings import Finding, finding
 from prowess.hosts import collation_key
-from prowess.skill import from_document, parse_frontmatter
 
-from ._files_as_skills import file_label, find_files
+from ._files_as_skills import find_files
 from ._filesystem import Filesystem
+from ._found_skill import FoundSkill
 from ._ignore import IgnoreRules
 from ._skipped import MAX_PROBES, SkipReports
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from prowess.hosts import Host
-    from prowess.skill import FastFrontmatter, Skill
+    from prowess.skill import Skill
 
     from ._roots import ScanRoot
 
@@ -34,48 +34,6 @@ if TYPE_CHECKING:
 __all__ = ["FoundSkill", "ScanResult", "scan"]
 
 _LINK_HINT = "put the file itself there"
-
-
-class FoundSkill:
-    """A SKILL.md as a host reaches it. It is small, since there may be ten thousand."""
-
-    __slots__ = ("_skill", "fast_fields", "path", "real", "scan_root")
-
-    def __init__(
-        self,
-        path: str,
-        real: str,
-        scan_root: ScanRoot,
-        skill: Skill | None = None,
-        fast_fields: FastFrontmatter | None = None,
-    ) -> None:
-        self.path = path
-        self.real = real
-        """The same without links."""
-        self.scan_root = scan_root
-        self.fast_fields = fast_fields
-        """The fields, if the fast path could read them."""
-        self._skill = skill
-
-    @property
-    def folder(self) -> str:
-        """The name of its folder; for a file that is a whole skill, its path below the root as a name."""
-        root = self.scan_root.root
-        if root.files:
-            return file_label(self.scan_root.path, self.path, root)
-        return os.path.basename(os.path.dirname(self.path))
-
-    @property
-    def skill(self) -> Skill:
-        """The skill, parsed in full now if the fast path has read it."""
-        if self._skill is None:
-            front = b"" if self.fast_fields is None else self.fast_fields[3]
-            self._skill = from_document(parse_frontmatter(front, self.path, complete=False), self.path)
-        return self._skill
-
-    def with_skill(self, skill: Skill) -> FoundSkill:
-        """Return the same file with the skill that a client reads there."""
-        return FoundSkill(self.path, self.real, self.scan_root, skill)
 
 
 class ScanResult(Frozen):
@@ -200,7 +158,9 @@ class _Walk:
         """
         target = self.filesystem.real(path)
         name, message = os.path.basename(target), ""
-        if not self.is_within_bounds(target) and (scan_root.root.linked_files == "bounded" or name != SKILL_FILE):
+        if scan_root.bounds and not self.is_within_bounds(target, scan_root):
+            message = "SKILL.md is a link that leads out of its plugin, and is not read"
+        elif not self.is_within_bounds(target) and (scan_root.root.linked_files == "bounded" or name != SKILL_FILE):
             message = "SKILL.md is a link that leads out of the project and the skills folders, and is not read"
         elif not name.lower().endswith(".md"):
             message = "SKILL.md is a link to a file that is not a `.md` file, and is not read"
@@ -208,9 +168,12 @@ class _Walk:
             return skill.with_changes(findings=(finding("file-is-link", message, path=path, hint=_LINK_HINT),)), real
         return self.filesystem.skill(path, real=target, whole=self.whole_file, body=False), target
 
-    def is_within_bounds(self, target: str) -> bool:
-        """Return whether a real path is inside the project or a scanned root."""
-        return (target + os.sep).startswith(self.allowed_prefixes)
+    def is_within_bounds(self, target: str, scan_root: ScanRoot | None = None) -> bool:
+        """Return whether a real path is inside the project or a scanned root, or inside the bounds of this one."""
+        allowed = self.allowed_prefixes
+        if scan_root is not None and scan_root.bounds:
+            allowed = tuple(_real_prefix(folder, self.filesystem) for folder in scan_root.bounds)
+        return (target + os.sep).startswith(allowed)
 
 
 class _RootWalk:
@@ -365,7 +328,8 @@ class _RootWalk:
             self.reports.folder(path, "a link")
             return None
         target = self.filesystem.real(path)
-        if self.root.linked_folders == "bounded" and not self.walk.is_within_bounds(target):
+        bounded = self.root.linked_folders == "bounded" or self.scan_root.bounds
+        if bounded and not self.walk.is_within_bounds(target, self.scan_root):
             self.reports.link_out_of_bounds(path, "skill")
             return None
         return target

@@ -12,6 +12,7 @@ from prowess._internal.text import quoted
 from ._argument_settings import ARGUMENTS, argument_settings
 from ._client_arguments import ClientArguments
 from ._file_trust import file_trust, main_working_tree
+from ._plugin_settings import read_plugin_setting
 from ._project import git_root, marked_root
 from ._setting_values import is_trusted_project, merge_deep, skill_effects, trust_of, unread_folders
 from ._settings_entries import entry_rules
@@ -19,14 +20,14 @@ from ._settings_files import SettingsFiles, get_dotted, parse_bool
 from ._settings_layers import SettingsLayer, settings_layers
 from ._settings_text import substitute
 from ._settings_types import find_wrong_type
-from ._user_settings import NamedFolder, PluginSetting, Settings
+from ._user_settings import NamedFolder, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from prowess.hosts import Host, PluginRules, Root, Setting
+    from prowess.hosts import Host, Root, Setting
 
     from ._filesystem import Filesystem
 
@@ -110,7 +111,10 @@ class SettingsReader:
             root_markers=self._root_markers,
             folders=self._folders,
             unread_folders=tuple(self._unread_folders.items()),
-            plugins={name: self._plugin_setting(rules) for name, rules in self.host.plugins.items()},
+            plugins={
+                name: read_plugin_setting(rules, self.values, self.arguments)
+                for name, rules in self.host.plugins.items()
+            },
             findings=(*self.arguments.findings, *self.files.findings),
         )
 
@@ -288,19 +292,6 @@ class SettingsReader:
                 named += [NamedFolder(folder, path) for folder in folders]
         # A path with a NUL is no path, and an empty one would be the folder that it is relative to.
         self._folders[root.named_by] = tuple(item for item in named if item.folder and "\0" not in item.folder)
-
-    def _plugin_setting(self, rules: PluginRules) -> PluginSetting:
-        """Return which plugins of one table the settings switch on and off."""
-        answers: dict[str, tuple[bool, str]] = {}
-        for path, value in self.values(rules.setting, rules.setting_files, rules.merge) if rules.setting else ():
-            for name, item in value.items() if isinstance(value, Mapping) else ():
-                answer = item.get("enabled", True) if isinstance(item, Mapping) else item
-                if isinstance(answer, bool):
-                    answers.setdefault(name, (answer, path))
-        switch = (
-            next(iter(self.values(rules.switch, rules.setting_files, "first")), ("", True)) if rules.switch else None
-        )
-        return PluginSetting(answers=answers, off=switch[0] if switch is not None and switch[1] is False else "")
 
     def apply(self, setting: Setting, path: str, value: Any) -> None:
         """Apply the value that a file has for a setting."""

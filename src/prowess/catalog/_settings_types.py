@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+from prowess._internal.text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["find_wrong_type"]
+__all__ = ["find_problem", "find_wrong_type"]
 
 
 def _is_text(value: object) -> bool:
@@ -25,6 +28,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "map": lambda value: isinstance(value, Mapping),
     "null": lambda value: value is None,
     "absent": lambda value: False,  # noqa: ARG005 - no value has this type
+    "fraction": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1,
     "texts": lambda value: isinstance(value, list | tuple) and all(map(_is_text, value)),
 }
 """The types of a host's `settings_types`."""
@@ -48,7 +52,25 @@ def find_wrong_type(table: object, types: Mapping[str, str]) -> str | None:
     return None
 
 
+def find_problem(table: object, types: Sequence[str]) -> str | None:
+    """Return what is wrong with a table, in words, or `None`.
+
+    Args:
+        table: what a file holds.
+        types: `KEY:TYPE` as in `find_wrong_type`, and `KEY!` for a key that must be there and not be empty.
+    """
+    if not isinstance(table, Mapping):
+        return "it is not a table of keys"
+    for item in types:
+        if item.endswith("!") and not next(_values(table, item[:-1].split("."), needed=False), None):
+            return f"{quoted(item[:-1])} is missing"
+    wrong = find_wrong_type(table, dict(item.partition(":")[::2] for item in types if ":" in item))
+    return None if wrong is None else f"{quoted(wrong)} has the wrong type"
+
+
 def _has_type(value: object, word: str) -> bool:
+    if word.startswith("re:"):
+        return isinstance(value, str) and re.fullmatch(word[3:], value) is not None
     return value == word[1:] if word.startswith("=") else _CHECKS[word](value)
 
 

@@ -9,6 +9,7 @@ from ._settings_entries import EntryRules
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from prowess.findings import Finding
 
@@ -28,9 +29,13 @@ class PluginSetting(Frozen):
     """Which plugins the settings switch on and off."""
 
     answers: Mapping[str, tuple[bool, str]] = EMPTY
-    """Id of a plugin to whether it is on, and the file that says so."""
+    """Id of a plugin to whether it is on, and the file that says so; first those of the lowest file."""
     off: str = ""
     """The file that switches all of them off; empty if none does."""
+    markets: tuple[tuple[str, Any], ...] = ()
+    """File to what it says about marketplaces, the most important first."""
+    named: tuple[str, ...] = ()
+    """Folders of plugins that an argument names."""
 
     @property
     def ids(self) -> tuple[str, ...]:

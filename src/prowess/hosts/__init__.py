@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         load_host as load_host,
         raw_value as raw_value,
     )
-    from ._plugins import PluginRules as PluginRules
+    from ._plugins import MarketRules as MarketRules, PluginRules as PluginRules
     from ._reading import (
         DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
         NAME_ACTIONS as NAME_ACTIONS,
@@ -85,7 +85,7 @@ else:  # otherwise every misspelt name would have a type
             ),
             "_javascript": ("javascript_literal", "javascript_string"),
             "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
-            "_plugins": ("PluginRules",),
+            "_plugins": ("MarketRules", "PluginRules"),
             "_reading": (
                 "DESCRIPTION_ACTIONS",
                 "DescriptionRules",

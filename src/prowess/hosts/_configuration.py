@@ -108,7 +108,8 @@ class Argument(Frozen):
     """`roots` (its values are directories of a root that names it in `argument`), `only-roots` (the same, and other
     roots of projects and users do not count), `trusted` or `untrusted` (the
     project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas),
-    `agent` (its value is the agent that runs), `set` (its value is a line of a settings file, see `sets`)."""
+    `agent` (its value is the agent that runs), `set` (its value is a line of a settings file, see `sets`),
+    `plugins` (its values are folders of plugins, of a table that names it)."""
     sets: str = "{value}"
     """For `set`: `KEY=VALUE`, with a dotted key and a value in TOML; a value that is invalid is text. Arguments with
     the default come first, and the last one for a key counts."""

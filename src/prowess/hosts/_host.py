@@ -103,8 +103,15 @@ class Root(Frozen):
     files: str = ""
     """A regular expression for the names of files that are skills, such as commands, instead of folders. A skill is
     called like its path below the root, without the extension and with `:` for `/`."""
-    folder_files: bool = False
-    """For `files`: whether a `SKILL.md`, in any case, is the only skill of its folder and is called like it."""
+    folder_files: str = "no"
+    """For `files`: whether a `SKILL.md`, in any case, is called like its folder and hides the files `beside` it, or is
+    `alone` (folders below are not searched either)."""
+    replace: Mapping[str, str] = EMPTY
+    """Regular expression to text: what the client replaces in the names of its skills."""
+    own_name: str = ""
+    """What a SKILL.md in the root itself is called: as `name_rules` say, or, with `field`, as its own `name` says."""
+    switches: bool = True
+    """Whether settings that switch single skills off count for its skills."""
     ignores: tuple[str, ...] = ()
     """Fields that have no effect on its skills."""
     fallback: str = ""

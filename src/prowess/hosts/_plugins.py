@@ -7,7 +7,30 @@ from __future__ import annotations
 
 from prowess._internal.frozen import Frozen
 
-__all__ = ["PluginRules"]
+__all__ = ["MarketRules", "PluginRules"]
+
+
+class MarketRules(Frozen):
+    """Where the client keeps marketplaces, whose catalogs list plugins."""
+
+    known: str = ""
+    """A JSON file of the marketplaces that the client knows, as `path` of a root: name to `source` and
+    `installLocation`, the folder."""
+    known_types: tuple[str, ...] = ()
+    """What makes a marketplace there invalid, as `manifest_types`."""
+    setting: str = ""
+    """A dotted key of the settings files with further marketplaces: name to `source`, with its kind in `source` and
+    the folder in `path`."""
+    setting_files: tuple[str, ...] = ()
+    """The names of the settings files that may have it; empty for all that are not `apart`."""
+    in_place: tuple[str, ...] = ("directory",)
+    """Kinds of sources whose plugins are read in the folder of the marketplace; all others must be installed."""
+    catalogs: tuple[str, ...] = (".claude-plugin/marketplace.json",)
+    """The catalog of a marketplace in its folder; the first that exists counts."""
+    catalog_types: tuple[str, ...] = ()
+    """What makes a catalog invalid, as `manifest_types`."""
+    entry_types: tuple[str, ...] = ()
+    """What makes one plugin of it invalid, as `manifest_types`."""
 
 
 class PluginRules(Frozen):
@@ -18,6 +41,10 @@ class PluginRules(Frozen):
     parts: tuple[str, ...] = ("plugin",)
     """What the `*` of `folders` are, in order, for `id`: `plugin`, `market`, `version`. Of several versions only one
     counts."""
+    market: MarketRules | None = None
+    """Marketplaces; then a plugin counts only if the settings name it and the catalog of its marketplace lists it."""
+    argument: str = ""
+    """The argument of the client whose values are folders of further plugins."""
     newest: str = "semver"
     """Which of several versions counts: `semver` (the greatest; others are compared as text) or `last`
     (the last in byte order)."""
@@ -35,6 +62,8 @@ class PluginRules(Frozen):
     """The key of an entry with the plugin's folder."""
     listed_enabled: str = ""
     """The key of an entry that must be true."""
+    listed_project: str = ""
+    """The key of an entry with the only working directory in which it counts."""
     id: str = "{plugin}@{market}"
     """How settings name a plugin of `folders`: `{plugin}`, `{market}`, and `{manifest}`, the name in its manifest."""
     setting: str = ""
@@ -55,6 +84,8 @@ class PluginRules(Frozen):
     """The files with the plugin's name and folders of skills, in its folder; the first that exists counts."""
     manifest_needed: bool = False
     """Whether a plugin without a valid manifest has no skills."""
+    manifest_valid: bool = False
+    """Whether a plugin with an invalid manifest has no skills, though one without a manifest may have some."""
     manifest_types: tuple[str, ...] = ()
     """What makes a manifest invalid: `KEY:TYPE` as in `settings_types`, and `KEY!` for a key that must be there."""
     manifest_once: tuple[str, ...] = ()
@@ -75,6 +106,10 @@ class PluginRules(Frozen):
     """Whether the listed folders come in addition to `skills`."""
     skills_texts: bool = False
     """Whether a list with anything but texts is ignored as a whole."""
+    own_instead: bool = False
+    """Whether a plugin is itself a skill if its folder lacks all of `skills`, and its manifest does not list any."""
+    commands: tuple[str, ...] = ()
+    """The folders of commands of a plugin whose manifest lists none, for a root with `files`."""
     skills_pattern: str = ""
     """A regular expression for a listed folder; others are ignored."""
     skills_inside: bool = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from clients._trees import tree
 
@@ -125,3 +126,328 @@ def claude_code_when_to_use(t: Tree) -> None:
     ]  # fmt: skip
     for number, value in enumerate(values):
         t.skill(t.P / f"w{number:02}", f"w{number:02}", fm=f"when_to_use: {value}\n")
+
+
+WHEN = "2026-11-22T18:47:06.627Z"
+
+
+def plugin(t: Tree, folder: Path, *skills: str, manifest: object = None, tag: str = "") -> None:
+    """Write a plugin with skills in its default folder."""
+    if manifest is not None:
+        t.write(folder / ".claude-plugin/plugin.json", manifest)
+    for name in skills:
+        t.skill(folder / "skills" / name, f"{tag or folder.name}-{name}", name=name)
+
+
+def market(t: Tree, *entries: object, name: str = "market", source: str = "directory", **more: object) -> Path:
+    """Register a marketplace as `claude plugin marketplace add` does; return its folder."""
+    folder = t.root / name if source == "directory" else t.home / ".claude/plugins/marketplaces" / name
+    catalog = {"name": name, "owner": {"name": "Somebody"}, "plugins": list(entries), **more}
+    t.write(folder / ".claude-plugin/marketplace.json", catalog)
+    where = {"source": "directory", "path": str(folder)} if source == "directory" else {"source": source, "repo": "o/r"}
+    known = t.home / ".claude/plugins/known_marketplaces.json"
+    others = json.loads(known.read_text()) if known.exists() else {}
+    t.write(known, {**others, name: {"source": where, "installLocation": str(folder), "lastUpdated": WHEN}})
+    return folder
+
+
+def entry(name: str, **more: object) -> dict[str, object]:
+    """Return the line of a plugin in the catalog of its marketplace."""
+    return {"name": name, "source": f"./{name}", **more}
+
+
+def enable(t: Tree, **plugins: object) -> None:
+    """Switch plugins of the marketplace on, as the installer does in the user's settings."""
+    settings = {"enabledPlugins": {f"{name}@market": on for name, on in plugins.items()}}
+    t.write(t.home / ".claude/settings.json", settings)
+
+
+def installed(t: Tree, name: str, *, scope: str = "user", version: str = "1.0.0", **more: object) -> Path:
+    """Record a plugin as installed; return the folder of its copy."""
+    folder = t.home / ".claude/plugins/cache/market" / name / version
+    file = t.home / ".claude/plugins/installed_plugins.json"
+    table: Any = json.loads(file.read_text()) if file.exists() else {"version": 2, "plugins": {}}
+    record = {"scope": scope, "installPath": str(folder), "version": version, "installedAt": WHEN, "lastUpdated": WHEN}
+    table["plugins"].setdefault(f"{name}@market", []).append({**record, **more})
+    t.write(file, table)
+    return folder
+
+
+@tree("claude-code")
+def claude_code_plugins_installed(t: Tree) -> None:
+    """Plugins of a marketplace on GitHub: switched on and off, half installed, for this and another project."""
+    t.git()
+    names = ("on", "off", "unset", "no-record", "no-copy", "here", "elsewhere", "several", "versions")
+    market(t, *(entry(name) for name in names), source="github")
+    for name in ("on", "off", "unset"):
+        plugin(t, installed(t, name), "a", "b c", manifest={"name": name, "version": "1.0.0"}, tag=name)
+    plugin(t, t.home / ".claude/plugins/cache/market/no-record/1.0.0", "a", tag="no-record")
+    installed(t, "no-copy")
+    plugin(t, installed(t, "here", scope="project", projectPath=str(t.repo)), "a", tag="here")
+    plugin(t, installed(t, "elsewhere", scope="local", projectPath=str(t.root / "other")), "a", tag="elsewhere")
+    installed(t, "several", version="0.9.0")
+    plugin(t, installed(t, "several"), "a", tag="several")
+    plugin(t, installed(t, "versions", version="2.0.0"), "new", tag="versions")
+    plugin(t, t.home / ".claude/plugins/cache/market/versions/1.0.0", "old", tag="versions")
+    enable(t, **{name: name != "off" for name in names if name != "unset"})
+
+
+@tree("claude-code")
+def claude_code_plugins_in_place(t: Tree) -> None:
+    """Plugins of a marketplace that is a folder are read there, whatever is installed."""
+    t.git()
+    folder = market(t, entry("one"), entry("two"), entry("three"), {"name": "four", "source": "four"}, entry("five"))
+    plugin(t, folder / "one", "a", manifest={"name": "one", "version": "1.0.0"})
+    plugin(t, installed(t, "one"), "a", "only-in-cache", manifest={"name": "one", "version": "1.0.0"}, tag="cache")
+    plugin(t, folder / "two", "b")
+    plugin(t, folder / "three", "c")
+    plugin(t, folder / "four", "d")
+    plugin(t, folder / "not-listed", "e")
+    enable(t, one=True, two=True, three=False, four=True, five=True, **{"not-listed": True})
+
+
+@tree("claude-code")
+def claude_code_plugin_lists(t: Tree) -> None:
+    """Lists of skills in manifest and catalog come in addition to the default folder."""
+    t.git()
+    folder = market(
+        t,
+        entry("manifest"),
+        entry("catalog", skills=["./more", "./single"]),
+        entry("both", skills="./of-catalog"),
+        entry("contradiction", strict=False, skills=["./more"]),
+        entry("agreed", strict=False),
+        entry("escapes"),
+        entry("file"),
+        entry("wrong"),
+        entry("root-skill"),
+        entry("root-and-folder"),
+    )
+    plugin(t, folder / "manifest", "a", manifest={"name": "renamed", "skills": ["./extra", "./missing", "./skills"]})
+    t.skill(folder / "manifest/extra/x", "manifest-x", name="x")
+    plugin(t, folder / "catalog", "a", manifest={"name": "catalog"})
+    t.skill(folder / "catalog/more/x", "catalog-x", name="x")
+    t.skill(folder / "catalog/single", "catalog-single", name="catalog:named so")
+    t.skill(folder / "catalog/single/below", "catalog-below", name="below")
+    plugin(t, folder / "both", "a", manifest={"name": "both", "skills": "./of-manifest"})
+    t.skill(folder / "both/of-manifest/x", "both-x", name="x")
+    t.skill(folder / "both/of-catalog/y", "both-y", name="y")
+    plugin(t, folder / "contradiction", "a", manifest={"name": "contradiction"})
+    t.skill(folder / "contradiction/more/x", "contradiction-x", name="x")
+    plugin(t, folder / "agreed", "a", manifest={"name": "agreed"})
+    plugin(t, folder / "escapes", "a", manifest={"name": "escapes", "skills": ["./../manifest/extra"]})
+    plugin(t, folder / "file", "a", manifest={"name": "file", "skills": ["./notes.md", "./skills/a/SKILL.md"]})
+    plugin(t, folder / "wrong", "a", manifest={"name": "wrong", "skills": ["extra"]})
+    t.skill(folder / "root-skill", "root-skill", name="root one")
+    t.skill(folder / "root-and-folder", "root-and-folder")
+    plugin(t, folder / "root-and-folder", "a")
+    names = ("manifest", "catalog", "both", "contradiction", "agreed", "escapes", "file", "wrong", "root-skill")
+    enable(t, **dict.fromkeys([*names, "root-and-folder"], True))
+
+
+@tree("claude-code")
+def claude_code_plugin_is_marketplace(t: Tree) -> None:
+    """A plugin that is the marketplace itself: its list replaces the default folder."""
+    t.git()
+    lists = {"strict": False, "skills": ["./pdf", "./office", "./gone"]}
+    folder = market(t, {"name": "documents", "source": "./", **lists})
+    t.skill(folder / "pdf", "pdf")
+    t.skill(folder / "office/word", "word")
+    t.skill(folder / "office/excel", "excel")
+    t.skill(folder / "skills/other", "other")
+    enable(t, documents=True)
+
+
+@tree("claude-code")
+def claude_code_plugin_is_whole_marketplace(t: Tree) -> None:
+    """A plugin that is the marketplace itself and lists the marketplace's own folder too."""
+    t.git()
+    folder = market(t, {"name": "all", "source": "./", "skills": ["./", "./more"]})
+    t.skill(folder, "root", name="root")
+    t.skill(folder / "skills/default", "default")
+    t.skill(folder / "more/x", "x")
+    enable(t, all=True)
+
+
+@tree("claude-code")
+def claude_code_plugin_is_marketplace_without_list(t: Tree) -> None:
+    """A plugin that is the marketplace itself, without a list, or with one of missing folders."""
+    t.git()
+    folder = market(t, {"name": "plain", "source": "."})
+    t.skill(folder / "skills/default", "default")
+    other = market(t, {"name": "gone", "source": "./", "skills": ["./gone"]}, name="other")
+    t.skill(other / "skills/default", "other-default", name="default")
+    t.write(t.home / ".claude/settings.json", {"enabledPlugins": {"plain@market": True, "gone@other": True}})
+
+
+@tree("claude-code")
+def claude_code_plugin_names(t: Tree) -> None:
+    """Names of a plugin's skills: characters that become hyphens, aliases, skills without a description."""
+    t.git()
+    folder = market(t, entry("p"), entry("q"))
+    for name in ("A.b", "x y", "_u", ".h", "a--", "caf\u00e9"):
+        t.skill(folder / "p/skills" / name, f"p-{name}", name=name)
+    for number, name in enumerate(("other", "p:prefixed", "q:other", "has space", "p:n5", "UPPER")):
+        t.skill(folder / f"p/skills/n{number + 1}", f"n{number + 1}", name=name)
+    t.skill(folder / "p/skills/nothing", "nothing", raw="---\nname: nothing\n---\nText [[nothing]]\n")
+    t.skill(folder / "p/skills/body-only", "body-only", raw="Text [[body-only]]\n")
+    t.skill(folder / "p/skills/when", "when", raw="---\nwhen_to_use: now\n---\nText [[when]]\n")
+    t.skill(folder / "p/skills/manual", "manual", fm=HIDDEN)
+    t.skill(folder / "p/skills/late", "late", fm=LATE)
+    t.skill(folder / "p/skills/deep/er", "deeper")
+    t.skill(t.P / "n1", "project-n1", name="n1")
+    t.skill(folder / "q/skills/n1", "q-n1", name="n1")
+    enable(t, p=True, q=True)
+
+
+@tree("claude-code")
+def claude_code_plugin_commands(t: Tree) -> None:
+    """Commands of a plugin reach the model only with a description."""
+    t.git()
+    folder = market(t, entry("p"), entry("q"))
+    commands = folder / "p/commands"
+    command(t, commands, "described", front="description: Does it [[described]]\n")
+    command(t, commands, "plain")
+    command(t, commands / "sub", "grouped", front="description: Does it [[grouped]]\n")
+    t.skill(commands / "folder", "folder-skill", name="inner")
+    command(t, commands / "folder", "beside", front="description: Does it [[beside]]\n")
+    command(t, commands / "folder/below", "below", front="description: Does it [[below]]\n")
+    t.skill(folder / "p/skills/described", "skill", name="described")
+    t.write(folder / "q/.claude-plugin/plugin.json", {"name": "q", "commands": ["./other"]})
+    command(t, folder / "q/commands", "replaced", front="description: Does it [[replaced]]\n")
+    enable(t, p=True, q=True)
+
+
+@tree("claude-code")
+def claude_code_plugin_links(t: Tree) -> None:
+    """Links in a plugin are followed inside it only; one file counts once."""
+    t.git()
+    folder = market(t, entry("p"), entry("q"))
+    t.skill(folder / "p/real/inside", "inside")
+    t.link(folder / "p/skills/inside", "../real/inside")
+    t.skill(t.root / "out/outside", "outside")
+    t.link(folder / "p/skills/outside", t.root / "out/outside")
+    (folder / "p/skills/file").mkdir()
+    t.link(folder / "p/skills/file/SKILL.md", t.root / "out/outside/SKILL.md")
+    t.skill(folder / "p/skills/once", "once")
+    t.link(folder / "p/skills/twice", "once")
+    t.skill(t.U / "own", "own")
+    t.link(folder / "p/skills/own", t.U / "own")
+    t.link(folder / "q", "p")
+    enable(t, p=True, q=True)
+
+
+@tree("claude-code")
+def claude_code_plugin_settings(t: Tree) -> None:
+    """`enabledPlugins` of user, project and local settings, merged plugin by plugin."""
+    t.git()
+    names = ("a", "b", "c", "d", "e", "f", "g", "h")
+    folder = market(t, *map(entry, names))
+    for name in names:
+        plugin(t, folder / name, "s")
+    enable(t, a=True, b=True, c=False, d=["1.0"], e=True, h=True)
+    project = {"b@market": False, "c@market": True, "e@market": ["^1"], "f@market": True, "h@market": False}
+    t.write(t.repo / ".claude/settings.json", {"enabledPlugins": project})
+    t.write(t.repo / ".claude/settings.local.json", {"enabledPlugins": {"g@market": True, "h@market": True}})
+
+
+@tree("claude-code")
+def claude_code_plugin_switches(t: Tree) -> None:
+    """`skillOverrides` has no effect on the skills of a plugin."""
+    t.git()
+    folder = market(t, entry("p"))
+    plugin(t, folder / "p", "a", "b", "c")
+    t.skill(t.P / "c", "project-c", name="c")
+    enable(t, p=True)
+    t.write(t.repo / ".claude/settings.json", {"skillOverrides": {"p:a": "off", "b": "off", "c": "off"}})
+
+
+@tree("claude-code")
+def claude_code_markets_invalid(t: Tree) -> None:
+    """Catalogs, entries and manifests that the client does not accept."""
+    t.git()
+    folder = market(
+        t,
+        entry("fine", unknown=1),
+        {"name": "no-dot", "source": "no-dot"},
+        entry("number", version=1),
+        entry("bad-list", skills=3),
+        {"name": "two words", "source": "./two"},
+        "text",
+        entry("manifest-text"),
+        entry("manifest-version"),
+        entry("manifest-nameless"),
+        entry("manifest-author"),
+        entry("manifest-spaces"),
+        entry("manifest-empty-list"),
+    )
+    names = ("fine", "no-dot", "number", "bad-list", "two")
+    for name in names:
+        plugin(t, folder / name, "s")
+    manifests: dict[str, object] = {
+        "text": "{broken",
+        "version": {"name": "v", "version": 1},
+        "nameless": {"version": "1.0.0"},
+        "author": {"name": "w", "author": "somebody", "keywords": 3},
+        "spaces": {"name": "two words"},
+        "empty-list": {"name": "empty", "skills": []},
+    }
+    for name, manifest in manifests.items():
+        plugin(t, folder / f"manifest-{name}", "s", manifest=manifest)
+    ownerless = market(t, entry("p"), name="ownerless", owner=None)
+    plugin(t, ownerless / "p", "s", tag="ownerless")
+    settings = {f"{name}@market": True for name in (*names, "two words", *(f"manifest-{name}" for name in manifests))}
+    t.write(t.home / ".claude/settings.json", {"enabledPlugins": {**settings, "p@ownerless": True}})
+
+
+@tree("claude-code")
+def claude_code_market_not_known(t: Tree) -> None:
+    """A marketplace that no file names, one that only settings declare, one whose folder is gone."""
+    t.git()
+    folder = market(t, entry("p"))
+    plugin(t, folder / "p", "s")
+    declared = market(t, entry("p"), name="declared")
+    plugin(t, declared / "p", "s", tag="declared")
+    by_project = market(t, entry("p"), name="by-project")
+    plugin(t, by_project / "p", "s", tag="by-project")
+    moved = market(t, entry("p"), name="moved")
+    plugin(t, moved / "p", "s", tag="moved")
+    known = t.home / ".claude/plugins/known_marketplaces.json"
+    table = json.loads(known.read_text())
+    table["moved"]["installLocation"] = str(t.root / "gone")
+    t.write(known, {"moved": table["moved"]})
+    markets = {"declared": {"source": {"source": "directory", "path": str(declared)}}}
+    names = ("market", "declared", "by-project", "moved")
+    settings = {"enabledPlugins": {f"p@{name}": True for name in names}, "extraKnownMarketplaces": markets}
+    t.write(t.home / ".claude/settings.json", settings)
+    markets = {"by-project": {"source": {"source": "directory", "path": str(by_project)}}}
+    t.write(t.repo / ".claude/settings.json", {"extraKnownMarketplaces": markets})
+
+
+@tree("claude-code")
+def claude_code_known_markets_broken(t: Tree) -> None:
+    """A list of known marketplaces that is not JSON: no marketplace counts."""
+    t.git()
+    folder = market(t, entry("p"))
+    plugin(t, folder / "p", "s")
+    t.write(t.home / ".claude/plugins/known_marketplaces.json", "{broken")
+    markets = {"market": {"source": {"source": "directory", "path": str(folder)}}}
+    settings = {"enabledPlugins": {"p@market": True}, "extraKnownMarketplaces": markets}
+    t.write(t.home / ".claude/settings.json", settings)
+
+
+@tree("claude-code")
+def claude_code_plugin_folders(t: Tree) -> None:
+    """Plugins that lie in the user's skills folder, and those that `--plugin-dir` names."""
+    t.git()
+    plugin(t, t.U / "both", "in-both", manifest={"name": "both-plugin"})
+    t.skill(t.U / "both", "both")
+    plugin(t, t.U / "only-plugin", "in-only", manifest={"name": "only"})
+    t.write(t.U / "no-manifest/.claude-plugin/note", "")
+    plugin(t, t.U / "no-manifest", "in-none")
+    plugin(t, t.P / "in-project", "s", manifest={"name": "in-project"})
+    t.skill(t.P / "in-project", "project-skill")
+    plugin(t, t.root / "named", "a", manifest={"name": "by-name"})
+    plugin(t, t.root / "unnamed", "b")
+    t.skill(t.root / "alone", "alone")
+    t.args = ["--plugin-dir", str(t.root / "named"), "--plugin-dir", "../unnamed", "--plugin-dir", "../alone"]

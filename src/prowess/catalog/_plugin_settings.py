@@ -1,0 +1,49 @@
+"""Collect what settings and arguments say about plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ._user_settings import PluginSetting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Protocol
+
+    from prowess.hosts import PluginRules
+
+    from ._client_arguments import ClientArguments
+
+    class Values(Protocol):
+        """`SettingsReader.values`."""
+
+        def __call__(self, key: str, files: tuple[str, ...] = (), merge: str = "join") -> Iterator[tuple[str, Any]]:
+            """Yield the values of a key, each with its file."""
+
+
+__all__ = ["read_plugin_setting"]
+
+_MAX_NAMED_FOLDERS = 1000
+"""Folders of plugins that arguments may name."""
+
+
+def read_plugin_setting(rules: PluginRules, values: Values, arguments: ClientArguments) -> PluginSetting:
+    """Return which plugins of one table the settings switch on and off, and which folders arguments name."""
+    answers: dict[str, tuple[bool, str]] = {}
+    found = list(values(rules.setting, rules.setting_files, rules.merge)) if rules.setting else []
+    for path, value in reversed(found):
+        for name, item in value.items() if isinstance(value, Mapping) else ():
+            answer = item.get("enabled", True) if isinstance(item, Mapping) else item
+            if isinstance(answer, bool | list):
+                answers[name] = answer is True, path
+    switch = next(iter(values(rules.switch, rules.setting_files, "first")), ("", True)) if rules.switch else None
+    market = rules.market
+    markets = values(market.setting, market.setting_files) if market is not None and market.setting else ()
+    named = arguments.values(rules.argument) if rules.argument else []
+    return PluginSetting(
+        answers=answers,
+        off=switch[0] if switch is not None and switch[1] is False else "",
+        markets=tuple(markets),
+        named=tuple(named[:_MAX_NAMED_FOLDERS]),
+    )
