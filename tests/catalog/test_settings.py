@@ -74,7 +74,7 @@ BROKEN = [
     pytest.param("c.json", "", id="empty"),
     pytest.param("c.json", b"\xff\xfe{}", id="not-utf8"),
     pytest.param("c.json", b"\0", id="nul"),
-    pytest.param("c.json", '{"skills": ' + " " * 1_100_000 + "{}}", id="too-large"),
+    pytest.param("c.json", '{"skills": ' + " " * 5_000_000 + "{}}", id="too-large"),
     pytest.param("c.json", '{"a": ' + "1" * 5000 + "}", id="huge-number"),
     pytest.param("c.toml", "[skills", id="toml"),
     pytest.param("c.toml", "a = " + "[" * 10_000, id="deep-toml"),
@@ -296,8 +296,8 @@ def test_a_skill_that_is_switched_off_has_the_clients_state(
 
 
 BOMBS = {
-    "c.json": 'x"' + '\\"' * 250_000,
-    "c.jsonc": "/*" * 250_000,
+    "c.json": 'x"' + '\\"' * 2_000_000,
+    "c.jsonc": "/*" * 2_000_000,
     "dots.toml": "a." * 250_000 + "a = 1",
     "tables.toml": "\n".join(f"[a{number}.{'a.' * 60}a]" for number in range(3500)),
 }

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml"]
 
 _MAX_SETTINGS_BYTES = 512 * 1024
+_MAX_JSON_BYTES = 4 * 1024 * 1024
+"""JSON is parsed a hundred times faster than TOML and YAML."""
 _MAX_TOML_KEY_COST = 2_000_000
 """The sum of the squares of the dots on each line of a TOML file: `tomllib` takes quadratic time for a dotted key."""
 _TRUE = frozenset(("true", "1", "yes", "on"))
@@ -91,7 +93,7 @@ class SettingsFiles:
         try:
             # A settings file is often a link: people keep settings in a repository of dot files.
             text = self.texts.get(path)
-            data = self.filesystem.data(path, _MAX_SETTINGS_BYTES) if text is None else text.encode(errors="replace")
+            data = self.filesystem.data(path, _size_limit(path)) if text is None else text.encode(errors="replace")
         except UnreadableError as error:
             if error.code != "file-missing" or self.file_must_exist:
                 self._report_invalid(path, f"the settings cannot be read: {error.message}")
@@ -116,6 +118,10 @@ class SettingsFiles:
     def _report_invalid(self, path: str, message: str) -> None:
         self._invalid.add(path)
         self.report(path, message)
+
+
+def _size_limit(path: str) -> int:
+    return _MAX_SETTINGS_BYTES if path.endswith((".toml", ".yaml", ".yml")) else _MAX_JSON_BYTES
 
 
 def parse_bool(value: object) -> bool | None:
