@@ -190,7 +190,9 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
             match.start() - frontmatter.rfind("\n", 0, match.start()),
             "remove all control characters from the front matter, or run `prowess check --fix`",
         )
-    lines = control.sub("", frontmatter).split("\n")
+    # The YAML reader refuses control characters, but some clients show them to their model.
+    stand_ins = _stand_ins(control, frontmatter)
+    lines = control.sub(lambda match: stand_ins.get(match[0], ""), frontmatter).split("\n")
     positions = _Positions(original, lines, first)
     reader = FrontmatterReader(original)
     repairs: list[Repair] = []
@@ -202,19 +204,46 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
             repaired = repair(lines, error, reader) if len(repairs) < _MAX_REPAIRS else None
             if repaired is None:
                 hint = error.hint or "close every quote and bracket, or put the whole value in quotes"
-                report("yaml-syntax", error.message, *positions.in_file(error.line, error.column), hint)
+                message = _with_controls(error.message, stand_ins)
+                report("yaml-syntax", message, *positions.in_file(error.line, error.column), hint)
                 return _salvage_fields(frontmatter), frontmatter
             repairs.append(repaired)
             lines[repaired.first_line : repaired.first_line + len(repaired.lines)] = repaired.lines
     for done in repairs:
         for code, line, message, hint in done.findings:
-            report(code, message, *positions.in_file(line, done.column), hint)
+            report(code, _with_controls(message, stand_ins), *positions.in_file(line, done.column), hint)
     for code, line, column, message, hint in problems:
-        report(code, message, *positions.in_file(line, column), hint)
+        report(code, _with_controls(message, stand_ins), *positions.in_file(line, column), hint)
     for key, field in fields.items():
         if original[field.line - 2] != lines[field.line - 2]:
             fields[key] = field.with_changes(column=positions.in_file(field.line - 2, field.column - 1)[1])
-    return fields, "\n".join(lines)
+    if stand_ins:
+        fields = {
+            _with_controls(key, stand_ins): field.with_changes(value=_value_with_controls(field.value, stand_ins))
+            for key, field in fields.items()
+        }
+    return fields, "\n".join(lines).translate({ord(stand_in): None for stand_in in stand_ins.values()})
+
+
+def _stand_ins(control: re.Pattern[str], text: str) -> dict[str, str]:
+    """Return a private character for each control character of a text; nothing if the text has private ones itself."""
+    found = set(control.findall(text))
+    return {} if not found or re.search("[\U000f0000-\U000fffff]", text) else {c: chr(0xF0000 + ord(c)) for c in found}
+
+
+def _with_controls(text: str, stand_ins: Mapping[str, str]) -> str:
+    """Return a text with the control characters that others stand for."""
+    for control, stand_in in stand_ins.items():
+        text = text.replace(stand_in, control)
+    return text
+
+
+def _value_with_controls(value: Value, stand_ins: Mapping[str, str]) -> Value:
+    if isinstance(value, str):
+        return _with_controls(value, stand_ins)
+    if isinstance(value, tuple):
+        return tuple(_value_with_controls(item, stand_ins) for item in value)
+    return {_with_controls(key, stand_ins): _value_with_controls(item, stand_ins) for key, item in value.items()}
 
 
 class _Positions:
@@ -248,7 +277,7 @@ def _map_columns(original: str, repaired: str) -> list[int]:
     columns = []
     position = index = 0
     while index <= len(repaired):
-        if position < len(original) and index < len(repaired) and original[position] == repaired[index]:
+        if position < len(original) and index < len(repaired) and _is_same(original[position], repaired[index]):
             columns.append(position)
             position, index = position + 1, index + 1
         elif position < len(original) and control_character().match(original[position]):
@@ -260,6 +289,10 @@ def _map_columns(original: str, repaired: str) -> list[int]:
             columns.append(position)
             index += 1
     return columns
+
+
+def _is_same(original: str, repaired: str) -> bool:
+    return original == repaired or ord(repaired) == 0xF0000 + ord(original)
 
 
 _KEY_VALUE_LINE = r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?$"
