@@ -56,6 +56,17 @@ def described(host: str, text: str) -> str | None:
         ),
         pytest.param("opencode", "---\ndescription: a: b\n...\n", None, id="opencode-repairs-up-to-a-fence-only"),
         pytest.param("opencode", '---\ndescription: !!int "3"\n---\n', None, id="opencode-obeys-tags"),
+        pytest.param(
+            "claude-code", "---\ndescription:\xa0[a\n---\n", "[a", id="claude-code-any-white-space-after-a-key"
+        ),
+        pytest.param("claude-code", "---\ndescription: a\0\n---\n", None, id="claude-code-refuses-nul"),
+        pytest.param("claude-code", "---\ndescription: a\x07b\n---\n", "a\x07b", id="claude-code-keeps-controls"),
+        pytest.param("claude-code", "---\x1c\ndescription: d\n---\n", None, id="claude-code-white-space-of-javascript"),
+        pytest.param("codex", "---\ndescription: d\x85\n---\n", "d", id="codex-nel-ends-a-line"),
+        pytest.param("codex", "---\ndescription: a\u2028b\n---\n", None, id="codex-no-key-after-a-line-separator"),
+        pytest.param("copilot", "---\ndescription: |\n  a\u2028  b\n---\n", "a\nb\n", id="copilot-lines-in-a-block"),
+        pytest.param("copilot", "\x85---\ndescription: d\n---\n", None, id="copilot-nel-is-no-line-before-a-fence"),
+        pytest.param("codex", "---\ndescription: d\n\t\n---\n", None, id="codex-refuses-a-line-that-is-a-tab"),
         pytest.param("claude-code", "---\ndescription: a --- b\n---\n", "a", id="claude-code-dashes-in-a-line-close"),
         pytest.param("claude-code", "---\ndescription: *.py: x\n---\n", "*.py: x", id="claude-code-repairs-a-star"),
         pytest.param(

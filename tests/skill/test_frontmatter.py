@@ -124,11 +124,25 @@ def test_valid_yaml_is_never_repaired(front: str) -> None:
         assert not repaired or "{{" in front or "[[" in front or any(c in front for c in "\x85\u2028\u2029")
 
 
+def test_control_characters_are_kept_in_values_and_reported() -> None:
+    """Clients show them to their model; the text after repair, which `check --fix` writes, is without them."""
+    found = document("name: a\x07b\nmetadata:\n  k\x1b[31m: [x\x9f]")
+    assert values(found) == {"name": "a\x07b", "metadata": {"k\x1b[31m": ("x\x9f",)}}
+    assert [item.code for item in found.findings] == ["control-character"]
+    assert found.frontmatter == "name: ab\nmetadata:\n  k[31m: [x]\n"
+
+
+def test_a_file_with_private_characters_loses_its_control_characters() -> None:
+    """The reader uses private characters in their place, so it could not tell them apart."""
+    assert values(document("name: a\x07b\U000f0007\n")) == {"name": "ab\U000f0007"}
+
+
 @given(front_matters())
 def test_a_repaired_text_needs_no_repair(front: str) -> None:
     """And has the same fields."""
     found = document(front)
-    assume(found.frontmatter is not None and not any(item.code == "yaml-syntax" for item in found.findings))
+    codes = {item.code for item in found.findings}
+    assume(found.frontmatter is not None and codes.isdisjoint(("yaml-syntax", "control-character")))
     assert found.frontmatter is not None
     again = parse_frontmatter(f"---\n{found.frontmatter.removesuffix(chr(10))}\n---\n".encode())
     assert [item.code for item in again.findings if item.code.startswith(("repair-", "control-", "yaml-syntax"))] == []

@@ -54,7 +54,8 @@ def _hidden_pattern() -> re.Pattern[str]:
 
 @cache
 def _hidden_run_pattern() -> re.Pattern[str]:
-    return re.compile(f"(?<!{_HIDDEN_CHARACTER}){_HIDDEN_CHARACTER}+(?!{_HIDDEN_CHARACTER}|$)")
+    hidden = f"[{_HIDDEN_CHARACTER[1:-1]}\u200c\u200d\u2800\ufe00-\ufe0f\ue000-\uf8ff\U000f0000-\U0010ffff]"
+    return re.compile(f"(?<!{hidden}){hidden}+")
 
 
 def _is_printable_ascii(text: str) -> bool:
@@ -86,8 +87,11 @@ def without_hidden(text: str) -> str:
 
 
 def collapse_hidden_runs(text: str) -> str:
-    """Return the text with one blank for each run of hidden characters, except for a run at the end."""
-    return text if _is_printable_ascii(text) else _hidden_run_pattern().sub(" ", text)
+    """Return the text with one blank for each run of hidden characters, and none at its ends.
+
+    Joiners, variation selectors and private characters count as hidden too.
+    """
+    return text if _is_printable_ascii(text) else _hidden_run_pattern().sub(" ", text).strip(" ")
 
 
 def neutral(text: str) -> str:

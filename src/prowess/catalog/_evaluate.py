@@ -134,7 +134,7 @@ class Evaluator:
             return fields
         texts = (fields.get(key) for key in ("name", "description"))
         wrong_types = reading.second_for_types and any(value is None or value.kind != "text" for value in texts)
-        if codes & INVALID_YAML_CODES or wrong_types:
+        if codes & INVALID_YAML_CODES or wrong_types or not codes.isdisjoint(reading.second_for):
             return parse_fallback_fields(document, reading.second_parser)
         return fields
 

@@ -10,6 +10,7 @@ from prowess._internal.text import collapse_hidden_runs, quoted
 from prowess.hosts import (
     DESCRIPTION_ACTIONS,
     NAME_ACTIONS,
+    WHITE_SPACE,
     apply_dialect,
     escape_entities,
     javascript_literal,
@@ -39,6 +40,7 @@ class FieldEvaluator:
 
     def __init__(self, host: Host, filesystem: Filesystem) -> None:
         self.host, self.filesystem = host, filesystem
+        self._white_space = WHITE_SPACE[host.reading.white_space]
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
         shown = host.description_rules
         self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on})
@@ -77,7 +79,7 @@ class FieldEvaluator:
         if rules.one_line:
             name = " ".join(name.split())
         elif rules.trim:
-            name = name.strip()
+            name = name.strip(self._white_space)
         if verdict is None and (fields is not None or action != "folder"):
             verdict = self.name_limit_verdict(name, folder)
         for old, new in rules.replace.items():
@@ -120,11 +122,13 @@ class FieldEvaluator:
         if rules.one_line:
             text = " ".join(text.split())
         elif rules.trim:
-            text = text.strip()
+            text = text.strip(self._white_space)
         line = text.split("\n", 1)[0].strip()
         when = self._when_to_use(fields)
         if when:
             text = f"{text}{rules.joiner}{when}"
+        if rules.removes:
+            text = re.sub(rules.removes, "", text)
         if rules.clean:
             text = collapse_hidden_runs(text)
         text = escape_entities(text, rules.escape)
@@ -188,7 +192,7 @@ class FieldEvaluator:
         else:
             document = self.apply_dialect(item, self.filesystem.skill(item.path, real=item.real, whole=True)).document
             text = "" if document is None else document.body
-        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        lines = [line for line in (line.strip(self._white_space) for line in text.split("\n")) if line]
         if rules.fallback_headings == "skip":
             lines = [line for line in lines if not line.startswith("#")]
         joined = " ".join(lines[: rules.fallback_lines])
@@ -213,7 +217,7 @@ class FieldEvaluator:
 
     def _parsed_kind(self, value: Field | None) -> str:
         """Return the kind of a value as the host's parser reads it."""
-        kind, reading = value_kind(value), self.host.reading
+        kind, reading = value_kind(value, self._white_space), self.host.reading
         if value is None or not isinstance(value.value, str):
             return kind
         if kind == "number" and reading.texts and re.fullmatch(reading.texts, value.value):

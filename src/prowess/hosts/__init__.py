@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ._dialect import (
         INVALID_YAML_CODES as INVALID_YAML_CODES,
         apply_dialect as apply_dialect,
-        parse_fallback_fields as parse_fallback_fields,
         value_kind as value_kind,
         value_matches as value_matches,
     )
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
         Template as Template,
     )
     from ._javascript import javascript_literal as javascript_literal, javascript_string as javascript_string
+    from ._line_parsers import (
+        WHITE_SPACE as WHITE_SPACE,
+        parse_fallback_fields as parse_fallback_fields,
+    )
     from ._load import (
         DEFAULT_HOST as DEFAULT_HOST,
         host_from_table as host_from_table,
@@ -70,7 +73,6 @@ else:  # otherwise every misspelt name would have a type
             "_dialect": (
                 "INVALID_YAML_CODES",
                 "apply_dialect",
-                "parse_fallback_fields",
                 "value_kind",
                 "value_matches",
             ),
@@ -84,6 +86,7 @@ else:  # otherwise every misspelt name would have a type
                 "Template",
             ),
             "_javascript": ("javascript_literal", "javascript_string"),
+            "_line_parsers": ("WHITE_SPACE", "parse_fallback_fields"),
             "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
             "_plugins": ("MarketRules", "PluginRules"),
             "_reading": (

@@ -12,18 +12,19 @@ import re
 from prowess.findings import finding
 from prowess.skill import Field, from_document, parse_frontmatter
 
+from ._line_parsers import JAVASCRIPT_SPACE, host_pattern
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
-    from prowess.skill import Document, Skill, Value
+    from prowess.skill import Document, Skill
 
     from ._reading import ReadingRules, Repair
 
 __all__ = [
     "INVALID_YAML_CODES",
     "apply_dialect",
-    "parse_fallback_fields",
     "value_kind",
     "value_matches",
 ]
@@ -77,14 +78,19 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
         text = read_text().replace("\r\n", "\n")
         if reading.line_breaks:
             text = re.sub(reading.line_breaks, "\n", text)
-        opening = re.match(reading.opening, text)
-        closing = opening and re.compile(reading.closing).search(text, opening.end())
+        opening = re.match(host_pattern(reading.opening, reading.white_space), text)
+        closing = opening and re.compile(host_pattern(reading.closing, reading.white_space)).search(text, opening.end())
         if opening is None or closing is None:
             if codes & _FENCE_CODES:
                 return skill
             code = "frontmatter-missing" if opening is None else "frontmatter-unclosed"
             return _with_finding(skill, code, "the client finds no front matter in this file", path)
         skill = _parse_between_fences(skill, path, text[opening.end() : closing.start()], text[closing.end() :])
+    document = skill.document
+    if reading.yaml_line_breaks and document is not None and document.frontmatter is not None:
+        front = "\n".join(_frontmatter_lines(document))
+        split = re.sub(reading.yaml_line_breaks, "\n", front)
+        skill = skill if split == front else _parse_between_fences(skill, path, split, document.body)
     skill = _with_parser_refusal(_without_tabs(skill, path) if reading.skips_tabs else skill, path, reading)
     return skill if reading.repair is None else _repair(skill, path, reading, reading.repair, read_text)
 
@@ -108,9 +114,10 @@ def _parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Ski
 
 def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skill:
     """Add a finding if the client's YAML parser refuses front matter that is valid YAML."""
-    front = skill.document.frontmatter if skill.document is not None else None
-    if front is None:
+    document = skill.document
+    if document is None or document.frontmatter is None or not reading.refuses:
         return skill
+    front = "\n".join(_frontmatter_lines(document))
     refused = next(filter(None, (re.search(pattern, front) for pattern in reading.refuses)), None)
     if refused is None:
         return skill
@@ -149,7 +156,9 @@ def _without_tabs(skill: Skill, path: str) -> Skill:
 
 def _frontmatter_lines(document: Document) -> list[str]:
     """Return the lines between the fences as they are in the file."""
-    lines = document.text.split("\n")[1 : document.body_line - 1]
+    lines = document.text.split("\n")
+    ends_with_fence = len(lines) == document.body_line and lines[-1].startswith("---")  # or is read no further
+    lines = lines[1 : document.body_line if ends_with_fence else document.body_line - 1]
     while lines and not lines[-1].startswith("---"):
         lines.pop()
     return lines[:-1]
@@ -169,7 +178,7 @@ def _repair(skill: Skill, path: str, reading: ReadingRules, rule: Repair, read_t
     if rule.file and not re.match(rule.file, ("\ufeff" if "encoding-bom" in codes else "") + read_text()):
         return skill
     lines = _frontmatter_lines(document)
-    repaired_lines = _repair_lines(lines, rule)
+    repaired_lines = _repair_lines(lines, rule, reading.white_space)
     if repaired_lines == lines:
         return skill
     repaired = _with_parser_refusal(
@@ -184,9 +193,10 @@ def _has_wrong_types(skill: Skill) -> bool:
     return any(field is not None and field.kind in ("list", "map") for field in fields)
 
 
-def _repair_lines(lines: list[str], rule: Repair) -> list[str]:
+def _repair_lines(lines: list[str], rule: Repair, white_space: str) -> list[str]:
     """Put values in quotes, line by line."""
-    pattern, when, unless = re.compile(rule.line), re.compile(rule.when), re.compile(rule.unless)
+    pattern = re.compile(host_pattern(rule.line, white_space))
+    when, unless = re.compile(host_pattern(rule.when, white_space)), re.compile(host_pattern(rule.unless, white_space))
     result = []
     block_indent: int | None = None
     for line in lines:
@@ -215,97 +225,19 @@ def _quote_value(value: str, style: str) -> str:
     return f"|-\n  {value}"
 
 
-# ── fallback parsers: how Gemini CLI and Qwen Code read front matter that is not YAML ────────────────────────────────
-
-_RAW_FIELD = r"\s*(name|description):\s*(.*)$"
-_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+"
-
-
-def parse_fallback_fields(document: Document, parser: str) -> Mapping[str, Field]:
-    """Parse front matter line by line, as a client does after its YAML parser failed.
-
-    Args:
-        document: one with front matter.
-        parser: `raw` (Gemini CLI 0.61.0) or `values` (Qwen Code 0.24.4); see `ReadingRules.second_parser`.
-    """
-    lines = document.text.split("\n")[1 : document.body_line - 1]
-    while lines and not re.fullmatch(r"-{3,}[ \t]*", lines[-1]):
-        lines.pop()
-    return _parse_raw(lines[:-1]) if parser == "raw" else _parse_values(lines[:-1])
-
-
-def _parse_raw(lines: list[str]) -> dict[str, Field]:
-    """Return `name` and `description`, the last of each; indented lines below a description continue it."""
-    fields: dict[str, Field] = {}
-    number = 0
-    while number < len(lines):
-        match = re.match(_RAW_FIELD, lines[number])
-        start = number
-        number += 1
-        if match is None:
-            continue
-        parts = [match[2].strip()]
-        while match[1] == "description" and number < len(lines) and re.match(r"[ \t]+\S", lines[number]):
-            parts.append(lines[number].strip())
-            number += 1
-        fields[match[1]] = Field(value=" ".join(filter(None, parts)), kind="text", line=start + 2, column=1)
-    return fields
-
-
-def _parse_values(lines: list[str]) -> dict[str, Field]:
-    """Return one field a line; below a key without value, `  - ` begins a list item and other indented lines a map."""
-    fields: dict[str, Field] = {}
-    kept = [(number, line) for number, line in enumerate(lines) if line.strip() and not line.strip().startswith("#")]
-    key = ""
-    items: list[Value] | None = None
-    table: dict[str, Value] | None = None
-    for index, (number, line) in enumerate(kept):
-        if line.startswith("  - ") and key and table is None:
-            items = [*(items or []), _parse_value(line[4:].strip())[0]]
-            fields[key] = Field(value=tuple(items), kind="list", line=number + 2, column=1)
-            continue
-        if items is not None:
-            key, items = "", None
-        if table is not None and line.startswith("  "):
-            name, _, value = line.strip().partition(":")
-            table[name.strip()] = _parse_value(value.strip())[0]
-            continue
-        table = None
-        name, colon, text = line.partition(":")
-        if not colon:
-            continue
-        key, text = name.strip(), text.strip()
-        if text:
-            typed, kind = _parse_value(text)
-            if kind != "null":
-                fields[key] = Field(value=typed, kind=kind, line=number + 2, column=1)
-        else:
-            following = kept[index + 1][1] if index + 1 < len(kept) else ""
-            if following.startswith("  ") and not following.startswith("  - "):
-                table = {}
-                fields[key] = Field(value=table, kind="map", line=number + 2, column=1)
-    return fields
-
-
-def _parse_value(text: str) -> tuple[Value, str]:
-    """Return a value of the `values` parser, and its kind."""
-    if text in ("true", "false"):
-        return text, "bool"
-    if text == "null":
-        return "", "null"
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        return text[1:-1].replace('\\"', '"').replace("\\\\", "\\"), "text"
-    return text, "number" if re.fullmatch(_NUMBER, text) else "text"
-
-
 # ── values: what a client takes a field for ──────────────────────────────────────────────────────────────────────────
 
 
-def value_kind(value: Field | None) -> str:
-    """Name what a field holds: `missing`, `null`, `empty`, `blank`, `text`, `number`, `bool`, `list` or `map`."""
+def value_kind(value: Field | None, white_space: str = JAVASCRIPT_SPACE) -> str:
+    """Name what a field holds: `missing`, `null`, `empty`, `blank`, `text`, `number`, `bool`, `list` or `map`.
+
+    Args:
+        value: the field.
+        white_space: the characters that a `blank` text consists of.
+    """
     if value is None:
         return "missing"
-    if value.kind == "text" and not str(value.value).strip():
+    if value.kind == "text" and not str(value.value).strip(white_space):
         return "blank" if value.value else "empty"
     return value.kind
 

@@ -55,6 +55,8 @@ class ReadingRules(Frozen):
     """The same for the closing fence; the first match counts. Both match LF in a file with CRLF."""
     line_breaks: str = ""
     """A regular expression for characters that end a line besides LF, CR and CRLF."""
+    yaml_line_breaks: str = ""
+    """The same for characters that end a line for its YAML parser only, not between the fences."""
     refuses: tuple[str, ...] = ()
     """Regular expressions for valid YAML that the client's parser refuses."""
     texts: str = ""
@@ -72,6 +74,10 @@ class ReadingRules(Frozen):
     second_parser: str = ""
     """If YAML fails, fields are parsed line by line: `raw` (quotes and comments are kept, indented lines below are
     joined) or `values` (one line a field, double quotes are removed)."""
+    second_for: tuple[str, ...] = ()
+    """Codes of further findings of files that its YAML parser refuses, so that the second parser reads them."""
+    white_space: str = "javascript"
+    """The characters that it removes around texts: those that `javascript` removes, or `unicode` calls white space."""
     second_for_types: bool = False
     """Whether the second parser also reads a name or description that is not text, or missing."""
     body_needed: bool = False
@@ -143,6 +149,8 @@ class DescriptionRules(Frozen):
     """The end of a description that is cut to the limit."""
     one_line: bool = False
     """Whether white space is collapsed."""
+    removes: str = ""
+    """A regular expression for what is removed, before anything is cleaned or cut."""
     clean: bool = False
     """Whether each run of hidden characters, line ends included, becomes one blank."""
     escape: str = ""

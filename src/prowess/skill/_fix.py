@@ -12,7 +12,7 @@ from collections import Counter
 
 from prowess._internal.frozen import Frozen
 
-from ._frontmatter import control_character, parse_frontmatter
+from ._frontmatter import Document, Value, control_character, parse_frontmatter, scalar_kind
 from ._names import name_line, name_problems, normalized_name
 from ._skill import from_document
 
@@ -215,9 +215,34 @@ _REPAIRS: tuple[tuple[Callable[[bytes, str], bytes | None], str], ...] = (
 )
 
 
+def without_control_characters(document: Document) -> Document:
+    """Return a document without the control characters in its fields."""
+    pattern = control_character()
+
+    def clean(value: Value) -> Value:
+        if isinstance(value, str):
+            return pattern.sub("", value)
+        if isinstance(value, tuple):
+            return tuple(map(clean, value))
+        return {pattern.sub("", key): clean(item) for key, item in value.items()}
+
+    if not any(item.code == "control-character" for item in document.findings):
+        return document
+    fields = {}
+    for key, field in document.fields.items():
+        value = clean(field.value)
+        is_plain = field.source.partition(":")[2].strip()[:1] not in ("'", '"', "|", ">")
+        kind = scalar_kind(value) if isinstance(value, str) and value != field.value and is_plain else field.kind
+        fields[pattern.sub("", key)] = field.with_changes(value=value, kind=kind)
+    return document.with_changes(fields=fields)
+
+
 def _keeps_meaning(before: bytes, after: bytes, folder: str) -> bool:
-    """Tell whether a repair kept the body and all fields with their types, and caused no new finding."""
-    old, new = parse_frontmatter(before), parse_frontmatter(after)
+    """Tell whether a repair kept the body and all fields with their types, and caused no new finding.
+
+    Control characters in values do not count, since their removal is a repair.
+    """
+    old, new = (without_control_characters(parse_frontmatter(data)) for data in (before, after))
     old_skill, new_skill = from_document(old), from_document(new)
     if old_skill.name is None and "name" not in old.fields and new_skill.name == folder:
         old_skill = old_skill.with_changes(name=folder)

@@ -191,8 +191,8 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
             "remove all control characters from the front matter, or run `prowess check --fix`",
         )
     # The YAML reader refuses control characters, but some clients show them to their model.
-    stand_ins = _stand_ins(control, frontmatter)
-    lines = control.sub(lambda match: stand_ins.get(match[0], ""), frontmatter).split("\n")
+    substitutes = _substitutes(control, frontmatter)
+    lines = control.sub(lambda match: substitutes.get(match[0], ""), frontmatter).split("\n")
     positions = _Positions(original, lines, first)
     reader = FrontmatterReader(original)
     repairs: list[Repair] = []
@@ -204,46 +204,46 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
             repaired = repair(lines, error, reader) if len(repairs) < _MAX_REPAIRS else None
             if repaired is None:
                 hint = error.hint or "close every quote and bracket, or put the whole value in quotes"
-                message = _with_controls(error.message, stand_ins)
+                message = _with_controls(error.message, substitutes)
                 report("yaml-syntax", message, *positions.in_file(error.line, error.column), hint)
                 return _salvage_fields(frontmatter), frontmatter
             repairs.append(repaired)
             lines[repaired.first_line : repaired.first_line + len(repaired.lines)] = repaired.lines
     for done in repairs:
         for code, line, message, hint in done.findings:
-            report(code, _with_controls(message, stand_ins), *positions.in_file(line, done.column), hint)
+            report(code, _with_controls(message, substitutes), *positions.in_file(line, done.column), hint)
     for code, line, column, message, hint in problems:
-        report(code, _with_controls(message, stand_ins), *positions.in_file(line, column), hint)
+        report(code, _with_controls(message, substitutes), *positions.in_file(line, column), hint)
     for key, field in fields.items():
         if original[field.line - 2] != lines[field.line - 2]:
             fields[key] = field.with_changes(column=positions.in_file(field.line - 2, field.column - 1)[1])
-    if stand_ins:
+    if substitutes:
         fields = {
-            _with_controls(key, stand_ins): field.with_changes(value=_value_with_controls(field.value, stand_ins))
+            _with_controls(key, substitutes): field.with_changes(value=_value_with_controls(field.value, substitutes))
             for key, field in fields.items()
         }
-    return fields, "\n".join(lines).translate({ord(stand_in): None for stand_in in stand_ins.values()})
+    return fields, "\n".join(lines).translate({ord(substitute): None for substitute in substitutes.values()})
 
 
-def _stand_ins(control: re.Pattern[str], text: str) -> dict[str, str]:
+def _substitutes(control: re.Pattern[str], text: str) -> dict[str, str]:
     """Return a private character for each control character of a text; nothing if the text has private ones itself."""
     found = set(control.findall(text))
     return {} if not found or re.search("[\U000f0000-\U000fffff]", text) else {c: chr(0xF0000 + ord(c)) for c in found}
 
 
-def _with_controls(text: str, stand_ins: Mapping[str, str]) -> str:
-    """Return a text with the control characters that others stand for."""
-    for control, stand_in in stand_ins.items():
-        text = text.replace(stand_in, control)
+def _with_controls(text: str, substitutes: Mapping[str, str]) -> str:
+    """Return a text with the control characters that its substitutes replace."""
+    for control, substitute in substitutes.items():
+        text = text.replace(substitute, control)
     return text
 
 
-def _value_with_controls(value: Value, stand_ins: Mapping[str, str]) -> Value:
+def _value_with_controls(value: Value, substitutes: Mapping[str, str]) -> Value:
     if isinstance(value, str):
-        return _with_controls(value, stand_ins)
+        return _with_controls(value, substitutes)
     if isinstance(value, tuple):
-        return tuple(_value_with_controls(item, stand_ins) for item in value)
-    return {_with_controls(key, stand_ins): _value_with_controls(item, stand_ins) for key, item in value.items()}
+        return tuple(_value_with_controls(item, substitutes) for item in value)
+    return {_with_controls(key, substitutes): _value_with_controls(item, substitutes) for key, item in value.items()}
 
 
 class _Positions:
