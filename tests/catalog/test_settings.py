@@ -319,3 +319,35 @@ def test_the_number_of_patterns_is_limited(tmp_path: Path) -> None:
     write(tmp_path, "repo/opencode.json", json.dumps({"permission": {"skill": patterns}}))
     catalog = discover(tmp_path / "repo", host="opencode", home=tmp_path, env={})
     assert [item.code for item in catalog.findings] == ["config-invalid"]
+
+
+def claude_code(tmp_path: Path, *arguments: str) -> dict[str, str]:
+    """Return the states of Claude Code's skills by name."""
+    (tmp_path / "repo").mkdir(exist_ok=True)
+    found = discover(
+        tmp_path / "repo", host="claude-code", home=tmp_path / "home", env={}, client_args=list(arguments), cache=False
+    )
+    return {entry.name: str(entry.state) for entry in found.skills}
+
+
+def test_arguments_choose_settings_and_skills_of_claude_code(tmp_path: Path) -> None:
+    """A file or JSON that counts first, sources that are left out, and folders that are added."""
+    for place in ("repo", "home", "more"):
+        folder = tmp_path / place / ".claude/skills" / place
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {place}\ndescription: d\n---\n")
+    off = '{"skillOverrides": {"home": "off"}}'
+    (tmp_path / "off.json").write_text(off)
+    assert claude_code(tmp_path) == {"home": "active", "repo": "active"}
+    assert claude_code(tmp_path, "--settings", off) == {"home": "rejected", "repo": "active"}
+    assert claude_code(tmp_path, "--settings", "../off.json") == {"home": "rejected", "repo": "active"}
+    assert claude_code(tmp_path, "--setting-sources", "project") == {"repo": "active"}
+    assert claude_code(tmp_path, "--setting-sources=user") == {"home": "active"}
+    assert claude_code(tmp_path, "--add-dir", "../more") == {"home": "active", "repo": "active", "more": "active"}
+    assert claude_code(tmp_path, "--bare") == {}
+
+
+@pytest.mark.parametrize("argument", ["{", "[]", "/", "../missing", "/dev/zero", "x\0y", "{" * 100_000])
+def test_settings_of_an_argument_may_be_anything(tmp_path: Path, argument: str) -> None:
+    """They are at most a finding."""
+    assert claude_code(tmp_path, "--settings", argument) == {}

@@ -32,6 +32,9 @@ def with_user_budget(host: Host, settings: Settings) -> Host:
         budget = budget.with_changes(limit=settings.budget_limit)
     if not settings.bundled:
         budget = budget.with_changes(bundled=EMPTY)
+    if settings.description_limit is not None:
+        shown = host.description_rules.with_changes(limit=settings.description_limit)
+        host = host.with_changes(description_rules=shown)
     return host if budget is host.budget else host.with_changes(budget=budget)
 
 

@@ -147,6 +147,10 @@ class Precedence:
         self.findings: list[Finding] = []
         self.nested: dict[str, str] = {}
         """The nested skills folders by path, each with its folder relative to the project."""
+        self.scoped: dict[str, ScanRoot] = {}
+        """The skills folders that show a skill whose name is taken under another name, by path."""
+        self.moved: set[str] = set()
+        """The paths of such skills."""
         self.levels_up: dict[str, int] = {}
         """How many folders above the working directory a skills folder belongs, by its path."""
 
@@ -157,10 +161,13 @@ class Precedence:
             if item.scan_root is not scan_root:
                 scan_root = item.scan_root
                 self.levels_up[scan_root.path] = scan_root.level
+                if scan_root.root.taken:
+                    self.scoped[scan_root.path] = scan_root
                 if scan_root.nested is not None:
                     self.nested[scan_root.path] = scan_root.nested
         entries = [self.lazy_entries.entry(item) for item in found]
         entries = self.resolve_collisions(entries)
+        entries.sort(key=lambda entry: entry.path in self.moved)
         entries = self.add_aliases(entries)
         entries = self.apply_max_skills(entries)
         entries = self.sort_entries(entries)
@@ -192,6 +199,10 @@ class Precedence:
             if entry.state is State.DEFERRED and entry.root in self.nested:
                 # A nested skill stays available under a name with its folder.
                 result[index] = entry.with_changes(name=f"{self.nested[entry.root]}:{entry.name}")
+                continue
+            if entry.state is not State.USER_ONLY and (scan_root := self.scoped.get(entry.root)) is not None:
+                result[index] = _scope_to(scan_root, entry)
+                self.moved.add(entry.path)
                 continue
             result[index] = self.shadow(entry, winner)
         winning = {entry.shadowed_by for entry in result if entry.rule == "undefined"}
@@ -331,6 +342,14 @@ class Precedence:
         listed = [entry for entry in entries if entry.state not in _NOT_LISTED]
         runs = groupby(listed, key=lambda entry: (entry.scope, self.levels_up[entry.root] > 0))
         return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
+
+
+def _scope_to(scan_root: ScanRoot, entry: Entry) -> Entry:
+    """Return a skill whose name is taken as its skills folder shows it."""
+    root = scan_root.root
+    folder = os.path.basename(scan_root.path.removesuffix(f"/{root.path}"))
+    text = root.taken.format_map({"folder": folder, "name": entry.name})
+    return entry.with_changes(name=f"{folder}:{entry.name}", description=f"{entry.description}{text}")
 
 
 def _all_names_differ(entries: list[Entry]) -> bool:

@@ -50,6 +50,11 @@ class ScanRoot(Frozen, kw_only=False):
     user_named: bool = False
     """Whether the user named it, so that it is reported if it is missing."""
 
+    @property
+    def is_late(self) -> bool:
+        """Whether the client reads it only when it works in its folder."""
+        return self.nested is not None and self.root.nested == "deferred"
+
 
 def find_scan_roots(
     host: Host,
@@ -83,7 +88,10 @@ def find_scan_roots(
     result: list[ScanRoot] = []
     replacing = [argument.name for argument in host.arguments if argument.effect == "only-roots"]
     are_replaced = settings is not None and any(settings.folders.get(name) for name in replacing)
+    unread = settings.unread_scopes if settings is not None else frozenset()
     for block in _root_blocks(host):
+        if block[0].scope in unread:
+            continue
         if are_replaced and block[0].scope in ("project", "user") and block[0].argument not in replacing:
             continue
         if block[0].setting or block[0].argument:
@@ -111,8 +119,8 @@ def find_scan_roots(
     result = [_switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
     if settings is not None and settings.unread_folders:
         result = [_as_read(scan_root, settings) for scan_root in result]
-    # What is not read must not hide the same folder where it is.
-    return tuple(sorted(result, key=lambda scan_root: bool(scan_root.off)))
+    # What is not read, or only later, must not hide the same folder where it is.
+    return tuple(sorted(result, key=lambda scan_root: (bool(scan_root.off), scan_root.is_late)))
 
 
 def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:

@@ -46,6 +46,8 @@ class SettingsFiles:
         """The text of a settings file that is in a variable, by the name of that variable."""
         self.prepare: dict[str, Callable[[str], str]] = {}
         """What is done with the text of a JSON file before it is read, by its path; it may raise `ValueError`."""
+        self.strict: set[str] = set()
+        """The JSON files that must not have comments and trailing commas."""
         self.may_be_empty: set[str] = set()
         """The files that are valid if they are empty."""
         self.under: dict[str, str] = {}
@@ -101,7 +103,7 @@ class SettingsFiles:
         if not data and path in self.may_be_empty:
             return {}
         try:
-            table = _parse_settings(path, data, self.prepare.get(path))
+            table = _parse_settings(path, data, self.prepare.get(path), comments=path not in self.strict)
             for part in reversed(list(filter(None, self.under.get(path, "").split(".")))):
                 table = {part: table}
         except (ValueError, RecursionError) as error:
@@ -156,7 +158,7 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _parse_settings(path: str, data: bytes, prepare: Callable[[str], str] | None) -> Any:
+def _parse_settings(path: str, data: bytes, prepare: Callable[[str], str] | None, *, comments: bool) -> Any:
     """Parse a file by its name.
 
     Raises:
@@ -180,6 +182,8 @@ def _parse_settings(path: str, data: bytes, prepare: Callable[[str], str] | None
     try:
         return json.loads(text)
     except ValueError:
+        if not comments:
+            raise
         # Several clients allow comments and trailing commas.
         plain = re.sub(_COMMENT, lambda match: match[1] or " ", text)
         return json.loads(re.sub(_TRAILING_COMMA, lambda match: match[1] or "", plain))

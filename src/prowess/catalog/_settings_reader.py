@@ -70,15 +70,23 @@ class SettingsReader:
         self._trust_of_files: dict[str, str] = {}
         self._trust, self._trust_source = "unknown", ""
         self._agent = ""
-        self.files.add_table(ARGUMENTS, argument_settings(self.arguments))
+        self._read_arguments()
         self.layers = self._layers(home_variables)
         self._root_markers = self._read_root_markers()
         if self._root_markers is not None:
             self.project = marked_root(cwd, self._root_markers, filesystem) or cwd
             self.layers = self._layers(home_variables)
-        for _, values in self.arguments.with_effect("files"):
+        for _, values in self.arguments.with_effect("files", "sources"):
             names = {name.strip() for value in values for name in value.split(",")}
-            self.layers = tuple(layer for layer in self.layers if layer.name in names or layer.rules.always)
+            self.layers = tuple(
+                layer for layer in self.layers if (layer.rules.source or layer.name) in names or layer.rules.always
+            )
+        self._unread_scopes = frozenset(
+            scope
+            for _, values in self.arguments.with_effect("sources")
+            for scope in ("project", "user")
+            if scope not in {name.strip() for value in values for name in value.split(",")}
+        )
         self._enabled, self._enabled_source, self._switch_found = host.enabled, "default", False
         self._effects: dict[str, tuple[str, str]] = {}
         self._folded_effects: dict[str, tuple[str, str]] = {}
@@ -88,6 +96,7 @@ class SettingsReader:
         self._entries: list[tuple[str, Any]] = []
         self._catalog_off, self._bundled = "", True
         self._budget_limit: int | None = None
+        self._description_limit: int | None = None
         self._decided: set[str] = set()
         """The forms whose first value has been found."""
         self._unread_folders: dict[str, str] = {}
@@ -109,6 +118,8 @@ class SettingsReader:
             bundled=self._bundled,
             project="" if self._root_markers is None else self.project,
             root_markers=self._root_markers,
+            unread_scopes=self._unread_scopes,
+            description_limit=self._description_limit,
             folders=self._folders,
             unread_folders=tuple(self._unread_folders.items()),
             plugins={
@@ -117,6 +128,19 @@ class SettingsReader:
             },
             findings=(*self.arguments.findings, *self.files.findings),
         )
+
+    def _read_arguments(self) -> None:
+        """Read the settings that arguments make or name."""
+        given = [value for _, values in self.arguments.with_effect("settings") for value in values[-1:]]
+        if not given:
+            self.files.add_table(ARGUMENTS, argument_settings(self.arguments))
+        elif given[-1].lstrip().startswith("{"):
+            self.files.strict.add(ARGUMENTS)
+            self.files.texts[ARGUMENTS] = given[-1]
+        else:
+            path = os.path.normpath(os.path.join(self.cwd, given[-1]))
+            self.files.strict.add(path)
+            self.files.add_table(ARGUMENTS, self.files.table(path))
 
     def _layers(self, home_variables: Mapping[str, str]) -> tuple[SettingsLayer, ...]:
         """Return the settings files that may count."""
@@ -134,6 +158,8 @@ class SettingsReader:
             return False
         if rules.inline:
             self.files.texts[path] = self.env.get(path[1:], "")
+        if not rules.comments:
+            self.files.strict.add(path)
         if rules.may_be_empty:
             self.files.may_be_empty.add(path)
         if rules.under:
@@ -238,6 +264,9 @@ class SettingsReader:
         for root in self.host.roots:
             if root.setting or root.argument:
                 self._add_folders(root)
+        limit = self.env.get(self.host.budget.variable, "") if self.host.budget.variable else ""
+        if re.fullmatch("[1-9][0-9]{0,9}", limit):
+            self._budget_limit = int(limit)
         if role is not None:
             self.apply_role(role)
         return self.settings()
@@ -299,7 +328,7 @@ class SettingsReader:
             self._apply_switch(setting, path, value)
         elif setting.form == "entries":
             self._entries.append((path, value))
-        elif setting.form in ("catalog", "budget", "bundled"):
+        elif setting.form in ("catalog", "budget", "description", "bundled"):
             self._apply_to_catalog(setting, path, value)
         elif setting.form == "unread":
             self._add_unread_folders(path, value)
@@ -317,12 +346,15 @@ class SettingsReader:
 
     def _apply_to_catalog(self, setting: Setting, path: str, value: Any) -> None:
         """Apply what changes the catalog as a whole; the highest value of each form counts."""
-        number = isinstance(value, int) and not isinstance(value, bool)
-        if setting.form in self._decided or not (number if setting.form == "budget" else isinstance(value, bool)):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_limit = setting.form in ("budget", "description")
+        if setting.form in self._decided or not (number if is_limit else isinstance(value, bool)):
             return
         self._decided.add(setting.form)
         if setting.form == "budget":
             self._budget_limit = max(1, int(value * setting.part))
+        elif setting.form == "description":
+            self._description_limit = max(1, int(value))
         elif setting.form == "bundled":
             self._bundled = value
         elif not value:

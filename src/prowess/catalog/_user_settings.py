@@ -70,6 +70,10 @@ class Settings(Frozen):
     """The file that hides all skills from the model; empty if none does."""
     budget_limit: int | None = None
     """In place of the host's own."""
+    description_limit: int | None = None
+    """In place of the host's own."""
+    unread_scopes: frozenset[str] = frozenset()
+    """Scopes whose roots an argument leaves out."""
     bundled: bool = True
     """Whether the client has its own skills."""
     project: str = ""

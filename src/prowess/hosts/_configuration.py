@@ -40,6 +40,8 @@ class SettingsFile(Frozen):
     """Whether it counts only for the settings that name it."""
     needs_trust: bool = False
     """Whether it counts only if the project is trusted."""
+    source: str = ""
+    """How an argument that lists settings files calls it, if not by its name."""
     always: bool = False
     """Whether it counts even if an argument lists the settings files that count."""
     invalid: str = "ignored"
@@ -72,6 +74,7 @@ class Setting(Frozen):
     `file-trust` (folder to trust word, for settings files that need trust: the folder of the file decides, then that of
     the project, then the main working tree of its repository), `catalog` (false hides all skills from the model),
     `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills),
+    `description` (a number that replaces the limit of descriptions),
     `unread` (a list of folders, absolute or `~/...`, in which no root is read)."""
     word: str = ""
     """For `file-trust`: the key with the trust word, if the value of a folder is a table."""
@@ -109,7 +112,9 @@ class Argument(Frozen):
     roots of projects and users do not count), `trusted` or `untrusted` (the
     project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas),
     `agent` (its value is the agent that runs), `set` (its value is a line of a settings file, see `sets`),
-    `plugins` (its values are folders of plugins, of a table that names it)."""
+    `plugins` (its values are folders of plugins, of a table that names it), `sources` (as `files`, and the roots of
+    scope `user` or `project` that it does not list are not read), `settings` (its value is JSON, or a file with it, for
+    the settings file `@arguments`)."""
     sets: str = "{value}"
     """For `set`: `KEY=VALUE`, with a dotted key and a value in TOML; a value that is invalid is text. Arguments with
     the default come first, and the last one for a key counts."""

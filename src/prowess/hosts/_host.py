@@ -106,6 +106,9 @@ class Root(Frozen):
     folder_files: str = "no"
     """For `files`: whether a `SKILL.md`, in any case, is called like its folder and hides the files `beside` it, or is
     `alone` (folders below are not searched either)."""
+    taken: str = ""
+    """If not empty, a skill whose name is taken is shown last, as `FOLDER:NAME`, with this text after its description:
+    `{folder}` is the name of the folder of an argument, `{name}` the taken name."""
     replace: Mapping[str, str] = EMPTY
     """Regular expression to text: what the client replaces in the names of its skills."""
     own_name: str = ""
@@ -148,6 +151,8 @@ class Budget(Frozen):
     """With `name-only`: whether later, shorter entries may use the room of an entry that does not fit."""
     rest_limit: int = 0
     """With `name-list`: the length of the last line; names that do not fit are omitted; 0 is no limit."""
+    variable: str = ""
+    """An environment variable with a number that replaces `limit`."""
     reserved: int = 0
     """The part of the budget that the client's own skills use."""
     bundled: Mapping[str, int] = EMPTY

@@ -451,3 +451,197 @@ def claude_code_plugin_folders(t: Tree) -> None:
     plugin(t, t.root / "unnamed", "b")
     t.skill(t.root / "alone", "alone")
     t.args = ["--plugin-dir", str(t.root / "named"), "--plugin-dir", "../unnamed", "--plugin-dir", "../alone"]
+
+
+def switches(t: Tree, where: Path, **overrides: object) -> None:
+    """Write settings with `skillOverrides`."""
+    t.write(where, {"skillOverrides": overrides})
+
+
+def six(t: Tree) -> None:
+    """Write six skills."""
+    for name in "abcdef":
+        t.skill(t.P / name, name)
+
+
+@tree("claude-code")
+def claude_code_switches_merged(t: Tree) -> None:
+    """`skillOverrides` of user, project and local settings, merged skill by skill."""
+    t.git()
+    six(t)
+    switches(t, t.home / ".claude/settings.json", a="off", b="off", c="name-only", d="user-invocable-only")
+    switches(t, t.repo / ".claude/settings.json", a="on", c="off")
+    switches(t, t.repo / ".claude/settings.local.json", a="name-only", b="on", E="off")
+
+
+@tree("claude-code")
+def claude_code_switches_below_root(t: Tree) -> None:
+    """Started below the git root: its local settings count, and win; its shared ones do not count."""
+    t.git()
+    t.cwd = t.repo / "pkg"
+    six(t)
+    switches(t, t.repo / ".claude/settings.json", a="off")
+    switches(t, t.repo / ".claude/settings.local.json", b="off", c="off")
+    switches(t, t.cwd / ".claude/settings.json", d="off")
+    switches(t, t.cwd / ".claude/settings.local.json", e="off", c="name-only")
+
+
+@tree("claude-code")
+def claude_code_settings_void(t: Tree) -> None:
+    """One value of a wrong type, and the whole file does not count."""
+    t.git()
+    six(t)
+    t.write(t.home / ".claude/settings.json", {"skillOverrides": {"a": "off"}, "model": 3})
+    t.write(t.repo / ".claude/settings.json", {"skillOverrides": {"b": "off", "c": "hidden"}})
+    overrides = {"skillOverrides": {"d": "off"}, "permissions": {"allow": "Bash"}}
+    t.write(t.repo / ".claude/settings.local.json", overrides)
+
+
+@tree("claude-code")
+def claude_code_settings_tolerated(t: Tree) -> None:
+    """Unknown keys, rules and events, and values that the client drops alone, void nothing."""
+    t.git()
+    six(t)
+    unknown = {"theme": 3, "effortLevel": "most", "unknown": [], "env": {"A": 1}}
+    t.write(t.home / ".claude/settings.json", {"skillOverrides": {"a": "off"}, **unknown})
+    rules = {"permissions": {"allow": ["Bash(rm", 3]}, "hooks": {"Nothing": []}, "extraKnownMarketplaces": {"m": 1}}
+    t.write(t.repo / ".claude/settings.json", {"skillOverrides": {"b": "off"}, **rules})
+    t.write(t.repo / ".claude/settings.local.json", b"\xef\xbb\xbf" + b'{"skillOverrides": {"c": "off"}}')
+
+
+@tree("claude-code")
+def claude_code_settings_not_json(t: Tree) -> None:
+    """Comments, trailing commas, a list, and an empty file: none of these settings count."""
+    t.git()
+    six(t)
+    t.write(t.home / ".claude/settings.json", '{// all off\n"skillOverrides": {"a": "off"}}')
+    t.write(t.repo / ".claude/settings.json", '{"skillOverrides": {"b": "off"},}')
+    t.write(t.repo / ".claude/settings.local.json", [{"skillOverrides": {"c": "off"}}])
+
+
+@tree("claude-code")
+def claude_code_settings_argument(t: Tree) -> None:
+    """`--settings` with a file wins over those of user and project."""
+    t.git()
+    six(t)
+    switches(t, t.repo / ".claude/settings.local.json", a="on", b="off", c="off")
+    switches(t, t.root / "more.json", a="off", b="on")
+    t.args = ["--settings", "../more.json"]
+
+
+@tree("claude-code")
+def claude_code_settings_inline(t: Tree) -> None:
+    """`--settings` with JSON."""
+    t.git()
+    six(t)
+    t.args = ["--settings", '{"skillOverrides": {"a": "off", "b": "name-only"}}']
+
+
+@tree("claude-code")
+def claude_code_setting_sources(t: Tree) -> None:
+    """`--setting-sources` leaves out settings, skills and commands of the user."""
+    t.git()
+    six(t)
+    t.skill(t.U / "mine", "mine")
+    command(t, t.home / ".claude/commands", "my-command")
+    command(t, t.repo / ".claude/commands", "our-command")
+    switches(t, t.home / ".claude/settings.json", a="off")
+    switches(t, t.repo / ".claude/settings.json", b="off")
+    switches(t, t.repo / ".claude/settings.local.json", c="off")
+    t.args = ["--setting-sources", "project"]
+
+
+@tree("claude-code")
+def claude_code_setting_sources_of_user(t: Tree) -> None:
+    """`--setting-sources` without the project: its skills and commands are not read."""
+    t.git()
+    six(t)
+    t.skill(t.U / "mine", "mine")
+    t.skill(t.U / "own", "own")
+    command(t, t.repo / ".claude/commands", "our-command")
+    switches(t, t.repo / ".claude/settings.local.json", mine="off")
+    t.args = ["--setting-sources", "user,local"]
+
+
+@tree("claude-code")
+def claude_code_description_limit(t: Tree) -> None:
+    """`skillListingMaxDescChars` of the highest file cuts descriptions, `when_to_use` included."""
+    t.git()
+    t.skill(t.P / "long", "long", desc=f"[[long]] {'x' * 300}")
+    t.skill(t.P / "both", "both", desc="[[both]] short", fm=f"when_to_use: {'y' * 60}\n")
+    t.skill(t.P / "exact", "exact", desc=f"[[exact]] {'z' * 40}")
+    t.write(t.home / ".claude/settings.json", {"skillListingMaxDescChars": 200})
+    t.write(t.repo / ".claude/settings.json", {"skillListingMaxDescChars": 50})
+
+
+@tree("claude-code")
+def claude_code_budget_fraction(t: Tree) -> None:
+    """`skillListingBudgetFraction` shrinks the budget."""
+    t.git()
+    for number in range(12):
+        t.skill(t.P / f"s{number:02}", f"s{number:02}", desc=f"[[s{number:02}]] {'x' * (20 + 9 * number)}")
+    t.write(t.home / ".claude/settings.json", {"skillListingBudgetFraction": 0.0004})
+
+
+@tree("claude-code")
+def claude_code_budget_variable(t: Tree) -> None:
+    """`SLASH_COMMAND_TOOL_CHAR_BUDGET` wins over the settings."""
+    t.git()
+    for number in range(12):
+        t.skill(t.P / f"s{number:02}", f"s{number:02}", desc=f"[[s{number:02}]] {'x' * (20 + 9 * number)}")
+    t.write(t.home / ".claude/settings.json", {"skillListingBudgetFraction": 1})
+    t.env = {"SLASH_COMMAND_TOOL_CHAR_BUDGET": "700"}
+
+
+@tree("claude-code")
+def claude_code_added_folders(t: Tree) -> None:
+    """`--add-dir` adds skills and commands; a name that is taken gets the folder's name."""
+    t.git()
+    t.skill(t.P / "dup", "dup")
+    t.skill(t.U / "own", "own")
+    command(t, t.repo / ".claude/commands", "command-two", name="two")
+    for folder in ("first", "second"):
+        for name in ("dup", "own", "two", folder):
+            t.skill(t.root / folder / ".claude/skills" / name, f"{folder}-{name}", name=name)
+    command(t, t.root / "first/.claude/commands", "added-command")
+    t.skill(t.root / "first/sub/.claude/skills/deeper", "deeper")
+    t.skill(t.repo / "inner/.claude/skills/inner", "inner")
+    t.write(t.root / "first/.claude/settings.json", {"skillOverrides": {"dup": "off"}})
+    t.args = ["--add-dir", "../first", str(t.root / "second"), "inner", "../missing"]
+
+
+@tree("claude-code")
+def claude_code_folders_of_permissions(t: Tree) -> None:
+    """`permissions.additionalDirectories` adds no skills, and `permissions.deny` hides none."""
+    t.git()
+    six(t)
+    t.skill(t.root / "more/.claude/skills/more", "more")
+    permissions = {"additionalDirectories": [str(t.root / "more")], "deny": ["Skill(a)", "Skill(b:*)"]}
+    t.write(t.repo / ".claude/settings.json", {"permissions": permissions})
+
+
+@tree("claude-code")
+def claude_code_config_folder(t: Tree) -> None:
+    """`CLAUDE_CONFIG_DIR` moves the user's settings, skills, commands and plugins."""
+    t.git()
+    six(t)
+    moved = t.root / "config"
+    t.skill(moved / "skills/moved", "moved")
+    t.skill(t.U / "left", "left")
+    command(t, moved / "commands", "moved-command")
+    command(t, t.home / ".claude/commands", "left-command")
+    switches(t, moved / "settings.json", a="off")
+    switches(t, t.home / ".claude/settings.json", b="off")
+    t.env = {"CLAUDE_CONFIG_DIR": str(moved)}
+
+
+@tree("claude-code")
+def claude_code_git_is_link(t: Tree) -> None:
+    """A `.git` that is a link makes a repository."""
+    t.git(t.root / "elsewhere")
+    t.link(t.repo / ".git", t.root / "elsewhere/.git")
+    t.cwd = t.repo / "pkg"
+    t.skill(t.P / "root", "root")
+    t.skill(t.cwd / ".claude/skills/here", "here")
+    t.skill(t.root / ".claude/skills/above", "above")
+    command(t, t.repo / ".claude/commands", "of-root")
