@@ -41,8 +41,13 @@ def save_answers(answers: dict[str, Any], folder: Path = FOLDER) -> None:
         trees.append(f"  {_json(tree)}: {{\n" + ",\n".join(rows) + "\n  }" if rows else f"  {_json(tree)}: {{}}")
     text = "\n".join(["{", *lines, ' "trees": {', ",\n".join(trees), " }", "}"])
     folder.mkdir(parents=True, exist_ok=True)
-    answers_file(answers["client"], folder).write_text(text + "\n", "utf-8")
+    file = answers_file(answers["client"], folder)
+    new = file.with_suffix(".new")
+    new.write_text(text + "\n", "utf-8")
+    new.replace(file)
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    text = json.dumps(value, ensure_ascii=False)
+    # A client can show half of a surrogate pair, which UTF-8 cannot say.
+    return text if text.isprintable() else json.dumps(value)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from clients._answers import load_answers, save_answers
 from clients._cells import cells, differing, keep_undefined, merged
 from clients._places import namespaces
 from clients._probe import Answer, ClientError, Clients, Listed, Question, Shown
@@ -352,6 +353,18 @@ def test_runs_that_agree_do_not_undo_a_recorded_race() -> None:
         "a": ({"model": True, "name": "a", "shown_len": 1}, {"undefined": True})
     }
     assert differing({}, {"a": cell})["a"][0] is None
+
+
+def test_any_name_can_be_recorded(tmp_path: Path) -> None:
+    """Half of a surrogate pair, and characters that are not shown; other letters stay readable."""
+    names = ("a\ud800b", "\x1b\u202e\u2028", "café")
+    cells = {name: {"model": True, "name": name} for name in names}
+    save_answers(
+        {"client": "c", "version": "1", "date": "d", "project": "p", "user": "u", "trees": {"t": cells}}, tmp_path
+    )
+    assert load_answers("c", tmp_path)["trees"]["t"] == cells
+    assert "café" in (tmp_path / "c.json").read_text("utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json"]
 
 
 def test_a_skill_cannot_forge_a_line() -> None:
