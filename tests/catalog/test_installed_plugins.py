@@ -235,3 +235,109 @@ def test_settings_are_merged_key_by_key_for_plugins(tmp_path: Path) -> None:
         }
         found = discover(tmp_path / "repo", host=host_from_table("x", table), home=tmp_path / "home", env={})
         assert [entry.name for entry in found.skills if entry.state == "active"] == names
+
+
+EXTENSIONS = {
+    "folders": ["~/.x/extensions/*"],
+    "id": "{manifest}",
+    "manifests": ["x.json"],
+    "manifest_needed": True,
+    "manifest_types": ["name!", "name:text"],
+    "install_file": ".install.json",
+    "rules_file": "~/.x/extensions/enabled.json",
+    "prefix": False,
+    "order": "folder-last",
+}
+
+
+def extension(top: Path, folder: str, *skills: str, name: str | None = None, install: Any = None) -> Path:
+    place = top / "home/.x/extensions" / folder
+    for skill in skills:
+        write(place / "skills", skill)
+    (place / "x.json").write_text(json.dumps({"name": name or folder}))
+    if install is not None:
+        (place / ".install.json").write_text(json.dumps(install))
+    return place
+
+
+def test_a_linked_extension_is_read_where_it_is(tmp_path: Path) -> None:
+    """Its own folder is not; one that is linked to nothing has no skills."""
+    write(tmp_path / "source/skills", "linked")
+    (tmp_path / "source/x.json").write_text('{"name": "source"}')
+    extension(tmp_path, "a", "own-a", install={"type": "link", "source": str(tmp_path / "source")})
+    extension(tmp_path, "b", "own-b", install={"type": "link", "source": "../nowhere"})
+    extension(tmp_path, "c", "own-c", install={"type": "link", "source": 5})
+    extension(tmp_path, "d", "own-d", install={"type": "local", "source": "../source"})
+    extension(tmp_path, "e", "own-e", install=[1])
+    assert sorted(active(tmp_path, EXTENSIONS)) == ["linked", "own-d", "own-e"]
+
+
+def test_rules_for_folders_count_by_the_name_in_the_manifest(tmp_path: Path) -> None:
+    """The last folder comes first, whatever its extension is called."""
+    for folder, name in (("a", "z"), ("b", "y"), ("c", "x")):
+        extension(tmp_path, folder, "same", name=name)
+    rules = tmp_path / "home/.x/extensions/enabled.json"
+    rules.write_text(json.dumps({"x": {"overrides": ["!/*"]}, "b": {"overrides": ["!/*"]}}))
+    found = [entry.path for entry in catalog(tmp_path, EXTENSIONS).skills if entry.state == "active"]
+    assert [path.split("/extensions/")[1] for path in found] == ["b/skills/same/SKILL.md"]
+    rules.write_text('{"x": {"overrides": 5}}')
+    found = [entry.path for entry in catalog(tmp_path, EXTENSIONS).skills if entry.state == "active"]
+    assert [path.split("/extensions/")[1] for path in found] == ["c/skills/same/SKILL.md"]
+    assert active(tmp_path, {**EXTENSIONS, "rules_invalid": "stops"}) == []
+
+
+def test_of_two_extensions_with_one_name_the_last_counts_or_the_client_stops(tmp_path: Path) -> None:
+    """A client that stops sees no skills at all."""
+    extension(tmp_path, "a", "one", name="same")
+    extension(tmp_path, "b", "two", name="same")
+    write(tmp_path / "repo/.x/skills", "project")
+    assert sorted(active(tmp_path, EXTENSIONS)) == ["one", "project", "two"]
+    assert sorted(active(tmp_path, {**EXTENSIONS, "same_name": "last"})) == ["project", "two"]
+    stopped = catalog(tmp_path, {**EXTENSIONS, "same_name": "stops"})
+    assert stopped.skills == ()
+    assert [item.code for item in stopped.findings] == ["config-invalid", "host-disabled"]
+
+
+def test_a_broken_link_and_a_wrong_type_can_stop_the_client(tmp_path: Path) -> None:
+    """Both are findings that name the place."""
+    extension(tmp_path, "a", "one")
+    (tmp_path / "home/.x/extensions/b").symlink_to(tmp_path / "nowhere")
+    assert active(tmp_path, EXTENSIONS) == ["one"]
+    assert active(tmp_path, {**EXTENSIONS, "broken_links": "stops"}) == []
+    assert active(tmp_path, {**EXTENSIONS, "manifest_stops": ["tools:list"]}) == ["one"]
+    (tmp_path / "home/.x/extensions/a/x.json").write_text('{"name": "a", "tools": 5}')
+    assert active(tmp_path, {**EXTENSIONS, "manifest_stops": ["tools:list"]}) == []
+
+
+def test_an_argument_chooses_the_extensions_that_count(tmp_path: Path) -> None:
+    """Whatever the rules say."""
+    for name in ("a", "b", "c"):
+        extension(tmp_path, name, f"skill-{name}")
+    (tmp_path / "home/.x/extensions/enabled.json").write_text('{"a": {"overrides": ["!/*"]}}')
+    table = {
+        "title": "X",
+        "roots": [{"plugins": "plugin", "scope": "plugin"}],
+        "plugins": {"plugin": EXTENSIONS},
+        "arguments": [{"name": "-e", "values": "one", "effect": "only-plugins"}],
+    }
+    host = host_from_table("x", table)
+
+    def chosen(*arguments: str) -> list[str]:
+        found = discover(tmp_path, host=host, home=tmp_path / "home", env={}, client_args=arguments)
+        return sorted(entry.name for entry in found.skills if entry.state == "active")
+
+    assert chosen() == ["skill-b", "skill-c"]
+    assert chosen("-e", "A, b") == ["skill-a", "skill-b"]
+    assert chosen("-e", "none") == []
+
+
+def test_of_two_extensions_from_one_place_the_last_counts(tmp_path: Path) -> None:
+    """From two places, or with names that differ in case only, they stop the client."""
+    rules = {**EXTENSIONS, "same_name": "last", "same_source": True}
+    extension(tmp_path, "a", "one", name="same", install={"source": "/x"})
+    extension(tmp_path, "b", "two", name="same", install={"source": "/x"})
+    assert active(tmp_path, rules) == ["two"]
+    extension(tmp_path, "b", name="Same", install={"source": "/x"})
+    assert active(tmp_path, rules) == []
+    extension(tmp_path, "b", name="same", install={"source": "/y"})
+    assert active(tmp_path, rules) == []

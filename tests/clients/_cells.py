@@ -228,7 +228,8 @@ def prowess_differs(tree: Tree, client: str, recorded: Mapping[str, Cell], *, ra
 def _moved(value: Any, old: str, new: str) -> Any:
     """Return a host, or a part of one, with paths below another folder."""
     if isinstance(value, str):
-        return new + value.removeprefix(old) if value.startswith(old) else value
+        # A path can have variables before it: `$VAR|/etc/...`.
+        return new + value.removeprefix(old) if value.startswith(old) else value.replace(f"|{old}", f"|{new}")
     if isinstance(value, (tuple, frozenset)):
         return type(value)(_moved(item, old, new) for item in value)
     if isinstance(value, dict):

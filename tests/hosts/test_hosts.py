@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORMS = {
-    *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread", "trusted", "trusted"),
+    *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread", "trusted", "scopes"),
     *("folders", "trust", "file-trust", "folder-lists"),
 }
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}

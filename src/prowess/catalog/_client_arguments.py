@@ -50,6 +50,12 @@ class ClientArguments:
         """Return the arguments that have one of these effects, with their values."""
         return [(argument, values) for argument, values in self.given if argument.effect in effects]
 
+    def chosen_plugins(self) -> frozenset[str] | None:
+        """Return the names of the only plugins that count, in lower case; `None` if no argument chooses any."""
+        given = self.with_effect("only-plugins")
+        names = (name.strip().lower() for _, values in given for value in values for name in value.split(","))
+        return frozenset(names) if given else None
+
     def _report_unknown(self, host: Host, word: str) -> None:
         names = ", ".join(f"`{argument.name}`" for argument in host.arguments)
         hint = f"these change its skills: {names}" if names else "no argument of this agent changes its skills"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
-from prowess.hosts import INVALID_YAML_CODES, Flag, Host, parse_fallback_fields, value_matches
+from prowess.hosts import INVALID_YAML_CODES, Flag, Host, parse_fallback_fields, value_matches, without_null_items
 from prowess.skill import check_skill
 
 from ._entry import State
@@ -130,6 +130,8 @@ class Evaluator:
         if codes & self._as_empty_codes:
             return {}
         reading, fields = self.host.reading, item.skill.fields
+        if not reading.null_items:
+            fields = {key: without_null_items(value) for key, value in fields.items()}
         if not reading.second_parser:
             return fields
         texts = (fields.get(key) for key in ("name", "description"))
@@ -196,13 +198,15 @@ class Evaluator:
         settings = self.settings
         if item.scan_root.off:
             return Verdict(State.REJECTED, item.scan_root.off, "settings")
-        if item.scan_root.scope == "project" and settings.trust == "untrusted":
+        if item.scan_root.scope == "project" and settings.trust == "untrusted" and self.host.trust_hides:
             reason = f"the folder is not trusted, says {neutral(settings.trust_source)}"
             return Verdict(State.UNTRUSTED, reason, "trust")
         namespace = item.scan_root.namespace
         if off := settings.entries.off(f"{namespace}:{name}" if namespace else name, item.real):
             return Verdict(State.DISABLED, f"switched off in {neutral(off)}", "settings")
         effect, file = self._settings_effect(name, folder) if item.scan_root.root.switches else ("on", "")
+        if effect == "on" and item.scan_root.namespace is not None and item.scan_root.root.switches:
+            effect, file = self._settings_effect(f"{item.scan_root.namespace}:{name}", folder)
         source = neutral(file)
         match effect:
             case "on":

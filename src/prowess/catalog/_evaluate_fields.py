@@ -144,6 +144,8 @@ class FieldEvaluator:
         value = fields.get("when_to_use") if fields is not None else None
         if value is None or "when_to_use" not in self.host.description_rules.append:
             return ""
+        if self.host.description_rules.append_texts and value.kind != "text":
+            return ""
         if value_kind(value) in ("number", "bool"):
             return javascript_literal(str(value.value))
         return "" if value_kind(value) == "null" else javascript_string(value)

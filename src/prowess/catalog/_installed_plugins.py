@@ -17,14 +17,14 @@ from prowess._internal.text import neutral, quoted
 from prowess.findings import finding
 
 from ._marketplaces import ListedPlugin, Marketplaces
+from ._plugin_enablement import FolderRules, read_folder_rules, read_json
 from ._plugin_versions import compare_versions
 from ._settings_files import get_dotted
 from ._settings_types import find_problem
-from ._strict_json import parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from prowess.findings import Finding
@@ -39,7 +39,6 @@ _MAX_PLUGINS = 1000
 """Plugins that count for one host."""
 _MAX_SKILL_FOLDERS = 1000
 """Folders of skills that one plugin may list."""
-_MAX_JSON_BYTES = 4 * 1024 * 1024
 
 
 class InstalledPlugin(Frozen):
@@ -62,6 +61,10 @@ class InstalledPlugin(Frozen):
     """Whether its folder is one skill, and no other folders in it count."""
     off: str = ""
     """Why the client does not use it; empty if it does."""
+    place: str = ""
+    """The folder in which it was found: another one if it is linked."""
+    source: str = ""
+    """Where it was installed from; its name if that is unknown."""
 
 
 class _Candidate(Frozen):
@@ -87,16 +90,21 @@ class PluginFinder:
         home: str,
         variables: Mapping[str, str],
         setting: PluginSetting,
+        chosen: Collection[str] | None = None,
         filesystem: Filesystem,
     ) -> None:
         self.rules, self.cwd, self.home, self.variables = rules, cwd, home, variables
-        self.setting, self.filesystem = setting, filesystem
+        self.setting, self.chosen, self.filesystem = setting, chosen, filesystem
         self._invalid_manifests: set[str] = set()
         self.findings: list[Finding] = []
+        self.stops = ""
+        """What keeps the client from starting; empty if it starts."""
+        self._folder_rules: FolderRules | None = None
 
     def find(self) -> list[InstalledPlugin]:
         """Return the installed plugins, highest precedence first; those that are switched off come last."""
         found = []
+        self._read_folder_rules()
         for candidate in self._candidates():
             plugin = self._plugin(candidate)
             if plugin is not None:
@@ -108,10 +116,32 @@ class PluginFinder:
             found.sort(key=lambda plugin: plugin.id)
         elif self.rules.order == "last":
             found.reverse()
+        elif self.rules.order == "folder-last":
+            found.sort(key=lambda plugin: os.fsencode(plugin.place), reverse=True)
         elif self.setting.ids:
             place = {name: index for index, name in enumerate(self.setting.ids)}
             found.sort(key=lambda plugin: place.get(plugin.id, len(place)))
+        if self.rules.same_name != "all":
+            found = self._without_same_names(found)
         return sorted(found, key=lambda plugin: bool(plugin.off))
+
+    def _without_same_names(self, found: list[InstalledPlugin]) -> list[InstalledPlugin]:
+        """Keep one plugin of each name, or note that the client does not start."""
+        fold = str.lower if self.rules.same_source else str
+        last = {fold(plugin.name): plugin for plugin in sorted(found, key=lambda plugin: os.fsencode(plugin.place))}
+        for index, plugin in enumerate(found):
+            winner = last[fold(plugin.name)]
+            differ = (plugin.name, plugin.source) != (winner.name, winner.source)
+            if winner is not plugin and (self.rules.same_name == "stops" or (self.rules.same_source and differ)):
+                self._stop(plugin.place, f"{neutral(winner.place)} has the name {quoted(plugin.name)} too")
+            elif winner is not plugin:
+                off = f"{neutral(winner.place)} has the name of its plugin {quoted(plugin.name)} too, and wins"
+                found[index] = plugin.with_changes(off=off)
+        return found
+
+    def _stop(self, path: str, message: str) -> None:
+        self.stops = path
+        self._report(path, f"{message}, so the agent refuses to start")
 
     def _report(self, path: str, message: str) -> None:
         hint = "fix the file; until then it is ignored"
@@ -157,6 +187,16 @@ class PluginFinder:
             if folder is not None:
                 yield _Candidate(folder=folder, id=identity, parts={"plugin": name, "market": market}, listed=listed)
 
+    def _read_folder_rules(self) -> None:
+        if not self.rules.rules_file:
+            return
+        path = self._expand(self.rules.rules_file)
+        rules = self._folder_rules = read_folder_rules(self.filesystem, path, fold=self.rules.rules_fold)
+        if rules.problem and self.rules.rules_invalid == "stops":
+            self._stop(path, f"the file cannot be read: {rules.problem}")
+        elif rules.problem:
+            self._report(path, f"the file cannot be read: {rules.problem}")
+
     def _expand(self, path: str) -> str:
         """Return a path of the table on this machine; empty if its variable is not set."""
         if path.startswith("$"):
@@ -181,6 +221,8 @@ class PluginFinder:
         for name, letter in listing:
             if letter in "dl":
                 inner = {**parts, names[0]: name} if names else parts
+                if letter == "l" and self.rules.broken_links == "stops" and not self.filesystem.kind(before + name):
+                    self._stop(before + name, "it is a link to nothing")
                 yield from self._matching([f"{before}{name}{rest[0]}", *rest[1:]], inner, names[1:])
 
     def _newest(self, candidates: Iterator[_Candidate]) -> Iterator[_Candidate]:
@@ -235,7 +277,14 @@ class PluginFinder:
     def _plugin(self, candidate: _Candidate) -> InstalledPlugin | None:
         """Return a plugin; `None` if the client does not know it."""
         rules = self.rules
-        manifest = self._manifest(candidate.folder)
+        place = candidate.folder
+        install = self._json(os.path.join(place, rules.install_file)) if rules.install_file else None
+        install = install if isinstance(install, Mapping) else {}
+        folder = self._source_folder(place, install)
+        if folder is None:
+            return None
+        candidate = candidate.with_changes(folder=folder)
+        manifest = self._manifest(folder)
         if manifest is None and rules.manifest_needed:
             return None
         table = manifest or {}
@@ -253,7 +302,7 @@ class PluginFinder:
             for pattern, text in ((rules.name_pattern, name), (rules.id_pattern, identity))
         ):
             return None
-        on, source = self.setting.answer(identity)
+        on, source = self._answer(identity, name)
         if on is None and rules.setting_needed:
             return None
         if self.setting.off:
@@ -261,6 +310,8 @@ class PluginFinder:
         off = candidate.off
         if not off and not (rules.enabled if on is None else on):
             off = f"switched off in {neutral(source)}" if source else "not switched on"
+        if not off and rules.manifest_stops and (problem := find_problem(table, rules.manifest_stops)):
+            self._stop(candidate.folder, problem)
         off = off or self._fault(candidate, manifest)
         listed = self._listed_folders(candidate.folder, table)
         if listed is None:
@@ -280,6 +331,8 @@ class PluginFinder:
             own_only=own_only,
             namespace=name if rules.prefix else None,
             off=off and f"its plugin {quoted(identity)} is {off}",
+            place=place,
+            source=f"{install.get('source') or name}:{install.get('pluginName')}",
         )
 
     def _fault(self, candidate: _Candidate, manifest: Mapping[str, Any] | None) -> str:
@@ -296,6 +349,23 @@ class PluginFinder:
             return ()
         in_place = candidate.listed if candidate.listed is not None and candidate.listed.folder else None
         return (candidate.folder,) if in_place is None else (candidate.folder, in_place.market_folder)
+
+    def _source_folder(self, folder: str, install: Mapping[str, Any]) -> str | None:
+        """Return the folder of a plugin: its own, or the one it is linked to; `None` if the link is invalid."""
+        if install.get("type") != "link":
+            return folder
+        source = install.get("source")
+        if not isinstance(source, str) or not source or "\0" in source:
+            return None
+        return os.path.normpath(os.path.join(self.cwd, source))
+
+    def _answer(self, identity: str, name: str) -> tuple[bool | None, str]:
+        """Return whether a plugin is on, and what says so: an argument, rules for folders, or the settings."""
+        if self.chosen is not None:
+            return name.lower() in self.chosen, "the arguments"
+        rules = self._folder_rules
+        on = rules.answer(name, (self.cwd,)) if rules is not None else None
+        return (on, rules.path) if rules is not None and on is not None else self.setting.answer(identity)
 
     def _manifest(self, folder: str) -> Mapping[str, Any] | None:
         """Return the manifest of a plugin; `None` if it is missing or invalid."""
@@ -354,16 +424,13 @@ class PluginFinder:
     def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""
         try:
-            data = self.filesystem.data(path, _MAX_JSON_BYTES)
+            return read_json(self.filesystem, path, once, replace=self.rules.replaces_bytes)
         except UnreadableError as error:
             if error.code != "file-missing":
                 self._report(path, f"the file cannot be read: {error.message}")
-            return None
-        try:
-            return parse_json(data, once)
         except (ValueError, RecursionError) as error:
             self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
-            return None
+        return None
 
 
 def find_plugins(
@@ -374,8 +441,8 @@ def find_plugins(
     home: str,
     variables: Mapping[str, str],
     filesystem: Filesystem,
-) -> tuple[Mapping[str, list[InstalledPlugin]], list[Finding]]:
-    """Return the installed plugins by the name of their table, and what is wrong with them.
+) -> Mapping[str, PluginFinder]:
+    """Return what finds the plugins of each table of a host, by its name.
 
     Args:
         host: whose plugins.
@@ -385,10 +452,15 @@ def find_plugins(
         variables: those that may move folders.
         filesystem: what was read so far.
     """
-    plugins, findings = {}, []
-    for table, rules in host.plugins.items():
-        setting = settings.plugins[table]
-        finder = PluginFinder(rules, cwd=cwd, home=home, variables=variables, setting=setting, filesystem=filesystem)
-        plugins[table] = finder.find()
-        findings += finder.findings
-    return plugins, findings
+    return {
+        table: PluginFinder(
+            rules,
+            cwd=cwd,
+            home=home,
+            variables=variables,
+            setting=settings.plugins[table],
+            chosen=settings.chosen_plugins,
+            filesystem=filesystem,
+        )
+        for table, rules in host.plugins.items()
+    }

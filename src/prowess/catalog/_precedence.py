@@ -89,15 +89,16 @@ def resolve_skills(
     )
     findings = list(settings.findings)
     if not settings.enabled:
-        hint = f"set {host.switch_variable}=true to switch them on" if host.switch_variable else None
-        message = f"skills are switched off for {host.title} by {settings.enabled_source}; nothing was scanned"
-        findings.append(finding("host-disabled", message, hint=hint))
-        return ResolvedSkills(host=host, skills=(), findings=tuple(findings), scan_roots=(), settings=settings)
+        return _nothing(host, settings, findings, settings.enabled_source)
     project = settings.project or project
     host = with_user_budget(host, settings)
     variables = env if use_home_variables else {}
-    plugins, problems = find_plugins(host, settings, cwd=cwd, home=home, variables=variables, filesystem=filesystem)
-    findings += problems
+    finders = find_plugins(host, settings, cwd=cwd, home=home, variables=variables, filesystem=filesystem)
+    plugins = {table: finder.find() for table, finder in finders.items()}
+    for finder in finders.values():
+        findings += finder.findings
+        if finder.stops:
+            return _nothing(host, settings, findings, neutral(finder.stops))
     scan_roots = find_scan_roots(
         host,
         cwd,
@@ -117,6 +118,14 @@ def resolve_skills(
     return ResolvedSkills(
         host=host, skills=skills, findings=tuple(findings), scan_roots=result.scan_roots, settings=settings
     )
+
+
+def _nothing(host: Host, settings: Settings, findings: list[Finding], source: str) -> ResolvedSkills:
+    """Return what a host sees whose skills are all switched off, with what does so."""
+    hint = f"set {host.switch_variable}=true to switch them on" if host.switch_variable else None
+    message = f"skills are switched off for {host.title} by {source}; nothing was scanned"
+    problem = finding("host-disabled", message, hint=hint)
+    return ResolvedSkills(host=host, skills=(), findings=(*findings, problem), scan_roots=(), settings=settings)
 
 
 def evaluate_file(path: str, host: str | Host, *, filesystem: Filesystem | None = None) -> Entry:

@@ -119,6 +119,9 @@ def find_scan_roots(
     result = [_switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
     if settings is not None and settings.unread_folders:
         result = [_as_read(scan_root, settings) for scan_root in result]
+    for scope, file in settings.scopes_off.items() if settings is not None else ():
+        off = f"the agent does not read skills of the scope `{scope}`, says {neutral(file)}"
+        result = [root.with_changes(off=root.off or off) if root.scope == scope else root for root in result]
     # What is not read, or only later, must not hide the same folder where it is.
     return tuple(sorted(result, key=lambda scan_root: (bool(scan_root.off), scan_root.is_late)))
 

@@ -7,6 +7,7 @@ directory once however it is reached, and reports everything that it skips.
 from __future__ import annotations
 
 import os
+import re
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
@@ -284,7 +285,7 @@ class _RootWalk:
 
     def _enterable_folders(self, path: str, real: str, depth: int, folders: list[tuple[str, str]]) -> list[_Folder]:
         """Return the folders to enter, each with its real path and depth."""
-        skip, ignore_rules = self.root.skip, self.walk.ignore_rules
+        skip, ignore_rules = self.root.skip, self.walk.ignore_rules or self.root.skip_pattern
         entered = []
         for name, letter in folders:
             if letter == "d" and name[0] != "." and name not in skip and not ignore_rules:
@@ -303,12 +304,13 @@ class _RootWalk:
             if (followed := self._follow_linked_folder(inner)) is None:
                 return None
             target = followed
-        if name in root.skip or (name.startswith(".") and not root.hidden):
+        by_name = name in root.skip or bool(root.skip_pattern and re.search(root.skip_pattern, name))
+        if by_name or (name.startswith(".") and not root.hidden):
             if root.skip_inside and target not in self.walk.visited:
                 has_skill = self.walk.add_folder_skill(self.scan_root, inner, target)
                 if has_skill:
                     return None
-            self.reports.folder(inner, "its name" if name in root.skip else "it is hidden")
+            self.reports.folder(inner, "its name" if by_name else "it is hidden")
             return None
         if self.walk.ignore_rules(_relative_path(self.scan_root, inner), folder=True):
             self.reports.folder(inner, "an ignore file")

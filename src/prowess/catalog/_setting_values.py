@@ -1,4 +1,4 @@
-"""Read the values of settings: which skills they name, what they say of trust, and two of them as one."""
+"""Read the values of settings: which skills they name, and two of them as one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from prowess.hosts import Setting
 
-__all__ = ["is_trusted_project", "merge_deep", "skill_effects", "trust_of", "unread_folders"]
+__all__ = ["is_trusted_project", "merge_deep", "skill_effects", "unread_folders"]
 
 
 _MAX_TRUSTED_FOLDERS = 1000
@@ -50,27 +50,6 @@ def merge_deep(low: Any, high: Any) -> Any:
     if not isinstance(low, Mapping) or not isinstance(high, Mapping):
         return high
     return {**low, **{key: merge_deep(low.get(key), value) for key, value in high.items()}}
-
-
-def trust_of(setting: Setting, value: object, cwd: str) -> str:
-    """Return the trust that a value gives the working directory."""
-    if setting.form == "trust":
-        return setting.effects.get(value, "unknown") if isinstance(value, str) else "unknown"
-    if setting.form == "folder-lists":
-        lists = value if isinstance(value, Mapping) else {}
-        pairs = [(item, word) for word in list(setting.effects)[::-1] for item in lists.get(word) or ()]
-        value = {item: word for item, word in pairs if isinstance(item, str)}
-    directory = cwd
-    while isinstance(value, Mapping):
-        word = value.get(directory)
-        word = str(word).lower() if isinstance(word, bool) else word
-        if isinstance(word, str) and word in setting.effects:
-            return setting.effects[word]
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            break
-        directory = parent
-    return "unknown"
 
 
 def unread_folders(value: object, home: str) -> list[str]:

@@ -9,7 +9,10 @@ from prowess._internal.files import UnreadableError
 from prowess._internal.frozen import EMPTY
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
+from prowess.hosts import SettingsFile
 from prowess.skill import parse_yaml_mapping
+
+from ._settings_variables import replace_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml"]
+__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml", "truth_of"]
+
+_ANY_FILE = SettingsFile(path="")
 
 _MAX_SETTINGS_BYTES = 512 * 1024
 _MAX_JSON_BYTES = 4 * 1024 * 1024
@@ -36,18 +41,20 @@ _TRAILING_COMMA = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])'
 class SettingsFiles:
     """Reads each settings file once, and collects findings."""
 
-    def __init__(self, filesystem: Filesystem) -> None:
-        self.filesystem = filesystem
+    def __init__(self, filesystem: Filesystem, env: Mapping[str, str] = EMPTY) -> None:
+        self.filesystem, self.env = filesystem, env
+        self.rules: dict[str, SettingsFile] = {}
+        """How a file is read, by its path."""
         self.findings: list[Finding] = []
         self.file_must_exist = False
         self._tables: dict[str, Mapping[str, Any]] = {}
-        self._invalid: set[str] = set()
+        self._problems: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         """The text of a settings file that is in a variable, by the name of that variable."""
         self.prepare: dict[str, Callable[[str], str]] = {}
         """What is done with the text of a JSON file before it is read, by its path; it may raise `ValueError`."""
         self.strict: set[str] = set()
-        """The JSON files that must not have comments and trailing commas."""
+        """The files and arguments of JSON without comments, by path."""
         self.may_be_empty: set[str] = set()
         """The files that are valid if they are empty."""
         self.under: dict[str, str] = {}
@@ -84,41 +91,45 @@ class SettingsFiles:
         """Use a table in place of a file; `None` is an invalid one."""
         self._tables[path] = table or {}
         if table is None:
-            self._invalid.add(path)
+            self._problems[path] = self.rules.get(path, _ANY_FILE).invalid
 
-    def is_invalid(self, path: str) -> bool:
-        """Return whether a file exists and cannot be used."""
+    def problem(self, path: str) -> str:
+        """Return what the client does because a file cannot be used, as `SettingsFile.invalid`; empty if it can."""
         self.table(path)
-        return path in self._invalid
+        return self._problems.get(path, "")
 
     def _read_table(self, path: str) -> Mapping[str, Any]:
+        rules = self.rules.get(path, _ANY_FILE)
         try:
             # A settings file is often a link: people keep settings in a repository of dot files.
             text = self.texts.get(path)
             data = self.filesystem.data(path, _size_limit(path)) if text is None else text.encode(errors="replace")
         except UnreadableError as error:
             if error.code != "file-missing" or self.file_must_exist:
-                self._report_invalid(path, f"the settings cannot be read: {error.message}")
+                # The client has no limit, so it reads what is too large here.
+                effect = "ignored" if error.code == "file-too-large" else rules.invalid
+                self._report_invalid(path, f"the settings cannot be read: {error.message}", effect)
             return {}
         if not data and path in self.may_be_empty:
             return {}
         try:
-            table = _parse_settings(path, data, self.prepare.get(path), comments=path not in self.strict)
+            table = _parse_settings(path, data, rules, self.prepare.get(path), comments=path not in self.strict)
             for part in reversed(list(filter(None, self.under.get(path, "").split(".")))):
                 table = {part: table}
         except (ValueError, RecursionError) as error:
-            self._report_invalid(path, f"the settings cannot be read: {quoted(str(error), 120)}")
+            self._report_invalid(path, f"the settings cannot be read: {quoted(str(error), 120)}", rules.invalid)
             return {}
         if not isinstance(table, Mapping):
-            self._report_invalid(path, "the settings are not a table of keys")
+            self._report_invalid(path, "the settings are not a table of keys", rules.not_table or rules.invalid)
             return {}
+        table = dict(replace_variables(table, self.env)) if rules.variables else dict(table)
         if not self.aliases.keys().isdisjoint(table):
             # Of a key and its alias the last one counts, as of two equal keys.
             return {self.aliases.get(key, key): value for key, value in table.items()}
         return table
 
-    def _report_invalid(self, path: str, message: str) -> None:
-        self._invalid.add(path)
+    def _report_invalid(self, path: str, message: str, effect: str) -> None:
+        self._problems[path] = effect
         self.report(path, message)
 
 
@@ -132,6 +143,11 @@ def parse_bool(value: object) -> bool | None:
         return value
     word = value.strip().lower() if isinstance(value, str) else ""
     return True if word in _TRUE else False if word in _FALSE else None
+
+
+def truth_of(value: object) -> bool:
+    """Return the truth of any value as in JavaScript; the text `false` is false."""
+    return bool(value) and not (isinstance(value, str) and value.lower() == "false")
 
 
 def get_dotted(table: Any, key: str) -> Any:
@@ -158,7 +174,9 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _parse_settings(path: str, data: bytes, prepare: Callable[[str], str] | None, *, comments: bool) -> Any:
+def _parse_settings(
+    path: str, data: bytes, rules: SettingsFile, prepare: Callable[[str], str] | None, *, comments: bool
+) -> Any:
     """Parse a file by its name.
 
     Raises:
@@ -174,16 +192,22 @@ def _parse_settings(path: str, data: bytes, prepare: Callable[[str], str] | None
         return values
     if path.endswith(".toml"):
         return parse_toml(data)
-    text = data.decode("utf-8-sig", "replace")
+    # Clients replace bytes that are not UTF-8.
+    text = data.decode("utf-8-sig" if rules.mark else "utf-8", "replace")
     if prepare is not None:
         text = prepare(text)
     import json
 
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refuse_constant)
     except ValueError:
-        if not comments:
+        if not (comments and rules.comments):
             raise
-        # Several clients allow comments and trailing commas.
-        plain = re.sub(_COMMENT, lambda match: match[1] or " ", text)
-        return json.loads(re.sub(_TRAILING_COMMA, lambda match: match[1] or "", plain))
+        text = re.sub(_COMMENT, lambda match: match[1] or " ", text)
+        if rules.trailing_commas:
+            text = re.sub(_TRAILING_COMMA, lambda match: match[1] or "", text)
+        return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number in JSON")

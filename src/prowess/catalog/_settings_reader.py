@@ -14,10 +14,12 @@ from ._client_arguments import ClientArguments
 from ._file_trust import file_trust, main_working_tree
 from ._plugin_settings import read_plugin_setting
 from ._project import git_root, marked_root
-from ._setting_values import is_trusted_project, merge_deep, skill_effects, trust_of, unread_folders
+from ._project_trust import trust_answers
+from ._setting_values import merge_deep, skill_effects, unread_folders
 from ._settings_entries import entry_rules
-from ._settings_files import SettingsFiles, get_dotted, parse_bool
+from ._settings_files import SettingsFiles, get_dotted, parse_bool, truth_of
 from ._settings_layers import SettingsLayer, settings_layers
+from ._settings_merge import merge_union
 from ._settings_text import substitute
 from ._settings_types import find_wrong_type
 from ._user_settings import NamedFolder, Settings
@@ -63,7 +65,7 @@ class SettingsReader:
         filesystem: Filesystem,
     ) -> None:
         self.host, self.project, self.cwd, self.home, self.env = host, project, cwd, home, env
-        self.files = SettingsFiles(filesystem)
+        self.files = SettingsFiles(filesystem, env)
         self.files.aliases = host.settings_aliases
         self.arguments = ClientArguments(host, client_args)
         self._void_files: set[str] = set()
@@ -100,6 +102,7 @@ class SettingsReader:
         self._decided: set[str] = set()
         """The forms whose first value has been found."""
         self._unread_folders: dict[str, str] = {}
+        self._scopes_off: dict[str, str] = {}
 
     def settings(self) -> Settings:
         """Return what was collected."""
@@ -122,10 +125,12 @@ class SettingsReader:
             description_limit=self._description_limit,
             folders=self._folders,
             unread_folders=tuple(self._unread_folders.items()),
+            scopes_off=self._scopes_off,
             plugins={
                 name: read_plugin_setting(rules, self.values, self.arguments)
                 for name, rules in self.host.plugins.items()
             },
+            chosen_plugins=self.arguments.chosen_plugins(),
             findings=(*self.arguments.findings, *self.files.findings),
         )
 
@@ -154,12 +159,11 @@ class SettingsReader:
     def _prepare(self, layer: SettingsLayer) -> bool:
         """Note how a settings file is read, and return whether it counts at all."""
         rules, path = layer.rules, layer.path
+        self.files.rules[path] = rules
         if any(parse_bool(self.env.get(name, "")) for name in rules.unless):
             return False
         if rules.inline:
             self.files.texts[path] = self.env.get(path[1:], "")
-        if not rules.comments:
-            self.files.strict.add(path)
         if rules.may_be_empty:
             self.files.may_be_empty.add(path)
         if rules.under:
@@ -179,8 +183,13 @@ class SettingsReader:
         Args:
             key: a dotted key.
             files: the names of the settings files; empty for all that are not `apart`.
-            merge: as in `Setting.merge`; a merged table is yielded once, with the highest file.
+            merge: as in `Setting.merge`; a merged table is yielded once, with the highest file, and the lists of a
+                union are yielded lowest first.
         """
+        if merge in ("union", "union-single"):
+            tables = [(layer.path, self.files.table(layer.path)) for layer in self.layers if self._counts(layer, files)]
+            yield from merge_union(reversed(tables), key, single=merge == "union-single")
+            return
         found = [
             (layer.path, value)
             for layer in self.layers
@@ -219,7 +228,7 @@ class SettingsReader:
     def _counts(self, layer: SettingsLayer, files: tuple[str, ...]) -> bool:
         if layer.name not in files if files else layer.rules.apart:
             return False
-        if layer.path in self._void_files:
+        if layer.path in self._void_files or (layer.rules.not_untrusted and self._trust == "untrusted"):
             return False
         return not layer.rules.needs_trust or self._file_trust(layer) == "trusted"
 
@@ -274,7 +283,7 @@ class SettingsReader:
     def setting_values(self, setting: Setting) -> Iterator[tuple[str, Any]]:
         """Yield the values of a setting that count, each with its file, highest precedence first."""
         key, over = (name.replace("{agent}", self._agent) for name in (setting.key, setting.over))
-        values = self.values(key, setting.files, setting.merge)
+        values = self.values(key, setting.files, "union-single" if setting.single else setting.merge)
         if not over:
             yield from values
             return
@@ -297,7 +306,7 @@ class SettingsReader:
         for layer in self.layers:
             if not self._counts(layer, (layer.name,)):
                 continue
-            stops = layer.rules.invalid == "stops" and self.files.is_invalid(layer.path)
+            stops = self.files.problem(layer.path) == "stops"
             if layer.rules.wrong_type in ("void", "stops") and not layer.rules.apart:
                 types = {key: word for key, word in self.host.settings_types.items() if layer.may_have(key)}
                 wrong = find_wrong_type(self.files.table(layer.path), types)
@@ -332,13 +341,16 @@ class SettingsReader:
             self._apply_to_catalog(setting, path, value)
         elif setting.form == "unread":
             self._add_unread_folders(path, value)
+        elif setting.form == "scopes":
+            words = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+            self._scopes_off |= {setting.effects[word]: path for word in words if word in setting.effects}
         elif setting.patterns or setting.form == "rules":
             self._add_patterns(setting, path, value)
         else:
             self._add_effects(setting, path, value)
 
     def _apply_switch(self, setting: Setting, path: str, value: Any) -> None:
-        answer = parse_bool(value)
+        answer = truth_of(value) if setting.any_value else parse_bool(value)
         if answer is None:
             self.files.report(path, f"`{setting.key}` is neither true nor false")
         elif not self._switch_found:
@@ -375,42 +387,32 @@ class SettingsReader:
         self._patterns = (*patterns, *self._patterns)
 
     def _add_effects(self, setting: Setting, path: str, value: Any) -> None:
-        exceptions = self.files.value(path, setting.unless) if setting.unless else None
-        excepted = {name.strip().lower() for name, _ in skill_effects(setting, exceptions)}
+        exceptions = [self.files.value(path, setting.unless)] if setting.unless else []
+        if setting.unless and setting.merge == "union":
+            exceptions = [value for _, value in self.values(setting.unless, setting.files, "union")]
+        excepted = {name.strip().lower() for item in exceptions for name, _ in skill_effects(setting, item)}
         for name, effect in skill_effects(setting, value):
             if name.strip().lower() in excepted:
                 continue
             self._effects.setdefault(name, (effect, path))
             if setting.fold:
-                self._folded_effects.setdefault(name.strip().lower(), (effect, path))
+                self._folded_effects.setdefault((name.strip() if setting.trim else name).lower(), (effect, path))
 
     def _read_trust(self) -> None:
         """Decide whether the project is trusted: by a variable, an argument, a file, a switch, or the default."""
-        for source, trust in self._trust_answers():
+        answers = trust_answers(
+            self.host,
+            project=self.project,
+            cwd=self.cwd,
+            env=self.env,
+            arguments=self.arguments,
+            files=self.files,
+            values=self.values,
+        )
+        for source, trust in answers:
             if trust != "unknown":
                 self._trust, self._trust_source = trust, source
                 return
-
-    def _trust_answers(self) -> Iterator[tuple[str, str]]:
-        """Yield what may say that the project is trusted, with its answer, most important first."""
-        host = self.host
-        for argument, _ in reversed(self.arguments.with_effect("trusted", "untrusted")):
-            yield argument.name, argument.effect
-        trusted = self.files.read_bool_variable(self.env, host.trust_variable)
-        if trusted is not None:
-            yield host.trust_variable, "trusted" if trusted else "untrusted"
-        for setting in host.settings:
-            if setting.form in _TRUST_FORMS and setting.form != "file-trust":
-                for path, value in self.values(setting.key, setting.files, setting.merge):
-                    if setting.form == "trusted":
-                        trusted = is_trusted_project(value, self.project, self.files.filesystem.real)
-                        yield path, "trusted" if trusted else "unknown"
-                    else:
-                        yield path, trust_of(setting, value, self.cwd)
-        if host.trust_switch:
-            for path, value in self.values(host.trust_switch):
-                yield path, "trusted" if parse_bool(value) is False else "unknown"
-        yield "default", host.trust_default
 
     def apply_role(self, role: str) -> None:
         """Apply `spec.auto_skills` of an InitRunner role."""

@@ -86,4 +86,8 @@ class Settings(Frozen):
     """Table of plugins to what the settings say about them."""
     unread_folders: tuple[tuple[str, str], ...] = ()
     """Folders in which no root is read, absolute and with their links, each with the file that says so."""
+    scopes_off: Mapping[str, str] = EMPTY
+    """Scopes whose folders are not read, each with the file that says so."""
+    chosen_plugins: frozenset[str] | None = None
+    """The names of the only plugins that count, in lower case, if an argument chooses them."""
     findings: tuple[Finding, ...] = ()

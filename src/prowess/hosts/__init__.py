@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         apply_dialect as apply_dialect,
         value_kind as value_kind,
         value_matches as value_matches,
+        without_null_items as without_null_items,
     )
     from ._host import (
         Budget as Budget,
@@ -75,6 +76,7 @@ else:  # otherwise every misspelt name would have a type
                 "apply_dialect",
                 "value_kind",
                 "value_matches",
+                "without_null_items",
             ),
             "_host": (
                 "Budget",

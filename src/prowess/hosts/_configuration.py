@@ -40,6 +40,8 @@ class SettingsFile(Frozen):
     """Whether it counts only for the settings that name it."""
     needs_trust: bool = False
     """Whether it counts only if the project is trusted."""
+    not_untrusted: bool = False
+    """Whether it counts only if the project is not untrusted; unlike with `needs_trust`, nothing may be known of it."""
     source: str = ""
     """How an argument that lists settings files calls it, if not by its name."""
     always: bool = False
@@ -52,8 +54,16 @@ class SettingsFile(Frozen):
     (the whole file does not count) or `stops`."""
     may_be_empty: bool = False
     """Whether an empty file is valid."""
+    not_table: str = ""
+    """What it does if the file holds something else than a table of keys; empty for the same as `invalid`."""
     comments: bool = True
-    """Whether JSON may have comments and trailing commas."""
+    """Whether JSON may have comments, and with `trailing_commas` commas after the last item."""
+    trailing_commas: bool = True
+    """Whether JSON that may have comments may have commas after the last item."""
+    mark: bool = True
+    """Whether JSON may begin with a byte order mark."""
+    variables: bool = False
+    """Whether `$NAME`, `${NAME}` and `${NAME:-TEXT}` in texts are replaced by environment variables."""
     keys: tuple[str, ...] = ()
     """The keys at its top that count in this file; empty for all."""
 
@@ -75,7 +85,8 @@ class Setting(Frozen):
     the project, then the main working tree of its repository), `catalog` (false hides all skills from the model),
     `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills),
     `description` (a number that replaces the limit of descriptions),
-    `unread` (a list of folders, absolute or `~/...`, in which no root is read)."""
+    `unread` (a list of folders, absolute or `~/...`, in which no root is read), `scopes` (a list of words for scopes
+    whose folders are not read)."""
     word: str = ""
     """For `file-trust`: the key with the trust word, if the value of a folder is a table."""
     part: float = 1
@@ -83,9 +94,12 @@ class Setting(Frozen):
     effects: Mapping[str, str] = EMPTY
     """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
     `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders`, `folder-lists` and
-    `trust`: to `trusted` or `untrusted`."""
+    `trust`: to `trusted`, `untrusted`, or `parent-trusted` (the folder that contains it); for `scopes`: to scopes."""
+    nearest: str = "exact"
+    """For `folders`: which of the folders that contain the working directory counts: the nearest by its `exact` path,
+    the `deepest` with links resolved (of two, the untrusted one), or the one with the `longest` text."""
     unless: str = ""
-    """Another key of the same form in the same file, with names that stay enabled."""
+    """Another key of the same form in the same file (with `union`: in any), with names that stay enabled."""
     patterns: bool = False
     """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
     tool: str = ""
@@ -94,9 +108,16 @@ class Setting(Frozen):
     """For `rules`: another key of the same form, whose table this one is merged over."""
     fold: bool = False
     """Whether names are compared without case."""
+    trim: bool = True
+    """For `fold`: whether white space around names in the file is ignored."""
+    single: bool = False
+    """For `names` with `union`: whether a text instead of a list is one name even if no lower file has a list."""
+    any_value: bool = False
+    """For `switch`: whether each value counts as in JavaScript: false, 0 and an empty text mean no, others yes."""
     merge: str = "join"
-    """How the values of several files are merged: `join` (all count), `first` (the highest that has the key) or `deep`
-    (tables are merged key by key, anything else of a higher file replaces that of a lower one)."""
+    """How the values of several files are merged: `join` (all count), `first` (the highest that has the key), `deep`
+    (tables are merged key by key, anything else of a higher file replaces that of a lower one) or `union` (lists are
+    joined, lowest first; anything but a table on the way to the key replaces what lower files have there)."""
 
 
 class Argument(Frozen):
@@ -112,9 +133,10 @@ class Argument(Frozen):
     roots of projects and users do not count), `trusted` or `untrusted` (the
     project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas),
     `agent` (its value is the agent that runs), `set` (its value is a line of a settings file, see `sets`),
-    `plugins` (its values are folders of plugins, of a table that names it), `sources` (as `files`, and the roots of
-    scope `user` or `project` that it does not list are not read), `settings` (its value is JSON, or a file with it, for
-    the settings file `@arguments`)."""
+    `plugins` (its values are folders of plugins, of a table that names it), `only-plugins` (its values, separated by
+    commas, name the only plugins that count, without case), `sources` (as `files`, and the roots of scope `user` or
+    `project` that it does not list are not read), `settings` (its value is JSON, or a file with it, for the settings
+    file `@arguments`)."""
     sets: str = "{value}"
     """For `set`: `KEY=VALUE`, with a dotted key and a value in TOML; a value that is invalid is text. Arguments with
     the default come first, and the last one for a key counts."""

@@ -27,6 +27,7 @@ __all__ = [
     "apply_dialect",
     "value_kind",
     "value_matches",
+    "without_null_items",
 ]
 
 INVALID_YAML_CODES = frozenset(
@@ -226,6 +227,16 @@ def _quote_value(value: str, style: str) -> str:
 
 
 # ── values: what a client takes a field for ──────────────────────────────────────────────────────────────────────────
+
+
+def without_null_items(value: Field) -> Field:
+    """Return a field without the nulls of a list: `null`, `~` and nothing."""
+    if not isinstance(value.value, tuple) or not any(item in _NULLS for item in value.value):
+        return value
+    return value.with_changes(value=tuple(item for item in value.value if item not in _NULLS))
+
+
+_NULLS = ("null", "Null", "NULL", "~", "")
 
 
 def value_kind(value: Field | None, white_space: str = JAVASCRIPT_SPACE) -> str:

@@ -47,7 +47,8 @@ class Root(Frozen):
     setting_files: tuple[str, ...] = ()
     """For `setting`: the names of the settings files that may have it; empty for all that are not `apart`."""
     merge: str = "join"
-    """For `setting`: `join` (the lists of all settings files count) or `first` (that of the highest)."""
+    """For `setting`: `join` (the lists of all settings files count), `first` (that of the highest) or `union` (all, but
+    the lowest file's first)."""
     plugins: str = ""
     """The name of a table of plugins, whose folders of skills these are."""
     argument: str = ""
@@ -92,6 +93,8 @@ class Root(Frozen):
     """Whether a folder that is hidden or skipped by its name may be a skill; then only folders in it are skipped."""
     skills_first: bool = False
     """Whether the skills right below a folder come before those further down."""
+    skip_pattern: str = ""
+    """A regular expression that finds further names of folders that are never scanned."""
     collated: bool = False
     """Whether folders are sorted as in a dictionary (punctuation, digits, letters of either case), not by bytes."""
     linked_folders: str = "follow"
@@ -307,6 +310,14 @@ class Host(Frozen):
     """An environment variable that says whether the project is trusted, and overrides any file."""
     trust_switch: str = ""
     """A dotted key in the settings files of this host; false means that every folder is trusted."""
+    trust_switch_files: tuple[str, ...] = ()
+    """The names of the settings files that may have it; empty for all that are not `apart`."""
+    trust_switch_default: bool = True
+    """The value of that key if it is missing."""
+    trust_unlisted: str = "unknown"
+    """If that key is true: the trust of a project that no list of folders contains, `unknown` or `untrusted`."""
+    trust_hides: bool = True
+    """Whether an untrusted project's skills are hidden; otherwise only settings files that need trust do not count."""
     trust_default: str = "unknown"
     """The trust of a project about which nothing is set: `unknown` (its skills are shown), `trusted` or `untrusted`."""
     trust_note: str = ""

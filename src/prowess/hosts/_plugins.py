@@ -119,5 +119,27 @@ class PluginRules(Frozen):
     own_skill: bool = False
     """Whether a plugin whose manifest lists no folders may be one skill itself, with a SKILL.md in its folder."""
     order: str = "id"
-    """The order of plugins, highest precedence first: `id` (sorted), `listed` (as in the list or setting), or `last`
-    (the last in the list first)."""
+    """The order of plugins, highest precedence first: `id` (sorted), `folder-last` (their folders sorted, the last one
+    first), `listed` (as in the list or setting), or `last` (the last in the list first)."""
+    install_file: str = ""
+    """A JSON file in the folder of a plugin that says where it comes from; if its `type` is `link`, the plugin is in
+    the folder `source`, relative to the working directory."""
+    rules_file: str = ""
+    """A JSON file with rules that say where a plugin counts, as `path` of a root: its name to `{"overrides": [RULE]}`.
+    A rule is a path with `*`, with `!` before it if the plugin does not count there; the last that matches decides."""
+    rules_fold: bool = False
+    """Whether names in `rules_file` are compared without case."""
+    rules_invalid: str = "ignored"
+    """What the client does if it cannot read `rules_file`: `ignored`, or `stops` (it refuses to start)."""
+    manifest_stops: tuple[str, ...] = ()
+    """The types in the manifest of a plugin that counts without which the client refuses to start, as
+    `manifest_types`."""
+    replaces_bytes: bool = False
+    """Whether bytes in its JSON files that are not UTF-8 are replaced; otherwise such a file is invalid."""
+    broken_links: str = "ignored"
+    """What the client does if one of `folders` is a link to nothing: `ignored` or `stops`."""
+    same_name: str = "all"
+    """Of several plugins with one name: `all` count, the `last` folder counts, or the client `stops`."""
+    same_source: bool = False
+    """With `last`: whether it counts only if all were installed from the same place; otherwise, and if names differ in
+    case only, the client stops."""

@@ -82,6 +82,8 @@ class ReadingRules(Frozen):
     """Whether the second parser also reads a name or description that is not text, or missing."""
     body_needed: bool = False
     """Whether it does not load a skill without instructions, that is, without text below its front matter."""
+    null_items: bool = True
+    """Whether nulls in lists are items."""
     whole_file: bool = False
     """Whether problems in the body matter too, so that the whole file is read."""
 
@@ -157,6 +159,8 @@ class DescriptionRules(Frozen):
     """Characters to write as XML entities."""
     append: tuple[str, ...] = ()
     """What is added, in order: `when_to_use` (after `joiner`), `scope` (as ` (SCOPE)`)."""
+    append_texts: bool = False
+    """Whether only a `when_to_use` that is text counts; otherwise it is converted as by JavaScript's `String`."""
     joiner: str = " - "
     """The text before `when_to_use`."""
     unit: str = "chars"

@@ -1,0 +1,40 @@
+"""Replace environment variables in the texts of settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["replace_variables"]
+
+_VARIABLE = re.compile(r"\$(?:([A-Za-z0-9_]+)|\{([^}]{1,200})\})")
+_MAX_LENGTH = 65_536
+"""Characters of a text with its variables; a text that would be longer stays as it is."""
+
+
+def replace_variables(value: Any, env: Mapping[str, str]) -> Any:
+    """Return a value of JSON with `$NAME`, `${NAME}` and `${NAME:-TEXT}` replaced in its texts, not in its keys.
+
+    A variable that is not set is replaced by TEXT, or stays as it is.
+
+    Args:
+        value: the content of a file.
+        env: the variables.
+    """
+    if isinstance(value, Mapping):
+        return {key: replace_variables(item, env) for key, item in value.items()}
+    if isinstance(value, list):
+        return [replace_variables(item, env) for item in value]
+    if not isinstance(value, str) or "$" not in value:
+        return value
+
+    def replacement(match: re.Match[str]) -> str:
+        name, has_default, default = (match[1], "", "") if match[1] else match[2].partition(":-")
+        return env.get(name, default if has_default else match[0])
+
+    size = len(value) + sum(len(replacement(match)) for match in _VARIABLE.finditer(value))
+    return value if size > _MAX_LENGTH else _VARIABLE.sub(replacement, value)
