@@ -78,9 +78,12 @@ def with_etc(etc: Path, scratch: Path) -> Iterator[None]:
 
 def turn_order(folder: Path) -> None:
     """Make the folders of a tree list their files in the opposite order, if the file system lists the newest first."""
-    before = folder.with_name(f"{folder.name}-before")
-    folder.rename(before)
-    copy_tree(before, folder)
+    before = folder / ".before"  # inside, since the folder itself may be mounted
+    before.mkdir()
+    for entry in [entry for entry in folder.iterdir() if entry != before]:
+        entry.rename(before / entry.name)
+    for entry in sorted(before.iterdir()):
+        copy_tree(entry, folder)
     shutil.rmtree(before)
 
 

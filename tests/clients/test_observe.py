@@ -105,12 +105,12 @@ class Setup:
         self.client()
         monkeypatch.setenv("PROWESS_CLIENTS", str(top / "installed"))
 
-    def client(self, mode: str = "plain", asks: int = 1) -> None:
+    def client(self, mode: str = "plain", asks: int = 1, *, unsorted: bool = False) -> None:
         """Write the client, and its probe."""
         program = self.top / "installed/bin/fake"
         program.write_text(SCRIPT.replace('"plain"', f'"{mode}"'))
         program.chmod(0o755)
-        probe = PROBE.replace("COUNT", repr(str(self.top / "count"))).replace("ASKS", str(asks))
+        probe = PROBE.replace("COUNT", repr(str(self.top / "count"))).replace("ASKS", f"{asks}, unsorted={unsorted}")
         (self.top / "probes/cursor.py").write_text(probe)
 
     def observe(self, *options: str) -> int:
@@ -215,7 +215,7 @@ def test_built_trees_are_asked_about_where_they_are_and_stay_as_they_are(setup: 
         variants = {"ours": f"{up}{file.relative_to(setup.trees)}"}
         (folder / "manifest.json").write_text(json.dumps({name: {**paths, "variants": variants}}))
     before = file.read_bytes()
-    setup.client("writes")
+    setup.client("writes", asks=2, unsorted=True)
     assert setup.observe() == 0
     assert file.read_bytes() == before
     assert setup.answers()["trees"].keys() == {"scenario", "for-one-client"}
