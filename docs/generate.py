@@ -114,6 +114,7 @@ def hosts_page(page: str) -> str:
 
 TABLES = {
     "Host": "The file itself",
+    "Source": "`[[sources]]`",
     "Root": "`[[roots]]`, and `[walk]` for keys that all roots share",
     "ReadingRules": "`[reading]`",
     "Repair": "`[reading.repair]`",

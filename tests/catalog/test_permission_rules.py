@@ -6,13 +6,13 @@ import time
 
 import pytest
 
-from prowess.catalog._permission_rules import name_matcher, permission_rules
+from prowess.catalog._permission_rules import name_matcher, permission_rules, rules_table
 
 WORDS = {"allow": "on", "ask": "on", "deny": "user-only", "true": "on", "false": "user-only"}
 
 
 def effect(value: object, name: str) -> str:
-    rules = permission_rules(value, "skill", WORDS)
+    rules = permission_rules(rules_table(value), "skill", WORDS)
     return next((word for pattern, word in reversed(rules) if name_matcher(pattern)(name)), "on")
 
 

@@ -94,6 +94,7 @@ def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixtur
     file = write(project, "a/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
     assert run(project, "a", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
+    assert shown.pop("evidence")["codex"]["kind"] == "observed"
     view = shown.pop("hosts")[str(file)]["codex"]
     assert [*view] == ["state", "reason", "rule", "winner", "loss"]
     assert (view["state"], view["loss"]["kind"]) == ("absent", "place")

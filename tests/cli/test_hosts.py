@@ -41,6 +41,7 @@ def test_json_is_a_list_of_objects(capsys: pytest.CaptureFixture[str]) -> None:
     assert (by_name["infer"]["project"], by_name["infer"]["user"]) == ([".infer/skills"], ["~/.infer/skills"])
     assert by_name["codex"]["evidence"] == "observed"
     assert by_name["wink"]["evidence"] == "documented"
+    assert by_name["wink"]["evidence_details"]["kind"] == "designed"
     assert all(root["scope"] for row in rows for root in row["roots"])
 
 
@@ -50,7 +51,7 @@ def test_every_host_is_described_in_words(name: str, capsys: pytest.CaptureFixtu
     assert main(["hosts", name]) == 0
     out = capsys.readouterr().out
     host = load_host(name)
-    evidence = "observed: version " if host.observed else "documented: "
+    evidence = "observed: version " if host.observed else "designed: " if host.design else "documented: "
     assert out.startswith(f"{host.title} (`--host {name}`)\n  {evidence}")
     words = " ".join(out.split())
     assert all(" ".join(word.split()) in words for word in (*host.unknown, *host.links))

@@ -80,7 +80,7 @@ def test_json_of_one_agent(project: Path, capsys: pytest.CaptureFixture[str]) ->
     )
     shown = data(project, "--host", "codex", capsys=capsys)
     root = str(project / ".agents/skills")
-    assert list(shown) == ["host", "cwd", "home", "skills", "findings", "counts"]
+    assert list(shown) == ["host", "cwd", "home", "skills", "findings", "counts", "evidence"]
     assert (shown["host"], shown["cwd"], shown["home"]) == ("codex", str(project), str(project.parent / "home"))
     assert [tuple(entry) for entry in shown["skills"]] == [ENTRY] * 3
     assert shown["skills"][0] == {
@@ -257,7 +257,12 @@ def test_the_matrix_of_all_agents_fits_the_terminal(
     assert run(project, "--all") == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= columns
-    headings = [heading for line in out.splitlines() if line.startswith("SKILL") for heading in line.split()[1:]]
+    headings = [
+        heading.removesuffix("*")
+        for line in out.splitlines()
+        if line.startswith("SKILL")
+        for heading in line.split()[1:]
+    ]
     assert len(headings) == len(host_names())
     assert [
         pair
@@ -269,7 +274,7 @@ def test_the_matrix_of_all_agents_fits_the_terminal(
 def test_json_of_the_matrix(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One object for each file; a host that does not look there is not in it."""
     shown = data(project, *CHOSEN, capsys=capsys)
-    assert list(shown) == ["cwd", "home", "hosts", "skills", "findings", "counts"]
+    assert list(shown) == ["cwd", "home", "hosts", "skills", "findings", "counts", "evidence"]
     assert (shown["cwd"], shown["home"]) == (str(project), str(project.parent / "home"))
     assert shown["hosts"] == list(HOSTS)
     assert list(shown["counts"]) == list(HOSTS)

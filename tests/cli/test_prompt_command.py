@@ -13,7 +13,7 @@ import pytest
 
 from prowess.catalog import discover
 from prowess.catalog._prompt import estimate_tokens, render
-from prowess.hosts import host_names
+from prowess.hosts import evidence_note, host_names
 from support.project_commands import run_in
 from support.skills import skill
 
@@ -133,6 +133,7 @@ def test_json_has_the_text_and_its_skills(project: Path, capsys: pytest.CaptureF
     out, err = capsys.readouterr()
     text = f"- pdf: {LONG}\nSkills shortened: 0; left out: 1; find them with search_skills, or list the folders above\n"
     shown: dict[str, Any] = json.loads(out)
+    evidence = shown.pop("evidence")
     assert shown == {
         "text": text,
         "shown": ["pdf"],
@@ -142,6 +143,7 @@ def test_json_has_the_text_and_its_skills(project: Path, capsys: pytest.CaptureF
         "tokens": estimate_tokens(text),
     }
     assert list(shown) == ["text", "shown", "shortened", "omitted", "chars", "tokens"]
+    assert evidence["kind"] == "observed"
     assert err == ""
 
 
@@ -151,9 +153,13 @@ def test_no_skills_no_text(host: str, tmp_path: Path, capsys: pytest.CaptureFixt
     for name in ("project", "home"):
         (tmp_path / name).mkdir()
     assert run(tmp_path / "project", "--host", host) == 0
-    assert capsys.readouterr() == ("", "0 skills; 0 characters, about 0 tokens\n")
+    note = evidence_note([host])
+    words = "0 skills; 0 characters, about 0 tokens\n" + (f"{note}\n" if note else "")
+    assert capsys.readouterr() == ("", words)
     assert run(tmp_path / "project", "--host", host, "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {
+    shown = json.loads(capsys.readouterr().out)
+    assert shown.pop("evidence")["source"]
+    assert shown == {
         "text": "",
         "shown": [],
         "shortened": [],

@@ -103,7 +103,7 @@ def test_json_has_the_rule_of_each_candidate(project: Path, capsys: pytest.Captu
     """The objects of `list --json`, each with its digest and its rule."""
     where = ["--cwd", str(project), "--home", str(project.parent / "home")]
     shown = data(project, "pdf", "--host", "claude-code", capsys=capsys)
-    assert list(shown) == ["name", "host", "candidates"]
+    assert list(shown) == ["name", "host", "candidates", "evidence"]
     assert (shown["name"], shown["host"]) == ("pdf", "claude-code")
     assert main(["list", "--host", "claude-code", "--digest", "--json", *where]) == 0
     listed = json.loads(capsys.readouterr().out)["skills"]

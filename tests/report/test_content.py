@@ -219,5 +219,5 @@ def test_each_agent_has_its_evidence_and_rules() -> None:
     page = content(compared("a", seen("codex"), seen("wink")))
     codex, wink = page.agents
     assert codex.evidence.startswith("observed in version ")
-    assert wink.evidence.startswith("documented: ")
+    assert wink.evidence.startswith("designed: ")
     assert all(dict(agent.rules)["folders, highest precedence first"] for agent in page.agents)

@@ -10,21 +10,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["name_matcher", "permission_rules"]
+__all__ = ["name_matcher", "permission_rules", "rules_table"]
 
 _ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+def rules_table(value: object) -> object:
+    """Return rules as a table: one word is for all tools."""
+    return {"*": value} if isinstance(value, str) else value
 
 
 def permission_rules(value: object, tool: str, effects: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the patterns of names with the effect of each, in order.
 
     Args:
-        value: a table of tool pattern to word, or to a table of name pattern to word; one word is for all tools.
+        value: a table of tool pattern to word, or to a table of name pattern to word.
         tool: the tool that loads skills.
         effects: the client's words to effects; those of booleans are `true` and `false`.
     """
     rules = []
-    for pattern, item in _items(value if isinstance(value, Mapping) else {"*": value}):
+    for pattern, item in _items(value if isinstance(value, Mapping) else {}):
         if name_matcher(pattern)(tool):
             words = _items(item) if isinstance(item, Mapping) else [("*", item)]
             rules += [(name, effects[key]) for name, word in words if (key := _word(word)) in effects]

@@ -229,7 +229,8 @@ def _named_roots(
     if settings is None:
         return
     for named in settings.folders.get(root.named_by, ()):
-        directory = expand_home(named.folder, home) if root.tilde else named.folder
+        expands = root.tilde and (root.tilde_alone or named.folder != "~")
+        directory = expand_home(named.folder, home) if expands else named.folder
         if not os.path.isabs(directory):
             if root.relative_to == "none" and named.file:
                 continue

@@ -11,12 +11,12 @@ from ._permission_rules import permission_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from prowess.hosts import Setting
 
-__all__ = ["is_trusted_project", "merge_deep", "skill_effects", "unread_folders"]
+__all__ = ["is_trusted_project", "merge_deep", "merge_files", "skill_effects", "unread_folders"]
 
 
 _MAX_TRUSTED_FOLDERS = 1000
@@ -50,6 +50,18 @@ def merge_deep(low: Any, high: Any) -> Any:
     if not isinstance(low, Mapping) or not isinstance(high, Mapping):
         return high
     return {**low, **{key: merge_deep(low.get(key), value) for key, value in high.items()}}
+
+
+def merge_files(values: Sequence[tuple[str, Any]]) -> Any:
+    """Return the values of several files as one; a file that is found twice counts at its lower place.
+
+    Args:
+        values: each with its file, highest precedence first.
+    """
+    merged = None
+    for value in dict(reversed(values)).values():
+        merged = merge_deep(merged, value)
+    return merged
 
 
 def unread_folders(value: object, home: str) -> list[str]:

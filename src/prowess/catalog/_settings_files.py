@@ -35,6 +35,7 @@ _FALSE = frozenset(("false", "0", "no", "off"))
 
 # An unclosed string or comment ends with the file: a search for its end from each start would take quadratic time.
 _COMMENT = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)'
+_FRONT_MATTER = re.compile(rb"(?s)(?:\xef\xbb\xbf)?---[ \t]*\r?\n(.*?)\n---[ \t]*(?:\r?\n|\Z)")
 _TRAILING_COMMA = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])'
 
 
@@ -183,7 +184,10 @@ def _parse_settings(
         ValueError: the file is invalid.
         RecursionError: it is nested too deeply.
     """
-    if path.endswith((".yaml", ".yml")):
+    if path.endswith(".md"):
+        front = _FRONT_MATTER.match(data)
+        data = front[1] if front else b""
+    if path.endswith((".yaml", ".yml", ".md")):
         values, findings = parse_yaml_mapping(data, path)
         # A skill is repaired, settings are not: what a client cannot read there has no effect.
         errors = [item for item in findings if item.severity == "error" or item.code.startswith("repair-")]

@@ -12,10 +12,12 @@ from prowess._internal.text import quoted
 from ._argument_settings import ARGUMENTS, argument_settings
 from ._client_arguments import ClientArguments
 from ._file_trust import file_trust, main_working_tree
+from ._markdown_settings import find_markdown_files
+from ._permission_rules import rules_table
 from ._plugin_settings import read_plugin_setting
 from ._project import git_root, marked_root
 from ._project_trust import trust_answers
-from ._setting_values import merge_deep, skill_effects, unread_folders
+from ._setting_values import merge_deep, merge_files, skill_effects, unread_folders
 from ._settings_entries import entry_rules
 from ._settings_files import SettingsFiles, get_dotted, parse_bool, truth_of
 from ._settings_layers import SettingsLayer, settings_layers
@@ -154,7 +156,7 @@ class SettingsReader:
         layers = settings_layers(
             self.host, project=self.project, cwd=self.cwd, home=self.home, env=home_variables, has_git=has_git
         )
-        return tuple(layer for layer in layers if self._prepare(layer))
+        return tuple(layer for found in layers if self._prepare(found) for layer in self._files_of(found))
 
     def _prepare(self, layer: SettingsLayer) -> bool:
         """Note how a settings file is read, and return whether it counts at all."""
@@ -174,6 +176,17 @@ class SettingsReader:
                 substitute, folder=folder, home=self.home, env=self.env, filesystem=self.files.filesystem
             )
         return True
+
+    def _files_of(self, layer: SettingsLayer) -> Iterator[SettingsLayer]:
+        """Yield a layer, or if it is a folder, one for each of its files."""
+        if not layer.rules.markdown:
+            yield layer
+            return
+        for path, name in find_markdown_files(layer.path, self.files.filesystem):
+            # A key is dotted, so a name with a dot is no part of one.
+            if "." not in name:
+                self.files.under[path] = f"{layer.rules.markdown}.{name}"
+                yield layer.with_changes(path=path)
 
     # ── the files ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -199,11 +212,7 @@ class SettingsReader:
             and not self._has_wrong_type(layer, key, value)
         ]
         if merge == "deep" and found:
-            merged = None
-            # A file that is found twice counts once, at its lower place.
-            for _, value in reversed({path: (path, value) for path, value in found}.values()):
-                merged = merge_deep(merged, value)
-            found = [(found[0][0], merged)]
+            found = [(found[0][0], merge_files(found))]
         yield from found[:1] if merge == "first" else found
 
     def _value(self, path: str, key: str) -> Any:
@@ -283,15 +292,13 @@ class SettingsReader:
     def setting_values(self, setting: Setting) -> Iterator[tuple[str, Any]]:
         """Yield the values of a setting that count, each with its file, highest precedence first."""
         key, over = (name.replace("{agent}", self._agent) for name in (setting.key, setting.over))
-        values = self.values(key, setting.files, "union-single" if setting.single else setting.merge)
-        if not over:
-            yield from values
+        if setting.form != "rules":
+            yield from self.values(key, setting.files, "union-single" if setting.single else setting.merge)
             return
-        (path, value), (low_path, low) = (
-            next(found, ("", None)) for found in (values, self.values(over, merge="deep"))
-        )
-        if value is not None or low is not None:
-            yield path or low_path, low if value is None else merge_deep(low, value)
+        high = [(path, rules_table(value)) for path, value in self.values(key, setting.files)]
+        low = [(path, rules_table(value)) for path, value in self.values(over, setting.files)] if over else []
+        if high or low:
+            yield (high or low)[0][0], merge_deep(merge_files(low), merge_files(high)) if high else merge_files(low)
 
     def _chosen_agent(self) -> str:
         """Return the agent of the client that runs."""

@@ -65,6 +65,22 @@ def print_note(text: str) -> None:
     print_stderr(f"note: {neutral(text)}")
 
 
+def print_evidence_note(hosts: Iterable[str]) -> None:
+    """Say on stderr which agents were never run; `*` marks their names."""
+    from prowess.hosts import evidence_note
+
+    note = evidence_note(hosts)
+    if note is not None:
+        print_stderr(note)
+
+
+def evidence_json(hosts: Iterable[str]) -> dict[str, object]:
+    """Return what the rules of each agent rest on."""
+    from prowess.hosts import evidence_of
+
+    return {host: evidence_of(host).as_dict() for host in hosts}
+
+
 def print_stderr(text: str) -> None:
     """Print a message on stderr, in any encoding, after all data that was printed before it."""
     _flush_stdout()

@@ -26,7 +26,7 @@ from ._options import (
     require_paths,
     skill_dirs,
 )
-from ._output import pluralize, print_error, print_json, print_stderr, print_stdout
+from ._output import evidence_json, pluralize, print_error, print_evidence_note, print_json, print_stderr, print_stdout
 from ._progress import ProgressLine
 
 TYPE_CHECKING = False
@@ -170,6 +170,7 @@ def _print_report(
         counts = lost_counts(result.comparison, text_only=bool(args.path))
         summary = summarize_losses(counts, len(result.comparison.distinct), text_only=bool(args.path))
         print_stderr(f"{summary} ({note})" if note else summary)
+        print_evidence_note(result.comparison.hosts)
 
 
 def _print_losses(args: Namespace, result: Report, *, first: bool) -> bool:
@@ -195,6 +196,7 @@ def _comparison_json(result: Report) -> dict[str, object]:
             for skill in result.comparison.skills
         },
         "lost": lost_counts(result.comparison),
+        "evidence": evidence_json(result.comparison.hosts),
     }
 
 

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 
 from prowess._internal.text import neutral
-from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, host_names, load_host
+from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, evidence_of, host_names, load_host
 
 from ._commands import OK
 from ._options import add_json_option, make_parser, require_paths
@@ -26,7 +26,8 @@ def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser(
         "hosts",
-        epilog="Rules are `observed` if the real agent was tested, and `documented` if only its docs were read.",
+        epilog="Rules are `observed` if the real agent was tested, `documented` if only its docs were read, "
+        "else `designed`.",
     )
     result.add_argument(
         "name", metavar="NAME", nargs="?", help="show all rules of this agent, and which of its folders exist"
@@ -82,7 +83,7 @@ def _is_user_root(root: Root) -> bool:
 
 
 def _evidence(host: Host) -> str:
-    return f"observed {host.observed}" if host.observed else "documented"
+    return f"observed {host.observed}" if host.observed else evidence_of(host.name).kind
 
 
 def _find_here(host: Host, args: Namespace) -> dict[str, list[dict[str, Any]]]:
@@ -110,6 +111,7 @@ def _as_dict(host: Host) -> dict[str, object]:
     return {
         **asdict(host),
         "evidence": "observed" if host.observed else "documented",
+        "evidence_details": evidence_of(host.name).as_dict(),
         "project": folders(host, user=False),
         "user": folders(host, user=True),
     }
@@ -119,7 +121,8 @@ def _describe_host(host: Host, here: dict[str, list[dict[str, Any]]]) -> Iterato
     """Yield the lines of a host's page, wrapped."""
     yield f"{host.title} (`--host {host.name}`)"
     version, _, date = host.observed.rpartition(", ")
-    yield from _wrap(f"observed: version {version}, on {date}" if version else f"documented: {host.documented}")
+    kind = evidence_of(host.name).kind
+    yield from _wrap(f"observed: version {version}, on {date}" if version else f"{kind}: {host.documented}; never run")
     yield from (f"  see {link}" for link in host.links)
     if host.newer:
         yield f"  newer releases: `--host {host.newer}`"

@@ -8,6 +8,7 @@ from prowess._internal.files import real_path
 from prowess._internal.text import neutral
 from prowess.catalog import KINDS, REACHABLE, compare, find_repository_skills, with_linked_skills
 from prowess.errors import ConfigError
+from prowess.hosts import evidence_marks
 
 from ._agents import chosen_hosts
 from ._commands import FAILED, OK
@@ -23,7 +24,15 @@ from ._options import (
     require_paths,
     skill_dirs,
 )
-from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._output import (
+    evidence_json,
+    pluralize,
+    print_evidence_note,
+    print_findings,
+    print_json,
+    print_stderr,
+    print_stdout,
+)
 from ._progress import ProgressLine
 
 TYPE_CHECKING = False
@@ -77,7 +86,8 @@ def run(args: Namespace) -> int:
         if found.skipped:
             print_stderr(skipped_note(found))
         if note or len(hosts) > 1:
-            print_stderr(f"agents: {', '.join(hosts)}{f' ({note})' if note else ''}")
+            print_stderr(f"agents: {', '.join(evidence_marks(hosts))}{f' ({note})' if note else ''}")
+        print_evidence_note(hosts)
         print_stderr(_summary(rows, hosts))
         if not rows and not args.allow_empty:
             print_stderr(f"\nhint: {NO_SKILLS_HINT}")
@@ -134,6 +144,7 @@ def _as_json(found: RepositorySkills, rows: Sequence[Row], hosts: Sequence[str])
     return {
         "top": found.top,
         "hosts": [*hosts],
+        "evidence": evidence_json(hosts),
         "skills": [
             {
                 "path": item.path,

@@ -9,7 +9,7 @@ from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.catalog import State
 from prowess.findings import Severity
-from prowess.hosts import DEFAULT_HOST, raw_value
+from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of, raw_value
 
 from ._color import STATE_STYLES
 from ._commands import OK
@@ -22,8 +22,10 @@ from ._options import (
     require_paths,
 )
 from ._output import (
+    evidence_json,
     format_table,
     pluralize,
+    print_evidence_note,
     print_findings,
     print_json,
     print_stderr,
@@ -95,6 +97,7 @@ def _list_host(args: argparse.Namespace, host: str) -> int:
                 "skills": [entry.as_dict() for entry in catalog.skills],
                 "findings": [item.as_dict() for item in catalog.findings],
                 "counts": catalog.counts,
+                "evidence": evidence_of(catalog.host.name).as_dict(),
             }
         )
         return OK
@@ -105,6 +108,7 @@ def _list_host(args: argparse.Namespace, host: str) -> int:
         _print_digests(catalog.skills, catalog)
     _print_catalog_findings(catalog.findings, catalog, include_disabled=True)
     print_stderr(_summary(catalog))
+    print_evidence_note([catalog.host.name])
     if not catalog.skills:
         _print_empty_hint(catalog)
     return OK
@@ -151,7 +155,8 @@ def _display_skill_path(path: str, catalog: Catalog, name: str = "") -> str:
 def _summary(catalog: Catalog) -> str:
     counts = catalog.counts
     parts = [f"{count} {state}" for state, count in counts.items() if count and state != "found"]
-    return f"{catalog.host.title}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
+    mark = "".join(evidence_marks([catalog.host.name])).removeprefix(catalog.host.name)
+    return f"{catalog.host.title}{mark}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def _print_catalog_findings(findings: Iterable[Finding], catalog: Catalog, *, include_disabled: bool) -> None:
@@ -254,13 +259,18 @@ def _print_matrix(hosts: Sequence[str], skills: Sequence[dict[str, Entry]], base
         key=lambda row: (row.where.startswith("/"), row.where.startswith("~"), row.where),
     )
     width = terminal_width() if sys.stdout.isatty() else _PIPE_WIDTH
-    titles = agent_titles(hosts, [str(raw_value(host, "short") or host) for host in hosts], rows, width)
+    names = evidence_marks(hosts)
+    short = [
+        str(raw_value(host, "short") or host) + name.removeprefix(host) for host, name in zip(hosts, names, strict=True)
+    ]
+    titles = agent_titles(names, short, rows, width)
     for line in format_matrix(rows, titles, width=width, merge=merge):
         print_stdout(line)
     if sys.stdout.isatty():
         print_stderr("")
-    for line in format_legend(rows, hosts, titles, width=width):
+    for line in format_legend(rows, names, titles, width=width):
         print_stderr(line)
+    print_evidence_note(hosts)
 
 
 def _matrix_row(row: dict[str, Entry], hosts: Sequence[str], base: Catalog) -> MatrixRow:
@@ -302,6 +312,7 @@ def _matrix_json(
         "skills": [_row_json(row, filesystem, digest=digests) for row in skills],
         "findings": [item.as_dict() for item in findings],
         "counts": {host: catalog.counts for host, catalog in zip(hosts, catalogs, strict=True)},
+        "evidence": evidence_json(hosts),
     }
 
 

@@ -7,10 +7,11 @@ import re
 from prowess._internal.text import escape_ci_marks
 from prowess.catalog import FORMATS, LEVELS, render
 from prowess.errors import ConfigError
+from prowess.hosts import evidence_of
 
 from ._commands import OK
 from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
-from ._output import pluralize, print_json, print_stderr, print_stdout
+from ._output import pluralize, print_evidence_note, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +42,10 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Print the catalog."""
     budget, unit = _parse_budget(args.budget)
-    result = render(
-        catalog_from_args(args), format=args.format, budget=budget, unit=unit, levels=_parse_levels(args.level)
-    )
+    catalog = catalog_from_args(args)
+    result = render(catalog, format=args.format, budget=budget, unit=unit, levels=_parse_levels(args.level))
     if args.json:
-        print_json(result.as_dict())
+        print_json({**result.as_dict(), "evidence": evidence_of(catalog.host.name).as_dict()})
         return OK
     if result.text:
         # `print_stdout` would escape this in a way that is not JSON.
@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         f"{pluralize(len(result.shown), 'skill')}{shortened}{omitted}; "
         f"{result.chars:,} characters, about {result.tokens:,} tokens"
     )
+    print_evidence_note([catalog.host.name])
     if result.omitted and not result.shown and budget is not None:
         _print_budget_hint(args, unit)
     return OK

@@ -7,6 +7,7 @@ import os
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.errors import SkillNotFoundError
+from prowess.hosts import EVIDENCE_MARK, evidence_marks, evidence_note, evidence_of
 
 from ._color import STATE_STYLES
 from ._commands import OK
@@ -20,7 +21,16 @@ from ._options import (
     make_parser,
     require_paths,
 )
-from ._output import format_finding, format_table, pluralize, print_json, print_stderr, print_stdout
+from ._output import (
+    evidence_json,
+    format_finding,
+    format_table,
+    pluralize,
+    print_evidence_note,
+    print_json,
+    print_stderr,
+    print_stdout,
+)
 from ._skills import with_skill_at
 
 TYPE_CHECKING = False
@@ -56,8 +66,10 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             print_json(_chain_json(args.name, catalog, candidates))
             return OK
-        print_stdout(f"{neutral(args.name)} for {catalog.host.title}: {pluralize(len(candidates), 'candidate')}")
+        mark = EVIDENCE_MARK if evidence_note([catalog.host.name]) else ""
+        print_stdout(f"{neutral(args.name)} for {catalog.host.title}{mark}: {pluralize(len(candidates), 'candidate')}")
         _print_candidates(candidates)
+        print_evidence_note([catalog.host.name])
         return OK
     return _explain_for_all(args)
 
@@ -67,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _chain_json(name: str, catalog: Catalog, candidates: Iterable[Entry]) -> dict[str, object]:
     entries = [{**entry.as_dict(), "rule": entry.rule} for entry in candidates]
-    return {"name": name, "host": catalog.host.name, "candidates": entries}
+    host = catalog.host.name
+    return {"name": name, "host": host, "candidates": entries, "evidence": evidence_of(host).as_dict()}
 
 
 def _print_candidates(candidates: Iterable[Entry]) -> None:
@@ -119,9 +132,11 @@ def _explain_for_all(args: argparse.Namespace) -> int:
     if args.json:
         value = _chain_json(args.name, own, own_chain)
         value["hosts"] = {host: {**view.as_dict(), "path": path} for host, (view, path) in views.items()}
+        value["evidence"] = evidence_json(views)
         print_json(value)
         return OK
     _print_views(args.name, comparison, skills, views)
+    print_evidence_note(views)
     if note is not None:
         print_stderr(note)
     for names, chain in _differing_chains(chains):
@@ -178,9 +193,9 @@ def _print_views(
     verb = "sees" if seen == 1 or len(views) == 1 else "see"
     print_stdout(f"{neutral(name)}: {subject} of that name; {seen} of {pluralize(len(views), 'agent')} {verb} it\n")
     rows = [("AGENT", "STATE", "WHERE OR WHY")]
-    for host, (view, path) in views.items():
+    for mark, (view, path) in zip(evidence_marks(views), views.values(), strict=True):
         folder = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
-        rows.append((host, view.state, folder if view.loss is None and view.state != "absent" else view.reason or ""))
+        rows.append((mark, view.state, folder if view.loss is None and view.state != "absent" else view.reason or ""))
     for line in format_table(rows, styles={1: STATE_STYLES}):
         print_stdout(line)
     best = [

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
         value_matches as value_matches,
         without_null_items as without_null_items,
     )
+    from ._evidence import (
+        EVIDENCE_MARK as EVIDENCE_MARK,
+        Evidence as Evidence,
+        evidence_marks as evidence_marks,
+        evidence_note as evidence_note,
+        evidence_of as evidence_of,
+    )
     from ._host import (
         Budget as Budget,
         Flag as Flag,
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
         Host as Host,
         IsolatedLaunch as IsolatedLaunch,
         Root as Root,
+        Source as Source,
         Template as Template,
     )
     from ._javascript import javascript_literal as javascript_literal, javascript_string as javascript_string
@@ -78,6 +86,7 @@ else:  # otherwise every misspelt name would have a type
                 "value_matches",
                 "without_null_items",
             ),
+            "_evidence": ("EVIDENCE_MARK", "Evidence", "evidence_marks", "evidence_note", "evidence_of"),
             "_host": (
                 "Budget",
                 "Flag",
@@ -85,6 +94,7 @@ else:  # otherwise every misspelt name would have a type
                 "Host",
                 "IsolatedLaunch",
                 "Root",
+                "Source",
                 "Template",
             ),
             "_javascript": ("javascript_literal", "javascript_string"),

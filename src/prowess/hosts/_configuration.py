@@ -32,6 +32,9 @@ class SettingsFile(Frozen):
     """Whether the variable of `path` contains the text of the file instead of its path."""
     under: str = ""
     """A dotted key; the file contains only the value of this key."""
+    markdown: str = ""
+    """If set, `path` and `beside` are folders: the front matter of each Markdown file in them, at any depth, is the
+    value of this key and the name of the file."""
     substitutes: bool = False
     """Whether `{env:NAME}` and `{file:PATH}` in its text are replaced before it is read."""
     unless: tuple[str, ...] = ()

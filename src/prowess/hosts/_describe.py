@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._host import Flag, Host, Root
+    from ._host import Flag, Host, Root, Source
 
 __all__ = ["FOLDERS_TITLE", "describe_path", "describe_rules"]
 
@@ -49,11 +49,17 @@ def describe_rules(host: Host) -> Iterator[tuple[str, list[str]]]:
         ("reading SKILL.md", describe_table(host.reading, READING_PHRASES)),
         ("fields of its own", _describe_fields(host)),
         ("in an isolated home", describe_table(host.isolated, ISOLATION_PHRASES)),
+        ("what these rules rest on", (_describe_source(source) for source in host.sources)),
         ("not known", iter(host.unknown)),
     ):
         section = list(lines)
         if section:
             yield title, section
+
+
+def _describe_source(source: Source) -> str:
+    section = f", {source.section}" if source.section else ""
+    return f"{source.says}; <{source.link}>{section}, {source.date}"
 
 
 def describe_path(path: str) -> str:

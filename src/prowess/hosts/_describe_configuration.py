@@ -132,6 +132,8 @@ def describe_files(host: Host) -> Iterator[str]:
 
 
 def _file_notes(file: SettingsFile) -> Iterator[str]:
+    if file.markdown:
+        yield f"the front matter of each Markdown file there is the value of `{file.markdown}.NAME`"
     if file.inline:
         yield "the text in this variable"
     if file.under:

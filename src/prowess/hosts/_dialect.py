@@ -79,6 +79,8 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
         text = read_text().replace("\r\n", "\n")
         if reading.line_breaks:
             text = re.sub(reading.line_breaks, "\n", text)
+        if reading.json and (start := re.match(reading.json, text)):
+            return _parse_json(skill, path, text[start.end() :], reading)
         opening = re.match(host_pattern(reading.opening, reading.white_space), text)
         closing = opening and re.compile(host_pattern(reading.closing, reading.white_space)).search(text, opening.end())
         if opening is None or closing is None:
@@ -111,6 +113,21 @@ def _parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Ski
     parsed = from_document(parse_frontmatter(data, path), path)
     kept = tuple(item for item in skill.findings if item.code.startswith("encoding-"))
     return parsed.with_changes(findings=(*kept, *parsed.findings))
+
+
+def _parse_json(skill: Skill, path: str, text: str, reading: ReadingRules) -> Skill:
+    """Return a skill whose front matter is JSON, which is a kind of YAML."""
+    import json
+
+    closing = re.search(reading.closing, text)
+    front, end = (text[: closing.start()], closing.end()) if closing else (text, len(text))
+    try:
+        table = json.loads(front)
+    except (ValueError, RecursionError):
+        return _with_finding(skill, "yaml-syntax", "the front matter is not valid JSON", path)
+    lines = json.dumps(table).replace("\x7f", "\\u007f")
+    parsed = _parse_between_fences(skill, path, lines, text[end:])
+    return parsed.with_changes(findings=tuple(item for item in parsed.findings if item.code != "encoding-bom"))
 
 
 def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skill:

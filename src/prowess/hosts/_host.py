@@ -28,6 +28,7 @@ __all__ = [
     "Host",
     "IsolatedLaunch",
     "Root",
+    "Source",
     "Template",
 ]
 
@@ -55,6 +56,8 @@ class Root(Frozen):
     """An argument of the client whose values are directories."""
     tilde: bool = True
     """For `setting` and `argument`: whether `~/` at the beginning of a directory is the user's home."""
+    tilde_alone: bool = True
+    """Whether a directory that is only `~` is the user's home too."""
     relative_to: str = "cwd"
     """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root, also for `argument`), `file`
     (the folder of the settings file), `home`, or `none` (the client ignores it)."""
@@ -140,6 +143,19 @@ class Root(Frozen):
     def is_fixed(self) -> bool:
         """Whether settings, arguments and plugins do not decide where it is."""
         return not (self.setting or self.argument or self.plugins)
+
+
+class Source(Frozen):
+    """A sentence of a vendor's documentation or source, in other words."""
+
+    says: str
+    """What it says."""
+    link: str
+    """The page or file."""
+    section: str = ""
+    """The heading of the page, or the function of the file."""
+    date: str
+    """When it was read, or the date of the version that was read."""
 
 
 class Budget(Frozen):
@@ -247,6 +263,10 @@ class Host(Frozen):
     """`VERSION, DATE` of the real client that was observed; otherwise empty."""
     documented: str = ""
     """The source of the rules, if the client was never run."""
+    design: bool = False
+    """Whether `documented` is the design of a client that cannot be run."""
+    sources: tuple[Source, ...] = ()
+    """The sentences of documents and source that the rules rest on; a table of its own, below."""
     links: tuple[str, ...] = ()
     """Where to read more."""
     unknown: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from functools import cache
 from prowess.errors import HostNotFoundError
 
 from ._configuration import Argument, Setting, SettingsFile
-from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Template
+from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Source, Template
 from ._plugins import MarketRules, PluginRules
 from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
 from ._tables import TABLES
@@ -103,6 +103,7 @@ def _build_host(name: str, table: Mapping[str, Any]) -> Host:
     values["flags"] = tuple(Flag(**flag) for flag in table.get("flags", ()))
     values["settings_files"] = {key: SettingsFile(**item) for key, item in table.get("settings_files", {}).items()}
     values["plugins"] = {key: _plugin_rules(item) for key, item in table.get("plugins", {}).items()}
+    values["sources"] = tuple(Source(**source) for source in table.get("sources", ()))
     values["arguments"] = tuple(Argument(**argument) for argument in table.get("arguments", ()))
     values["settings"] = tuple(Setting(**setting) for setting in table.get("settings", ()))
     for key, cls in _TABLE_CLASSES.items():

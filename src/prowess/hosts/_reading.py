@@ -53,6 +53,8 @@ class ReadingRules(Frozen):
     """A regular expression for the opening fence at the beginning of the file, if it is not just `---` and blanks."""
     closing: str = ""
     """The same for the closing fence; the first match counts. Both match LF in a file with CRLF."""
+    json: str = ""
+    """A regular expression for the opening fence of front matter in JSON."""
     line_breaks: str = ""
     """A regular expression for characters that end a line besides LF, CR and CRLF."""
     yaml_line_breaks: str = ""

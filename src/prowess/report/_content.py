@@ -11,7 +11,7 @@ from prowess._internal.files import shorten_home
 from prowess._internal.frozen import Frozen
 from prowess._internal.inside import is_inside
 from prowess.findings import Severity
-from prowess.hosts import describe_rules, load_host
+from prowess.hosts import describe_rules, evidence_marks, evidence_of, load_host
 
 from ._explanations import as_problem, batches_of, explain_skill
 from ._states import LOSS_PHRASES, SEEN, STATES, look_of
@@ -47,6 +47,8 @@ class Agent(Frozen):
     causes: tuple[str, ...]
     """Why it loses skills, with counts."""
     evidence: str
+    mark: str
+    """`*` if it was never run."""
     links: tuple[str, ...]
     rules: tuple[tuple[str, tuple[tuple[Phrase, ...], ...]], ...]
     """Title of a section, and its sentences."""
@@ -167,7 +169,7 @@ def _agent(name: str, number: int, skills: Sequence[ComparedSkill]) -> Agent:
     kinds = [view.loss.kind for view in views if view.loss]
     counts = {kind: kinds.count(kind) for kind in LOSS_PHRASES if kind in kinds}
     shapes = [look_of(view).shape for view in views if not view.loss]
-    version, _, date = host.observed.rpartition(", ")
+    evidence = evidence_of(name)
     return Agent(
         number=number,
         name=name,
@@ -180,7 +182,10 @@ def _agent(name: str, number: int, skills: Sequence[ComparedSkill]) -> Agent:
             if shape in shapes and shape not in SEEN
         ),
         causes=tuple(f"{count:,} {LOSS_PHRASES[kind][count != 1]}" for kind, count in counts.items()),
-        evidence=f"observed in version {version} on {date}" if version else f"documented: {host.documented}",
+        evidence=f"observed in version {evidence.version} on {evidence.date}"
+        if evidence.version
+        else f"{evidence.kind}: {evidence.source}",
+        mark="".join(evidence_marks([name])).removeprefix(name),
         links=host.links,
         rules=tuple(
             (title, tuple(phrases(line) for line in lines))

@@ -5,13 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clients._probe import Answer, ClientError, Clients, Listed, Probe, Question, Shown
 from prowess._internal.files import real_path
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SKILL = re.compile(
     r"^  <skill>\n    <name>(.*?)</name>\n    <description>(.*?)</description>\n"
@@ -32,7 +29,7 @@ OFFLINE = {
 
 
 def ask(question: Question, clients: Clients) -> Answer:
-    """Ask for the list, then have a conversation with a model of its managed configuration, which is merged last."""
+    """Ask for the list, then have a conversation with a model that only its last configuration knows."""
     # What it keeps for itself is outside the tree. Its configuration is the tree's.
     own = {name: str(question.scratch / name) for name in ("XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
     opencode = [str(clients.file("opencode-linux-x64/bin/opencode"))]
@@ -52,9 +49,8 @@ def ask(question: Question, clients: Clients) -> Answer:
             for entry in entries
             if entry["location"] != BUNDLED
         ]
-        managed = configuration(question.scratch / "managed", model.url)
         command = [*opencode, "run", "--model", "local/model", "--title", "title", *question.args, "hi"]
-        ended = clients.run(command, question, {**env, "OPENCODE_TEST_MANAGED_CONFIG_DIR": str(managed)})
+        ended = clients.run(command, question, {**env, **connection(question, model.url)})
         sent = [request.json() for request in model.requests if request.path.endswith("/messages")]
     requests = [request for request in sent if request and request.get("tools")]
     if not requests and REFUSED.search(ended.stderr):
@@ -69,23 +65,28 @@ def races(log: str) -> list[str]:
     found: list[str] = []
     for pair in DUPLICATE.findall(log):
         paths = [json.loads(path) if path.startswith('"') else path for path in pair]
-        if len({real_path(path) for path in paths}) > 1:
-            found += [path for path in paths if path != BUNDLED]
+        # A skill always replaces the bundled one, which has no path.
+        # `existing=undefined` is a name that every object of JavaScript has.
+        if paths[0].startswith("/") and len({real_path(path) for path in paths}) > 1:
+            found += paths
     return found
 
 
-def configuration(folder: Path, url: str) -> Path:
-    """Write the configuration that connects it to the model, and nothing else."""
-    folder.mkdir(exist_ok=True)
+def connection(question: Question, url: str) -> dict[str, str]:
+    """Return the variable with the configuration that connects it to the model, and nothing else."""
     provider = {
         "npm": "@ai-sdk/anthropic",
         "name": "Local",
         "options": {"baseURL": f"{url}/v1", "apiKey": "key"},
         "models": {"model": {"name": "Model"}},
     }
-    config = {"$schema": "https://opencode.ai/config.json", "provider": {"local": provider}}
-    (folder / "opencode.json").write_text(json.dumps(config), "utf-8")
-    return folder
+    config = json.dumps({"$schema": "https://opencode.ai/config.json", "provider": {"local": provider}})
+    if "OPENCODE_CONFIG_CONTENT" not in question.env:
+        return {"OPENCODE_CONFIG_CONTENT": config}
+    managed = question.scratch / "managed"
+    managed.mkdir()
+    (managed / "opencode.json").write_text(config, "utf-8")
+    return {"OPENCODE_TEST_MANAGED_CONFIG_DIR": str(managed)}
 
 
 def shown(request: dict[str, Any]) -> list[Shown]:
