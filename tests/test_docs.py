@@ -171,6 +171,7 @@ MAPS = (
     "settings_aliases",
     "settings_files",
     "settings_types",
+    "sidecar_types",
 )
 """Keys whose value is a map with data as keys, such as variables; names of hosts are data too."""
 

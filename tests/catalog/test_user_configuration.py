@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog
 
-FILES = {
+FILES: dict[str, dict[str, Any]] = {
     "arguments": {"path": "@arguments", "invalid": "stops"},
     "project": {"path": ".x/x.toml", "where": "upwards", "needs_trust": True},
     "user": {"path": "~/.x/x.toml", "invalid": "stops"},
@@ -311,3 +311,43 @@ def test_a_settings_file_that_never_ends_is_a_finding(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "home/.x/x.toml")
     found = catalog(tmp_path, TRUST, ENTRIES, root_markers="markers")
     assert [item.code for item in found.findings if item.severity == "warning"] == ["config-invalid"]
+
+
+@pytest.mark.parametrize(
+    ("user", "arguments", "running"),
+    [
+        ("model = 5", (), False),
+        ("model = 5", ("-c", 'model="x"'), True),
+        ('model = "x"', ("-c", "model=5"), False),
+        ("markers = 5", (), False),
+        ("[other]\nmodel = 5", (), True),
+    ],
+)
+def test_what_the_files_say_together_may_be_checked(
+    user: str, arguments: tuple[str, ...], running: bool, tmp_path: Path
+) -> None:
+    """A value of a wrong type counts only if no higher file replaces it."""
+    skill(tmp_path / "repo/.x/skills", "one")
+    write(tmp_path / "home/.x/x.toml", f"{user}\n")
+    files = {name: {**FILES[name], "wrong_type": "stops-merged"} for name in ("arguments", "user")}
+    found = catalog(
+        tmp_path, args=arguments, settings_files=files, settings_types={"model": "text"}, root_markers="markers"
+    )
+    assert bool(states(found)) is running
+    assert any(item.code == "config-invalid" for item in found.findings) is not running
+
+
+def test_a_skill_that_its_author_hides_may_also_be_off(tmp_path: Path) -> None:
+    """Then it is off, as the client lists it; in a plugin that is off it is not there at all."""
+    file = skill(tmp_path / "repo/.x/skills", "one")
+    file.write_text("---\nname: one\ndescription: d\nhide: true\n---\n")
+    flag = {"when": {"hide": "true"}, "state": "user-only", "reason": "hidden"}
+    off = {"key": "off", "form": "names"}
+    assert states(catalog(tmp_path, off, flags=[flag])) == {"one": "user-only"}
+    write(tmp_path / "home/.x/x.toml", 'off = ["one"]\nplugins.p = false\n')
+    assert states(catalog(tmp_path, off, flags=[flag])) == {"one": "disabled"}
+    (tmp_path / "home/.x/plugins/p/skills").mkdir(parents=True)
+    (tmp_path / "repo/.x/skills/one").rename(tmp_path / "home/.x/plugins/p/skills/one")
+    rules = {"folders": ["~/.x/plugins/*"], "id": "{plugin}", "setting": "plugins", "prefix": False}
+    keys: dict[str, Any] = {"roots": [{"plugins": "p", "scope": "plugin"}], "plugins": {"p": rules}}
+    assert states(catalog(tmp_path, flags=[flag], **keys)) == {"one": "rejected"}

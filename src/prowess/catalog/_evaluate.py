@@ -7,29 +7,32 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
-from prowess.hosts import INVALID_YAML_CODES, Flag, Host, parse_fallback_fields, value_matches, without_null_items
+from prowess.hosts import INVALID_YAML_CODES, Host, parse_fallback_fields, value_matches, without_null_items
 from prowess.skill import check_skill
 
 from ._entry import State
 from ._evaluate_fields import FieldEvaluator, is_loose
+from ._namespaces import Namespaces
 from ._permission_rules import name_matcher
 from ._rejection_hints import rejection_hint
+from ._sidecar_values import sidecar_matches
 from ._verdicts import ACTIVE_VERDICT, Verdict, rejection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prowess.skill import Field, Skill
 
     from ._filesystem import Filesystem
     from ._scan import FoundSkill
     from ._settings import Settings
 
-__all__ = ["Evaluation", "Evaluator", "sidecar_matches"]
+__all__ = ["Evaluation", "Evaluator"]
 
 
 class Evaluation(Frozen):
@@ -58,6 +61,21 @@ class Evaluator:
         self._loose_as_body_codes = self._as_body_codes.union(host.reading.loose_as_body)
         self._as_empty_codes = frozenset(host.reading.as_empty)
         self.name_limit_verdict = self._fields.name_limit_verdict
+        self._namespaces = Namespaces(host.namespace_manifests, filesystem)
+
+    def namespace(self, item: FoundSkill) -> str | None:
+        """Return what comes before the name of a skill, without the colon: the name of its package or plugin."""
+        if item.scan_root.namespace is not None:
+            return item.scan_root.namespace
+        return self._namespaces.of(os.path.dirname(item.real))
+
+    def _whole_name_verdict(self, item: FoundSkill, name: str) -> Verdict | None:
+        """Return the verdict if a name with its namespace is too long."""
+        most, namespace = self.host.name_rules.max_qualified, self.namespace(item)
+        length = len(name) + 1 + len(namespace or "")
+        if not most or namespace is None or length <= most:
+            return None
+        return rejection("name-too-long", f"with its plugin, its name has {length} characters, more than {most}")
 
     def evaluate(self, item: FoundSkill) -> Evaluation:
         """Apply the host's rules to one skill."""
@@ -80,12 +98,12 @@ class Evaluator:
         name = _name_in_root(item, fields, name)
         description, first_line, description_verdict = self._fields.description(item, fields)
         verdict = (
-            reading_verdict
+            self._unread_verdict(item)
+            or reading_verdict
             or name_verdict
+            or self._whole_name_verdict(item, name)
             or description_verdict
-            or self._flag_verdict(item, fields)
-            or self._undescribed_verdict(item, fields)
-            or self.settings_verdict(item, name, folder)
+            or self._hiding_verdict(item, fields, self.settings_verdict(item, name, folder))
             or self.nested_verdict(item)
             or ACTIVE_VERDICT
         )
@@ -180,7 +198,7 @@ class Evaluator:
             return None
         for flag in self.host.flags:
             if flag.file:
-                if sidecar_matches(self.filesystem, item.path, flag):
+                if sidecar_matches(self.filesystem, item.path, flag, self.host.sidecar_types):
                     return Verdict(State(flag.state), flag.reason, flag.file)
             elif all(value_matches(fields.get(key), wanted) for key, wanted in flag.when.items()):
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
@@ -193,6 +211,19 @@ class Evaluator:
         reason = "its description is missing, so the model does not see it"
         return Verdict(State.USER_ONLY, reason, "description-missing")
 
+    def _unread_verdict(self, item: FoundSkill) -> Verdict | None:
+        """Return the verdict if the client does not read the folder that the skill was found in."""
+        return Verdict(State.REJECTED, item.scan_root.off, "settings") if item.scan_root.off else None
+
+    def _hiding_verdict(
+        self, item: FoundSkill, fields: Mapping[str, Field] | None, by_user: Verdict | None
+    ) -> Verdict | None:
+        """Return what its author or the user says of a skill; one that is hidden from the model may also be off."""
+        by_author = self._flag_verdict(item, fields) or self._undescribed_verdict(item, fields)
+        off = by_user is not None and by_user.state is State.DISABLED
+        hidden = by_author is not None and by_author.state is State.USER_ONLY
+        return by_user if off and hidden else by_author or by_user
+
     def settings_verdict(self, item: FoundSkill, name: str, folder: str) -> Verdict | None:
         """Return the verdict of the user's settings."""
         settings = self.settings
@@ -201,7 +232,7 @@ class Evaluator:
         if item.scan_root.scope == "project" and settings.trust == "untrusted" and self.host.trust_hides:
             reason = f"the folder is not trusted, says {neutral(settings.trust_source)}"
             return Verdict(State.UNTRUSTED, reason, "trust")
-        namespace = item.scan_root.namespace
+        namespace = self.namespace(item)
         if off := settings.entries.off(f"{namespace}:{name}" if namespace else name, item.real):
             return Verdict(State.DISABLED, f"switched off in {neutral(off)}", "settings")
         effect, file = self._settings_effect(name, folder) if item.scan_root.root.switches else ("on", "")
@@ -264,32 +295,3 @@ def _with_error(
     line, column = (place.line, place.column) if place is not None else (None, None)
     extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path, line=line, column=column, hint=hint)
     return (*findings, extra.with_changes(severity=Severity.ERROR))
-
-
-def sidecar_matches(filesystem: Filesystem, path: str, flag: Flag) -> bool:
-    """Return whether a file beside SKILL.md sets what a flag asks for."""
-    file = os.path.join(os.path.dirname(path), *flag.file.split("/"))
-    table = filesystem.yaml(file)
-    for key, wanted in flag.when.items():
-        value: object = table
-        for part in key.split(".") if key else ():
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if wanted == "invalid":
-            matches = not table and filesystem.has_invalid_yaml(file)
-        else:
-            matches = value is not None and _sidecar_value_matches(value, wanted)
-        if not matches:
-            return False
-    return True
-
-
-def _sidecar_value_matches(value: object, wanted: str) -> bool:
-    """Return whether a value beside SKILL.md is what a flag asks for; `Flag.when` lists the words."""
-    text = value.strip().lower() if isinstance(value, str) else None
-    if wanted == "not-true":
-        return text not in ("true", "yes", "on")
-    if wanted == "not-map":
-        return not isinstance(value, Mapping) and text not in ("", "null", "~")
-    if wanted.startswith("keys:"):
-        return isinstance(value, Mapping) and not set(value) <= set(wanted.removeprefix("keys:").split())
-    return text == wanted

@@ -35,6 +35,7 @@ from ._fingerprints import NOT_FOUND_ERRORS, FingerprintRecorder, fingerprint, k
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from prowess.skill import FastFrontmatter, Value
 
@@ -67,6 +68,7 @@ class Filesystem(FingerprintRecorder):
         self._fingerprints: dict[str, bytes] = {}
         self._skills: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._yaml_tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
+        self._typed_yaml: dict[str, tuple[Any, bytes]] = {}
         self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
         self._digests: dict[tuple[str, str], str | None] = {}
         self._digest_bytes_left = 2 * MAX_DIGEST_BYTES
@@ -139,6 +141,13 @@ class Filesystem(FingerprintRecorder):
                 self.mark_incomplete()
             raise found
         return found
+
+    def may_contain(self, folder: str, name: str) -> bool:
+        """Return whether a folder may contain a name: false only if its listing is known and lacks it."""
+        known = self._listings.get(folder)
+        if known is None or isinstance(known[0], OSError):
+            return True
+        return any(name == listed for listed, _ in self.listing(folder))
 
     # ── content ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -255,6 +264,20 @@ class Filesystem(FingerprintRecorder):
             return data.decode(_WIDE_MARKS[mark], "replace")
         return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
+    def typed_yaml(self, path: str) -> Any:
+        """Return the value of a small YAML file beside a SKILL.md, with booleans and numbers as such.
+
+        It is `None` if the file is missing, empty, or not one valid document. Links are followed: a client does so, and
+        no text of the file is shown.
+        """
+        known = self._typed_yaml.get(path)
+        if known is None:
+            data, state = self._read_small_file(path, MAX_FRONTMATTER_BYTES, follow=True)
+            known = self._typed_yaml[path] = None if isinstance(data, UnreadableError) else _typed_value(data), state
+        elif self.fingerprints is not None:
+            self.record(self.fingerprints.folders, path, known[1])
+        return known[0]
+
     def yaml(self, path: str) -> Mapping[str, Value]:
         """Return the mapping in a small YAML file beside a SKILL.md; empty if it is missing or not a mapping."""
         known = self._yaml_tables.get(path)
@@ -338,3 +361,13 @@ def _is_clean_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _typed_value(data: bytes) -> Any:
+    from prowess.skill import YamlSyntaxError, parse_yaml_node
+
+    try:
+        node = parse_yaml_node(data.decode("utf-8-sig"))
+    except (ValueError, YamlSyntaxError):
+        return None
+    return None if node is None else node.plain_value()

@@ -62,6 +62,7 @@ class LazyEntries:
         name, shown, reading = host.name_rules, host.description_rules, host.reading
         self._named_by_folder = name.identity == "folder"
         self._name_replacements = tuple(name.replace.items())
+        self._finds_plugins = bool(host.namespace_manifests)
         self._has_name_limits = bool(name.max_length or name.pattern or name.must_equal_folder or name.reserved)
         self._has_settings = settings.trust == "untrusted" or bool(
             settings.effects
@@ -97,8 +98,9 @@ class LazyEntries:
             evaluation = self.evaluate(item)
             quick = evaluation.name, evaluation.verdict
         name, verdict = quick
-        if item.scan_root.namespace is not None:
-            name = f"{item.scan_root.namespace}:{name}"
+        namespace = self.evaluator.namespace(item) if self._finds_plugins else item.scan_root.namespace
+        if namespace is not None:
+            name = f"{namespace}:{name}"
         if self._keeps_found:
             self._found_by_path[item.path] = item
         if verdict is ACTIVE_VERDICT:
@@ -227,7 +229,7 @@ _ATTRIBUTE_GETTERS: Mapping[str, Callable[[LazyEntries, FoundSkill], Any]] = {
     "real": lambda _, item: item.real,
     "scope": lambda _, item: item.scan_root.scope,
     "root": lambda _, item: item.scan_root.path,
-    "namespace": lambda _, item: item.scan_root.namespace,
+    "namespace": lambda loader, item: loader.evaluator.namespace(item),
     "reason": lambda *_: None,
     "rule": lambda *_: ACTIVE_VERDICT.rule,
     "shadowed_by": lambda *_: None,

@@ -76,6 +76,7 @@ class SettingsReader:
         self._agent = ""
         self._read_arguments()
         self.layers = self._layers(home_variables)
+        self._wrong_markers = False
         self._root_markers = self._read_root_markers()
         if self._root_markers is not None:
             self.project = marked_root(cwd, self._root_markers, filesystem) or cwd
@@ -262,6 +263,7 @@ class SettingsReader:
         for _, value in self.values(key, names, "first") if names else ():
             if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
                 return tuple(value[:_MAX_ROOT_MARKERS])
+            self._wrong_markers = True
         return None
 
     def read(self, role: str | None) -> Settings:
@@ -323,7 +325,28 @@ class SettingsReader:
                     effect = "the agent refuses to start" if stops else "the agent ignores the whole file"
                     self.files.report(layer.path, f"{quoted(wrong)} has the wrong type, so {effect}")
             if stops:
-                self._enabled, self._enabled_source, self._switch_found = False, layer.path, True
+                self._stop(layer.path)
+        self._check_merged()
+
+    def _check_merged(self) -> None:
+        """Note the same for what the files say together, if the client checks that."""
+        counted = [
+            layer for layer in self.layers if layer.rules.wrong_type == "stops-merged" and self._counts(layer, ())
+        ]
+        merged: Any = {}
+        for layer in reversed(counted):
+            merged = merge_deep(merged, self.files.table(layer.path))
+        wrong = find_wrong_type(merged, self.host.settings_types)
+        if counted and wrong is None and self._wrong_markers:
+            wrong = self.host.root_markers
+        if counted and wrong is not None:
+            having = [layer.path for layer in counted if get_dotted(self.files.table(layer.path), wrong.split(".*")[0])]
+            path = having[0] if having else counted[0].path
+            self.files.report(path, f"{quoted(wrong)} has the wrong type, so the agent refuses to start")
+            self._stop(path)
+
+    def _stop(self, path: str) -> None:
+        self._enabled, self._enabled_source, self._switch_found = False, path, True
 
     def _add_folders(self, root: Root) -> None:
         """Note the directories that settings or arguments name for a root."""
@@ -343,7 +366,10 @@ class SettingsReader:
         if setting.form == "switch":
             self._apply_switch(setting, path, value)
         elif setting.form == "entries":
-            self._entries.append((path, value))
+            top = f"{setting.key.partition('.')[0]}."
+            types = {key: word for key, word in self.host.settings_types.items() if key.startswith(top)}
+            if find_wrong_type(self.files.table(path), types) is None:
+                self._entries.append((path, value))
         elif setting.form in ("catalog", "budget", "description", "bundled"):
             self._apply_to_catalog(setting, path, value)
         elif setting.form == "unread":

@@ -14,7 +14,7 @@ from prowess.hosts import TABLES, Flag, load_host
 from prowess.skill import FALSE_WORDS
 
 from ._entry import State
-from ._evaluate import sidecar_matches
+from ._sidecar_values import sidecar_matches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -54,7 +54,7 @@ class SettingsFile(Frozen):
     seen)."""
     wrong_type: str = "ignored"
     """What it does if a value has not the type in `settings_types`: `ignored`, `key` (the key does not count), `void`
-    (the whole file does not count) or `stops`."""
+    (the whole file does not count), `stops`, or `stops-merged` (only what the files say together is checked)."""
     may_be_empty: bool = False
     """Whether an empty file is valid."""
     not_table: str = ""

@@ -203,8 +203,9 @@ class Flag(Frozen):
     `other:A B` (anything else), `not:A B` (none of these kinds: `null`, `empty`, `blank`, `text`, `number`,
     `bool`, `list`, `map`), `lax-true` and `not-lax-bool` (what pydantic takes for true, and for no boolean), or
     a type that it is not: `not-bool`, `not-map`, `not-list`, `not-text`, `not-texts` (neither text nor a list of
-    texts). In a file: dotted path of keys to text, to `not-true` (anything else), `not-map`, or `keys:A B` (a
-    map with other keys); no key to `invalid` (not a map at all)."""
+    texts). In a file: dotted path of keys to text, to `not-true` (anything else), `not-map`, `keys:A B` (a map with
+    other keys), or `lacks:A B` (a list that is not empty, with none of these); no key to `invalid` (not a map at
+    all)."""
     state: str
     """The state of the skill: `user-only`, `deferred`, `disabled` or `rejected`."""
     reason: str
@@ -301,6 +302,9 @@ class Host(Frozen):
     """Which fields of its own it honours."""
     flags: tuple[Flag, ...] = ()
     """What an author can set."""
+    sidecar_types: Mapping[str, str] = EMPTY
+    """Dotted key of the files of `flags` to the type of its value, as in `settings_types`. If one has another type, or
+    the file is not one valid YAML document, nothing in it counts."""
     settings_files: Mapping[str, SettingsFile] = EMPTY
     """Name to settings file, highest precedence first."""
     settings_aliases: Mapping[str, str] = EMPTY
@@ -311,6 +315,9 @@ class Host(Frozen):
     be there); several with `|`; with `!` at the end, the key must be there. A part `*` of a key is any key or item."""
     plugins: Mapping[str, PluginRules] = EMPTY
     """Name to the rules of a kind of plugins; a table of its own, below."""
+    namespace_manifests: tuple[str, ...] = ()
+    """Manifests of plugins: a skill in the folder of a valid one, at any depth and in whatever root, is called
+    `PLUGIN:SKILL`; the nearest counts, and of several in one folder the first."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
     root_markers: str = ""

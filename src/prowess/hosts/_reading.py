@@ -108,6 +108,8 @@ class NameRules(Frozen):
     """Whether white space is collapsed."""
     pattern: str = ""
     """A regular expression for the whole name; other names reject the skill."""
+    max_qualified: int = 0
+    """Characters of a name with its namespace at most; 0 is no limit."""
     max_length: int = 0
     """In characters; longer names reject the skill; 0 is no limit."""
     must_equal_folder: bool = False

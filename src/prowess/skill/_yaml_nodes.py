@@ -40,6 +40,17 @@ class Node(Frozen):
     """1-based; `None` if unknown, in JSON that is not YAML."""
     column: int | None = None
 
+    def plain_value(self) -> Any:
+        """Return the value as Python has it: a dictionary, a list, text, a number, a boolean or `None`."""
+        if self.kind == "map":
+            return {key.text: item.plain_value() for key, item in zip(self.keys, self.items, strict=True)}
+        if self.kind == "list":
+            return [item.plain_value() for item in self.items]
+        if self.kind == "bool":
+            return self.text.lower() == "true"
+        # What number it is does not matter here, and a long one would take long to read.
+        return {"null": None, "number": 0}.get(self.kind, self.text)
+
 
 def parse_yaml_node(text: str) -> Node | None:
     """Return the one document of a YAML file, or `None` if the file is empty.
