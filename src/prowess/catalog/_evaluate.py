@@ -154,7 +154,7 @@ class Evaluator:
             return fields
         texts = (fields.get(key) for key in ("name", "description"))
         wrong_types = reading.second_for_types and any(value is None or value.kind != "text" for value in texts)
-        if codes & INVALID_YAML_CODES or wrong_types or not codes.isdisjoint(reading.second_for):
+        if codes & INVALID_YAML_CODES or wrong_types:
             return parse_fallback_fields(document, reading.second_parser)
         return fields
 

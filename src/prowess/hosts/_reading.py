@@ -76,8 +76,6 @@ class ReadingRules(Frozen):
     second_parser: str = ""
     """If YAML fails, fields are parsed line by line: `raw` (quotes and comments are kept, indented lines below are
     joined) or `values` (one line a field, double quotes are removed)."""
-    second_for: tuple[str, ...] = ()
-    """Codes of further findings of files that its YAML parser refuses, so that the second parser reads them."""
     white_space: str = "javascript"
     """The characters that it removes around texts: those that `javascript` removes, or `unicode` calls white space."""
     second_for_types: bool = False
