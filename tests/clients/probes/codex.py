@@ -38,7 +38,8 @@ def ask(question: Question, clients: Clients) -> Answer:
         sent = [request.json() for request in model.requests if request.path.endswith("/responses")]
     requests = [request for request in sent if request]
     if requests:
-        return Answer(listed=ask_list(question, clients), shown=catalog(requests[0]))
+        listed = ask_list(question, clients)
+        return Answer(listed=listed, shown=catalog(requests[0], {skill.path: skill.name for skill in listed}))
     if ended.returncode and REFUSAL.search(ended.stderr):
         return Answer()
     raise ClientError(f"codex sent no request: {ended.stderr[-500:]}")
@@ -73,8 +74,11 @@ def ask_list(question: Question, clients: Clients) -> list[Listed]:
     ]
 
 
-def catalog(request: dict[str, Any]) -> list[Shown]:
-    """Return the catalog in `<skills_instructions>`: `- NAME: DESCRIPTION (file: PATH)`, in the order of its lines."""
+def catalog(request: dict[str, Any], names: dict[str | None, str]) -> list[Shown]:
+    """Return the catalog in `<skills_instructions>`: `- NAME: DESCRIPTION (file: PATH)`, in the order of its lines.
+
+    A name with `: ` in it is known from the list, by the path.
+    """
     texts = [part.get("text", "") for item in request["input"] for part in item.get("content") or ()]
     text = next((text for text in texts if text.startswith("<skills_instructions>")), "")
     lines = text.partition("### Available skills\n")[2].partition("</skills_instructions>")[0]
@@ -83,8 +87,12 @@ def catalog(request: dict[str, Any]) -> list[Shown]:
     for line in LINE.finditer(lines):
         first, slash, rest = line["path"].partition("/")
         path = f"{roots[first]}/{rest}" if slash and first in roots else line["path"]
+        name, description = line["name"], line["description"] or ""
+        whole, listed = f"{name}: {description}", names.get(path, name)
+        if len(listed) > len(name) and whole.startswith(f"{listed}:"):
+            name, description = listed, whole.removeprefix(f"{listed}:").removeprefix(" ")
         if BUNDLED not in path:
-            found.append(Shown(line["name"], line["description"] or "", path))
+            found.append(Shown(name, description, path))
     return found
 
 
