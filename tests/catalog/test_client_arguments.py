@@ -145,3 +145,92 @@ def test_an_argument_may_list_the_settings_files_that_count(top: Path) -> None:
     assert names(top, one) == []
     assert names(top, one, "--sources", "project") == ["own"]
     assert names(top, one, "--sources", "project, user") == []
+
+
+def test_an_argument_may_leave_only_the_folders_that_arguments_name(top: Path) -> None:
+    roots = [{"path": ".x/skills", "scope": "project"}, {"argument": "--add", "scope": "extra"}]
+    one = host(roots=roots, arguments=[ADD, {"name": "--none", "effect": "named"}])
+    assert names(top, one, "--none") == []
+    assert names(top, one, "--none", "--add", "near/skills") == ["near"]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (" ~/far ", ["far"]),
+        ("file://{top}/home/far", ["far"]),
+        ("file://{top}/home/f%61r", ["far"]),
+        ("file://other/far", []),
+        ("", ["far"]),
+        ("~", ["far"]),
+        ("far/loose.md", ["loose"]),
+        ("far/loose.txt", []),
+        ("far/\0", []),
+    ],
+)
+def test_a_setting_names_a_path_as_node_reads_it(written: str, expected: list[str], top: Path) -> None:
+    """Also a file, and the folder of the settings file."""
+    (top / "home/far/loose.md").write_text("---\nname: loose\ndescription: d\n---\n")
+    (top / "home/far/loose.txt").write_text("---\nname: text\ndescription: d\n---\n")
+    (top / "home/s.json").write_text(json.dumps({"paths": [written.replace("{top}", str(top))]}))
+    root = {"setting": "paths", "relative_to": "file", "trims": True, "may_be_file": True, "depth": 2, "scope": "extra"}
+    one = host(roots=[root], settings_files={"user": {"path": "~/s.json"}})
+    assert names(top, one) == expected
+
+
+def test_two_roots_of_one_setting_have_the_folders_of_their_own_files(top: Path) -> None:
+    """And their own place among the others."""
+    (top / "home/.x/settings.json").write_text('{"paths": ["~/.x/beside"]}')
+    (top / "repo/.x/s.json").write_text('{"paths": ["near/skills"]}')
+    roots = [
+        {"setting": "paths", "setting_files": ["project"], "scope": "project"},
+        {"path": ".x/skills", "scope": "project"},
+        {"setting": "paths", "setting_files": ["user"], "scope": "user"},
+    ]
+    one = host(roots=roots, trust_default="trusted")
+    assert names(top, one) == ["near", "own", "beside"]
+
+
+@pytest.mark.parametrize(
+    ("content", "seen"),
+    [
+        ("{", []),
+        ("[]", []),
+        ('{"/x": "yes"}', []),
+        ('{"/x": true}', ["own"]),
+        ('{"/x": null}', ["own"]),
+        (None, ["own"]),
+    ],
+)
+def test_a_file_of_trusted_folders_that_is_invalid_stops_the_client(
+    content: str | None, seen: list[str], top: Path
+) -> None:
+    """But only if it is read: an argument decides before it."""
+    if content is not None:
+        (top / "home/.x/trust.json").write_text(content)
+    trust = {"path": "~/.x/trust.json", "apart": True, "invalid": "stops", "wrong_type": "stops"}
+    one = host(
+        settings_files={"trust": {**trust, "types": {"*": "bool|null"}}},
+        settings=[{"key": "", "files": ["trust"], "form": "folders", "effects": {"true": "trusted"}}],
+        arguments=[{"name": "--yes", "effect": "trusted"}],
+    )
+    assert names(top, one) == seen
+    assert names(top, one, "--yes") == ["own"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('{"paths": ["~/far"]}', ["far"]),
+        ('\ufeff{"paths": ["~/far"], "x": "\udcff"}', ["far"]),
+        ('{"paths": ["~/far"],}', []),
+        ('{"paths": ["~/far"]} // x', []),
+        ('{"paths": ["~/far"], "x": NaN}', []),
+    ],
+)
+def test_a_client_may_read_json_to_the_letter(text: str, seen: list[str], top: Path) -> None:
+    """No comments, no trailing commas, no `NaN`; bytes that are not UTF-8 are replaced."""
+    (top / "home/s.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    roots = [{"setting": "paths", "scope": "extra"}]
+    one = host(roots=roots, settings_files={"user": {"path": "~/s.json", "comments": False}})
+    assert names(top, one) == seen

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import ABSENT, Comparison, compare, compare_catalogs, count_losses, discover
+from prowess.catalog import (
+    ABSENT,
+    AWAITS_TRUST,
+    REACHABLE,
+    Comparison,
+    compare,
+    compare_catalogs,
+    count_losses,
+    discover,
+)
 from prowess.hosts import DEFAULT_HOST, host_from_table, host_names, load_host, observed_hosts
 from support.skills import skill
 
@@ -88,11 +97,11 @@ def test_a_text_that_an_agent_rejects_is_a_loss_by_text(project: Path) -> None:
 def test_in_another_folder_a_text_that_would_be_rejected_names_both(project: Path) -> None:
     (project / ".claude/skills/notes").mkdir(parents=True)
     (project / ".claude/skills/notes/SKILL.md").write_text(REPAIRED)
-    loss = compared("claude-code", "pi").skills[0].views["pi"].loss
+    loss = compared("claude-code", "pi@0.7").skills[0].views["pi@0.7"].loss
     assert loss is not None
     assert (loss.kind, loss.codes) == ("place", ("repair-colon",))
     assert loss.cure == (
-        "prowess check --fix .claude/skills/notes && prowess mount .claude/skills/notes --project --host pi"
+        "prowess check --fix .claude/skills/notes && prowess mount .claude/skills/notes --project --host pi@0.7"
     )
 
 
@@ -273,7 +282,8 @@ def test_a_command_that_is_named_as_the_cure_fixes_the_loss(project: Path, folde
             commands += 1
             run_in_process(loss.cure)
             after = compared(host, files=(file,))
-            reached = any(each.views[host].state in ("active", "deferred", "user-only") for each in after.skills)
+            views = [each.views[host] for each in after.skills]
+            reached = any(view.state in REACHABLE or view.rule == AWAITS_TRUST for view in views)
             # WINK searches no folder, so only the text can be fixed there.
             assert reached or (not load_host(host).roots and not after.skills[0].losers), (label, loss, after.skills)
     assert commands > 20

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from prowess.catalog._filesystem import Filesystem
+from prowess.catalog._found_skill import FoundSkill
 from prowess.catalog._lazy import LazyEntries
 from prowess.catalog._roots import ScanRoot
-from prowess.catalog._scan import FoundSkill
 from prowess.catalog._settings import Settings
 from prowess.catalog._settings_entries import EntryRules
 from prowess.hosts import Flag, Host, Root, host_names, load_host

@@ -201,6 +201,20 @@ def test_loose_files_are_skills_if_the_host_says_so(tmp_path: Path) -> None:
     assert sorted(found(walk(top, loose=True), top)) == ["a", "flat.md"]
 
 
+def test_loose_files_below_the_root_are_skills_if_the_host_says_so(tmp_path: Path) -> None:
+    """In folders without a SKILL.md, in the order of their names among folders."""
+    top = tree(tmp_path, "a", "c/z")
+    text = "---\nname: flat\ndescription: d\n---\n"
+    for name in ("flat.md", "a/flat.md", "b/flat.md", "c/y.md", "c/zz.md", "c/.hidden.md", "c/flat.txt"):
+        (top / "skills" / name).parent.mkdir(exist_ok=True)
+        (top / "skills" / name).write_text(text)
+    (top / "skills/d").mkdir()
+    (top / "skills/d/link.md").symlink_to("../c/y.md")
+    (top / "skills/d/other.md").symlink_to("../b/flat.md")
+    assert found(walk(top, loose_below=True, depth=2), top) == ["a", "b/flat.md", "c/y.md", "c/z", "c/zz.md"]
+    assert found(walk(top, loose=True), top) == ["a", "flat.md"]
+
+
 @pytest.mark.parametrize(
     ("make", "code"),
     [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import REACHABLE, discover
+from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
 from prowess.cli import main
 from prowess.hosts import load_host
 
@@ -46,7 +46,8 @@ def skills(project: Path) -> list[str]:
 
 def sees(project: Path, host: str, name: str) -> bool:
     catalog = discover(project, host=host, home=project.parent / "home")
-    return any(entry.folder == name and entry.state in REACHABLE for entry in catalog.skills)
+    seen = (entry.state in REACHABLE or entry.rule == AWAITS_TRUST for entry in catalog.skills if entry.folder == name)
+    return any(seen)
 
 
 def commands_in(text: str) -> list[list[str]]:
@@ -274,7 +275,7 @@ def test_json_has_each_agent(project: Path, capsys: pytest.CaptureFixture[str]) 
     }
     assert main(["init", "--host", "pi", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert (answer["host"], answer["state"], list(answer["hosts"])) == ("pi", "active", ["pi"])
+    assert (answer["host"], answer["state"], list(answer["hosts"])) == ("pi", None, ["pi"])
     assert main(["init", "--host", "pi", "--host", "codex", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["host"], answer["state"], list(answer["hosts"])) == (None, "active", ["pi", "codex"])

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     )
     from ._count_losses import count_losses as count_losses
     from ._discover import discover as discover, new_filesystem as new_filesystem
-    from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
+    from ._entry import (
+        AWAITS_TRUST as AWAITS_TRUST,
+        REACHABLE as REACHABLE,
+        Entry as Entry,
+        State as State,
+        with_digest as with_digest,
+    )
     from ._filesystem import Filesystem as Filesystem
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
     from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
@@ -84,7 +90,7 @@ else:  # otherwise every misspelt name would have a type
             ),
             "_count_losses": ("count_losses",),
             "_discover": ("discover", "new_filesystem"),
-            "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
+            "_entry": ("AWAITS_TRUST", "Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
             "_ignore_rules": ("IgnoreRule", "option_rules", "project_rules"),

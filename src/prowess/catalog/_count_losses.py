@@ -6,7 +6,7 @@ import os
 
 from ._copies import CopyFinder, first_entry, rows_of_entries
 from ._discover import new_filesystem
-from ._entry import REACHABLE
+from ._entry import AWAITS_TRUST, REACHABLE
 from ._losses import rejecting_codes
 from ._precedence import evaluate_file
 
@@ -42,7 +42,8 @@ def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
     for rows in counted:
         for host, catalog in catalogs.items():
             if catalog.host.roots:
-                counts[host] += not any(host in row and row[host].state in REACHABLE for _, row in rows)
+                entries = [row[host] for _, row in rows if host in row]
+                counts[host] += not any(each.state in REACHABLE or each.rule == AWAITS_TRUST for each in entries)
             else:
                 # Skills are mounted for it, and it loses those whose text it rejects.
                 counts[host] += bool(rejecting_codes(evaluate_file(rows[0][0], host, filesystem=filesystem)))

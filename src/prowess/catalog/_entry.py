@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["REACHABLE", "Entry", "State", "with_digest"]
+__all__ = ["AWAITS_TRUST", "REACHABLE", "Entry", "State", "with_digest"]
 
 
 class State(StrEnum):
@@ -39,6 +39,9 @@ class State(StrEnum):
 
 REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 """States of a skill that the model or the user of the host can reach by its name."""
+
+AWAITS_TRUST = "trust-default"
+"""The rule of a skill that is `untrusted` because its user has not yet decided about the project: no loss."""
 
 
 class Entry(LazyFrozen, not_compared=("skill",)):

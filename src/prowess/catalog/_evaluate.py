@@ -14,7 +14,7 @@ from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, fin
 from prowess.hosts import INVALID_YAML_CODES, Host, parse_fallback_fields, value_matches, without_null_items
 from prowess.skill import check_skill
 
-from ._entry import State
+from ._entry import AWAITS_TRUST, State
 from ._evaluate_fields import FieldEvaluator, is_loose
 from ._namespaces import Namespaces
 from ._permission_rules import name_matcher
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prowess.skill import Field, Skill
 
     from ._filesystem import Filesystem
-    from ._scan import FoundSkill
+    from ._found_skill import FoundSkill
     from ._settings import Settings
 
 __all__ = ["Evaluation", "Evaluator"]
@@ -230,6 +230,8 @@ class Evaluator:
         if item.scan_root.off:
             return Verdict(State.REJECTED, item.scan_root.off, "settings")
         if item.scan_root.scope == "project" and settings.trust == "untrusted" and self.host.trust_hides:
+            if settings.trust_source == "default":
+                return Verdict(State.UNTRUSTED, "its user has not trusted the folder", AWAITS_TRUST)
             reason = f"the folder is not trusted, says {neutral(settings.trust_source)}"
             return Verdict(State.UNTRUSTED, reason, "trust")
         namespace = self.namespace(item)

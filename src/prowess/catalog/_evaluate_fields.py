@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.skill import Field, Skill
 
     from ._filesystem import Filesystem
-    from ._scan import FoundSkill
+    from ._found_skill import FoundSkill
 
 __all__ = ["FieldEvaluator", "is_loose"]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from prowess.skill import FastFrontmatter
 
     from ._filesystem import Filesystem
-    from ._scan import FoundSkill
+    from ._found_skill import FoundSkill
     from ._settings import Settings
 
 __all__ = ["LazyEntries", "has_simple_fields"]

@@ -18,14 +18,14 @@ from prowess.findings import CODES, Severity, apply_policy
 from prowess.hosts import Root, load_host
 from prowess.skill import change_name, check_skill, from_document, load, parse_frontmatter
 
-from ._entry import REACHABLE, Entry, State
+from ._entry import AWAITS_TRUST, REACHABLE, Entry, State
 from ._fixed_filesystem import FilesystemWithText
+from ._found_skill import FoundSkill
 from ._lazy import LazyEntries
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_target
 from ._mounted_copies import command_for_old_copy, old_copy
 from ._project import git_root
 from ._roots import ScanRoot
-from ._scan import FoundSkill
 from ._settings import find_hiding_setting
 
 TYPE_CHECKING = False
@@ -88,7 +88,8 @@ class LossFinder:
 
     def loss(self, entry: Entry) -> Loss | None:
         """Return why the agent does not show a skill that it found, or `None` if the model or the user can reach it."""
-        if entry.state in REACHABLE:
+        if entry.state in REACHABLE or entry.rule == AWAITS_TRUST:
+            # The agent asks its user for trust when it is started there.
             return None
         reason = entry.reason or str(entry.state)
         if entry.state is State.SHADOWED:

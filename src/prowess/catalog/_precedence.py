@@ -20,11 +20,12 @@ from prowess.skill import MAX_NAME
 from ._budget import fit_to_budget, hide_all, with_user_budget
 from ._entry import Entry, State
 from ._filesystem import Filesystem
+from ._found_skill import FoundSkill
 from ._installed_plugins import find_plugins
 from ._lazy import LazyEntries
 from ._project import git_root
 from ._roots import ScanRoot, find_scan_roots
-from ._scan import FoundSkill, scan
+from ._scan import scan
 from ._settings import Settings, read_settings
 
 TYPE_CHECKING = False

@@ -94,6 +94,8 @@ def find_scan_roots(
             continue
         if are_replaced and block[0].scope in ("project", "user") and block[0].argument not in replacing:
             continue
+        if settings is not None and settings.only_named and not block[0].argument:
+            continue
         if block[0].setting or block[0].argument:
             result += _named_roots(block[0], cwd, top or cwd, home, settings, filesystem)
             continue
@@ -123,7 +125,10 @@ def find_scan_roots(
         off = f"the agent does not read skills of the scope `{scope}`, says {neutral(file)}"
         result = [root.with_changes(off=root.off or off) if root.scope == scope else root for root in result]
     # What is not read, or only later, must not hide the same folder where it is.
-    return tuple(sorted(result, key=lambda scan_root: (bool(scan_root.off), scan_root.is_late)))
+    untrusted = settings is not None and settings.trust == "untrusted"
+    return tuple(
+        sorted(result, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
+    )
 
 
 def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
@@ -230,7 +235,8 @@ def _named_roots(
         return
     for named in settings.folders.get(root.named_by, ()):
         expands = root.tilde and (root.tilde_alone or named.folder != "~")
-        directory = expand_home(named.folder, home) if expands else named.folder
+        directory = _plain_path(named.folder, home) if root.trims else named.folder
+        directory = expand_home(directory, home) if expands else directory
         if not os.path.isabs(directory):
             if root.relative_to == "none" and named.file:
                 continue
@@ -248,6 +254,18 @@ def _is_in_project(written: str, directory: str, project: str, filesystem: Files
     whole = os.path.normpath(directory) + os.sep
     plain = not written.startswith(("/", "~"))
     return plain and whole.startswith(inside) and f"{filesystem.real(whole)}/".startswith(inside)
+
+
+def _plain_path(text: str, home: str) -> str:
+    """Return a path without white space around it, from a `file://` URL, or the home for `~`."""
+    path = text.strip()
+    if path == "~":
+        return home
+    if path.startswith("file:///"):
+        from urllib.parse import unquote
+
+        path = unquote(path.removeprefix("file://"))
+    return path
 
 
 def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[ScanRoot]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Listing = tuple[tuple[str, str], ...]
     _Folder = tuple[str, str, int]
 
-__all__ = ["FoundSkill", "ScanResult", "scan"]
+__all__ = ["ScanResult", "scan"]
 
 _LINK_HINT = "put the file itself there"
 
@@ -102,7 +102,13 @@ class _Walk:
         """Walk one root, if it exists and the host may enter it."""
         try:
             real = self.filesystem.real(scan_root.path)
-            if self.filesystem.kind(real) != "d":
+            kind = self.filesystem.kind(real)
+            if kind == "f" and scan_root.root.may_be_file:
+                if scan_root.path.endswith(".md"):
+                    self.ignore_rules = IgnoreRules()
+                    self.add_skill(scan_root, scan_root.path, scan_root.path)
+                return
+            if kind != "d":
                 if self.filesystem.link_kind(scan_root.path):
                     message, hint = "the skills folder is not a folder", "remove it"
                     self.reports.report("root-not-folder", message, scan_root.path, hint)
@@ -184,7 +190,8 @@ class _RootWalk:
         self.walk, self.scan_root, self.root = walk, scan_root, scan_root.root
         self.filesystem, self.reports = walk.filesystem, walk.reports
         self.folders: list[tuple[str, str, int]] = []
-        """Path, real path and depth of the folders to enter, the next one last; a tree may be too deep to recurse."""
+        """Path, real path and depth of the folders to enter, the next one last; a tree may be too deep to recurse.
+        Files that are skills are among them, with the depth -1."""
         self.listed = 0
         """How many folders count for the host's limit."""
         self.last_skill: tuple[str, str] | None = None
@@ -200,6 +207,9 @@ class _RootWalk:
         fast = not (root.ignore_files or root.inside or root.count_skills or self.walk.whole_file)
         while folders:
             path, real, depth = folders.pop()
+            if depth < 0:
+                self.walk.add_skill(scan_root, path, real)
+                continue
             if real in visited:
                 continue
             if root.count_skills and self.listed >= root.max_folders:
@@ -260,6 +270,10 @@ class _RootWalk:
             entered = [folder for folder in entered if not self._add_early(folder)]
             if not depth:
                 self._enter_root(path, real, entries)
+                for file, target, _ in self._loose_files(path, real, entries) if root.loose else ():
+                    self.walk.add_skill(self.scan_root, file, target)
+        elif root.loose_below if depth else root.loose:
+            entered = sorted([*entered, *self._loose_files(path, real, entries)])
         self.folders += reversed(entered)
         return True
 
@@ -277,11 +291,17 @@ class _RootWalk:
             self.reports.skill_in_root(path, entries)
         elif self.root.own == "last":
             self.last_skill = (path, real)
-        if self.root.loose:
-            for name, letter in entries:
-                hidden = name.startswith(".") and not self.root.skip_inside
-                if letter == "f" and name.endswith(".md") and name != SKILL_FILE and not hidden:
-                    self.walk.add_skill(self.scan_root, os.path.join(path, name), os.path.join(real, name))
+
+    def _loose_files(self, path: str, real: str, entries: Listing) -> list[_Folder]:
+        """Return the files of a folder that are skills, although they are not called SKILL.md."""
+        return [
+            (f"{path}/{name}", f"{real}/{name}", -1)
+            for name, letter in entries
+            if name.endswith(".md")
+            and name != SKILL_FILE
+            and (self.root.skip_inside or not name.startswith("."))
+            and (letter == "f" or (letter == "l" and self.filesystem.kind(f"{path}/{name}") == "f"))
+        ]
 
     def _enterable_folders(self, path: str, real: str, depth: int, folders: list[tuple[str, str]]) -> list[_Folder]:
         """Return the folders to enter, each with its real path and depth."""

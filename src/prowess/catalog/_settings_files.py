@@ -180,6 +180,13 @@ def _parse_settings(
 ) -> Any:
     """Parse a file by its name.
 
+    Args:
+        path: its name says what it is.
+        data: what it holds.
+        rules: of the file.
+        prepare: what is done with the text of JSON before it is read.
+        comments: whether JSON may have comments and trailing commas.
+
     Raises:
         ValueError: the file is invalid.
         RecursionError: it is nested too deeply.

@@ -129,6 +129,7 @@ class SettingsReader:
             folders=self._folders,
             unread_folders=tuple(self._unread_folders.items()),
             scopes_off=self._scopes_off,
+            only_named=bool(self.arguments.with_effect("named")),
             plugins={
                 name: read_plugin_setting(rules, self.values, self.arguments)
                 for name, rules in self.host.plugins.items()
@@ -311,22 +312,30 @@ class SettingsReader:
         return next((name for name in chosen if name and "." not in name), self.host.agent)
 
     def _check_files(self) -> None:
-        """Note whether a file that the client cannot read keeps it from starting."""
+        """Check all files but those that are read for trust alone."""
+        trust = {name for item in self.host.settings if item.form in _TRUST_FORMS for name in item.files}
         for layer in self.layers:
-            if not self._counts(layer, (layer.name,)):
-                continue
-            stops = self.files.problem(layer.path) == "stops"
-            if layer.rules.wrong_type in ("void", "stops") and not layer.rules.apart:
-                types = {key: word for key, word in self.host.settings_types.items() if layer.may_have(key)}
-                wrong = find_wrong_type(self.files.table(layer.path), types)
-                if wrong is not None:
-                    stops = stops or layer.rules.wrong_type == "stops"
-                    self._void_files.add(layer.path)
-                    effect = "the agent refuses to start" if stops else "the agent ignores the whole file"
-                    self.files.report(layer.path, f"{quoted(wrong)} has the wrong type, so {effect}")
-            if stops:
-                self._stop(layer.path)
+            if not (layer.rules.apart and layer.name in trust):
+                self._check_file(layer)
         self._check_merged()
+
+    def _check_file(self, layer: SettingsLayer) -> None:
+        """Note whether a file that the client cannot read is void, or keeps the client from starting."""
+        if not self._counts(layer, (layer.name,)):
+            return
+        stops = self.files.problem(layer.path) == "stops"
+        types = layer.rules.types
+        if not types and not layer.rules.apart:
+            types = {key: word for key, word in self.host.settings_types.items() if layer.may_have(key)}
+        if layer.rules.wrong_type in ("void", "stops"):
+            wrong = find_wrong_type(self.files.table(layer.path), types)
+            if wrong is not None:
+                stops = stops or layer.rules.wrong_type == "stops"
+                self._void_files.add(layer.path)
+                effect = "the agent refuses to start" if stops else "the agent ignores the whole file"
+                self.files.report(layer.path, f"{quoted(wrong)} has the wrong type, so {effect}")
+        if stops:
+            self._stop(layer.path)
 
     def _check_merged(self) -> None:
         """Note the same for what the files say together, if the client checks that."""
@@ -359,7 +368,9 @@ class SettingsReader:
                     self.files.report(path, f"only {_MAX_NAMED_FOLDERS:,} folders of `{root.setting}` count")
                 named += [NamedFolder(folder, path) for folder in folders]
         # A path with a NUL is no path, and an empty one would be the folder that it is relative to.
-        self._folders[root.named_by] = tuple(item for item in named if item.folder and "\0" not in item.folder)
+        self._folders[root.named_by] = tuple(
+            item for item in named if (item.folder or root.trims) and "\0" not in item.folder
+        )
 
     def apply(self, setting: Setting, path: str, value: Any) -> None:
         """Apply the value that a file has for a setting."""
@@ -440,12 +451,19 @@ class SettingsReader:
             env=self.env,
             arguments=self.arguments,
             files=self.files,
-            values=self.values,
+            values=self._trust_values,
         )
         for source, trust in answers:
             if trust != "unknown":
                 self._trust, self._trust_source = trust, source
                 return
+
+    def _trust_values(self, key: str, files: tuple[str, ...] = (), merge: str = "join") -> Iterator[tuple[str, Any]]:
+        """Yield the values of a key, after a check of the files that are read for trust alone."""
+        for layer in self.layers:
+            if layer.rules.apart and layer.name in files:
+                self._check_file(layer)
+        yield from self.values(key, files, merge)
 
     def apply_role(self, role: str) -> None:
         """Apply `spec.auto_skills` of an InitRunner role."""

@@ -82,6 +82,8 @@ class Settings(Frozen):
     """The names that make a project's root; `None` for `.git`."""
     folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
     """`named_by` of a root to the directories that are named for it."""
+    only_named: bool = False
+    """Whether only the directories count that arguments name."""
     plugins: Mapping[str, PluginSetting] = EMPTY
     """Table of plugins to what the settings say about them."""
     unread_folders: tuple[tuple[str, str], ...] = ()

@@ -11,7 +11,7 @@ import shlex
 
 from prowess._internal.files import real_path
 from prowess._internal.text import neutral
-from prowess.catalog import REACHABLE, compare, find_scan_roots, git_root, mount_argument, mount_command
+from prowess.catalog import AWAITS_TRUST, REACHABLE, compare, find_scan_roots, git_root, mount_argument, mount_command
 from prowess.errors import ConfigError
 from prowess.hosts import detected_hosts, load_host, observed_hosts
 
@@ -135,7 +135,7 @@ def print_who_sees(place: SkillPlace, views: dict[str, View], *, searched: bool 
         views: from `views_of`.
         searched: whether the folder was chosen for the agents; otherwise no command is suggested to reach them.
     """
-    seeing = [host for host, view in views.items() if view.state in REACHABLE]
+    seeing = [host for host, view in views.items() if view.state in REACHABLE or view.rule == AWAITS_TRUST]
     others = [host for host in views if host not in seeing]
     before = "" if place.named or place.in_use else "no agent found on this machine; of those that were observed, "
     print_stderr(before + _sentence(seeing, others))

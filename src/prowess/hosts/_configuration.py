@@ -51,7 +51,7 @@ class SettingsFile(Frozen):
     """Whether it counts even if an argument lists the settings files that count."""
     invalid: str = "ignored"
     """What the client does if it cannot read the file: `ignored`, or `stops` (it refuses to start, so that no skill is
-    seen)."""
+    seen). A file that only says which folders are trusted is read only if nothing before it decides."""
     wrong_type: str = "ignored"
     """What it does if a value has not the type in `settings_types`: `ignored`, `key` (the key does not count), `void`
     (the whole file does not count), `stops`, or `stops-merged` (only what the files say together is checked)."""
@@ -69,6 +69,8 @@ class SettingsFile(Frozen):
     """Whether `$NAME`, `${NAME}` and `${NAME:-TEXT}` in texts are replaced by environment variables."""
     keys: tuple[str, ...] = ()
     """The keys at its top that count in this file; empty for all."""
+    types: Mapping[str, str] = EMPTY
+    """The types of this file alone, in place of `settings_types`; needed for a file that counts `apart`."""
 
 
 class Setting(Frozen):
@@ -139,7 +141,7 @@ class Argument(Frozen):
     `plugins` (its values are folders of plugins, of a table that names it), `only-plugins` (its values, separated by
     commas, name the only plugins that count, without case), `sources` (as `files`, and the roots of scope `user` or
     `project` that it does not list are not read), `settings` (its value is JSON, or a file with it, for the settings
-    file `@arguments`)."""
+    file `@arguments`), `named` (no skills but those that arguments name)."""
     sets: str = "{value}"
     """For `set`: `KEY=VALUE`, with a dotted key and a value in TOML; a value that is invalid is text. Arguments with
     the default come first, and the last one for a key counts."""

@@ -66,6 +66,11 @@ class Root(Frozen):
     resolved."""
     unless: tuple[str, ...] = ()
     """Environment variables; if one of them is true, the client does not read the directory."""
+    trims: bool = False
+    """For `setting` and `argument`: whether white space around a directory is removed, an empty text is the folder that
+    relative ones belong to, and `file://` URLs are paths."""
+    may_be_file: bool = False
+    """For `setting` and `argument`: whether a file `*.md` may be named too, which is a skill."""
     walk: str = "none"
     """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
     to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory
@@ -127,6 +132,8 @@ class Root(Frozen):
     """`fallback` of this root, if it differs from that of the host."""
     undescribed: str = "shown"
     """A skill whose own description and `when_to_use` are missing: `shown`, or `hidden` from the model."""
+    loose_below: bool = False
+    """Whether `*.md` files in folders below the root that have no SKILL.md are skills too."""
     ignore_files: bool = False
     """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root apply."""
     max_folders: int = 2000

@@ -1,0 +1,73 @@
+"""Globs match as `minimatch` of JavaScript does; the answers are its own."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from prowess.catalog._minimatch import minimatch
+
+ANSWERS = [
+    ("skills/a/SKILL.md", "skills/*", False),
+    ("skills/a", "skills/*", True),
+    ("skills/.a", "skills/*", False),
+    ("skills/.a", "skills/.*", True),
+    ("skills/a/SKILL.md", "**", True),
+    ("skills/a/SKILL.md", "**/SKILL.md", True),
+    ("SKILL.md", "**/SKILL.md", True),
+    (".pi/skills/a", "**/a", False),
+    ("a", "a/**", False),
+    ("a/b/c/d", "a/**/d", True),
+    ("a/d", "a/**/d", True),
+    ("a/b/c/b/d", "a/**/b/**/d", True),
+    ("../a", "*/a", False),
+    ("../a", "../*", True),
+    ("b", "a/../b", True),
+    ("one", "{one,two}", True),
+    ("two", "{one,t{w,x}o}", True),
+    ("v2", "v{1..3}", True),
+    ("v4", "v{1..3}", False),
+    ("{a}", "{a}", True),
+    ("a1", "a[0-9]", True),
+    ("ab", "a[!0-9]", True),
+    ("a]", "a[]]", True),
+    ("ab", "a?", True),
+    ("a*", r"a\*", True),
+    ("ab", r"a\*", False),
+    ("abab", "+(ab)", True),
+    ("c", "!(a|b)", True),
+    ("xc", "x!(a|b)", True),
+    ("xa", "x!(a|b)", False),
+    ("a", "@(a|b)", True),
+    ("a", "!b", True),
+    ("b", "!!b", True),
+    ("#a", "#a", False),
+    ("", "", True),
+    ("a//b", "a/b", True),
+]
+
+
+@pytest.mark.parametrize(("path", "pattern", "answer"), ANSWERS)
+def test_a_path_matches_as_in_javascript(path: str, pattern: str, answer: bool) -> None:
+    assert minimatch(path, pattern) is answer
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*a" * 400,
+        "**/" * 300 + "x",
+        "{a,b}" * 190,
+        "+(" * 300,
+        "+(a*|a*|a*)b",
+        "[" * 900,
+        "{1..999999}" * 80,
+        "{" * 900,
+    ],
+    ids=range(8),
+)
+def test_no_pattern_takes_long(pattern: str) -> None:
+    start = time.process_time()
+    minimatch("a" * 200 + "/" + "/".join("a" * 60) + "/" + "a" * 40, pattern)
+    assert time.process_time() - start < 1
