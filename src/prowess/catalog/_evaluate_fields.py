@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import collapse_hidden_runs, quoted
@@ -24,8 +25,6 @@ from ._verdicts import Verdict, describe_kind, rejection, value_code, value_reje
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prowess.hosts import Host
     from prowess.skill import Field, Skill
 
@@ -212,6 +211,8 @@ class FieldEvaluator:
         """Return a field, the kind of its value, and what the host does with that kind."""
         value = None if fields is None else fields.get(key)
         kind = self._parsed_kind(value)
+        if kind == "list" and value is not None and not self.host.reading.null_items:
+            kind = _kind_of_items(value)
         action = "text" if kind == "text" else actions.get(kind, "reject")
         if action == "value" and value is not None:
             value = value.with_changes(value=javascript_literal(str(value.value)))
@@ -231,6 +232,14 @@ class FieldEvaluator:
 def is_loose(path: str) -> bool:
     """Return whether a skill is a Markdown file of its own, not the SKILL.md of a folder."""
     return not path.endswith(f"/{SKILL_FILE}")
+
+
+def _kind_of_items(value: Field) -> str:
+    """Return what a list counts as that is written as text: `list`, `empty`, or `map` if that cannot be written."""
+    items = value.value if isinstance(value.value, tuple) else ()
+    if any(isinstance(item, Mapping) for item in items):
+        return "map"
+    return "list" if any(items) else "empty"
 
 
 def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:

@@ -83,7 +83,7 @@ class ReadingRules(Frozen):
     body_needed: bool = False
     """Whether it does not load a skill without instructions, that is, without text below its front matter."""
     null_items: bool = True
-    """Whether nulls in lists are items."""
+    """Whether nulls in lists are items; otherwise a list with a table cannot be written as text either."""
     whole_file: bool = False
     """Whether problems in the body matter too, so that the whole file is read."""
 
