@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FORMS = {
     *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread", "trusted", "scopes"),
-    *("folders", "trust", "file-trust", "folder-lists"),
+    *("description", "folders", "trust", "file-trust", "folder-lists"),
 }
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}

@@ -60,6 +60,7 @@ class Evaluator:
         self._as_body_codes = frozenset(host.reading.as_body)
         self._loose_as_body_codes = self._as_body_codes.union(host.reading.loose_as_body)
         self._as_empty_codes = frozenset(host.reading.as_empty)
+        self.refused_name = self._fields.refused_name
         self.name_limit_verdict = self._fields.name_limit_verdict
         self._namespaces = Namespaces(host.namespace_manifests, filesystem)
 
@@ -102,6 +103,7 @@ class Evaluator:
             or reading_verdict
             or name_verdict
             or self._whole_name_verdict(item, name)
+            or self._fields.refused_name(name)
             or description_verdict
             or self._hiding_verdict(item, fields, self.settings_verdict(item, name, folder))
             or self.nested_verdict(item)

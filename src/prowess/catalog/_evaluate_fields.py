@@ -188,11 +188,7 @@ class FieldEvaluator:
         if item.skill.document is None:
             return ""  # a file that was not read, perhaps a link to somewhere else, is not read here either
         rules = self.host.description_rules
-        if whole:
-            text = self.filesystem.text(item.real)
-        else:
-            document = self.apply_dialect(item, self.filesystem.skill(item.path, real=item.real, whole=True)).document
-            text = "" if document is None else document.body
+        text = self.filesystem.text(item.real) if whole else self._own_body(item)
         lines = [line for line in (line.strip(self._white_space) for line in text.split("\n")) if line]
         if rules.fallback_headings == "skip":
             lines = [line for line in lines if not line.startswith("#")]
@@ -202,6 +198,25 @@ class FieldEvaluator:
         if rules.fallback_length and measure_text(joined, rules.unit) > rules.fallback_length:
             joined = _truncate(joined, rules.fallback_length, rules.fallback_ellipsis, rules.unit)
         return joined or item.scan_root.root.fallback or rules.fallback
+
+    def _own_body(self, item: FoundSkill) -> str:
+        """Return the body between the host's own fences, with the file's own line ends if it has such fences."""
+        reading = self.host.reading
+        if reading.opening and reading.closing and not reading.line_breaks:
+            text = self.filesystem.text(item.real)
+            opening = re.match(reading.opening, text)
+            closing = opening and re.compile(reading.closing).search(text, opening.end())
+            if closing is not None:
+                return text[closing.end() :]
+        document = self.apply_dialect(item, self.filesystem.skill(item.path, real=item.real, whole=True)).document
+        return "" if document is None else document.body
+
+    def refused_name(self, name: str) -> Verdict | None:
+        """Return the verdict if the host refuses what it calls a skill."""
+        rules = self.host.name_rules
+        if rules.refused and re.search(rules.refused, name):
+            return rejection("name-characters", f"{self.host.title} does not accept the name {quoted(name)}")
+        return None
 
     # ── kinds of values ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -257,4 +272,7 @@ def _truncate(text: str, limit: int, ellipsis: str, unit: str) -> str:
         # A character takes two units at most, so half of the excess can go at once.
         while (over := measure_text(text[:kept], unit) - available) > 0:
             kept -= over + 1 >> 1
+        if kept < len(text) and measure_text(text[:kept], unit) < available:
+            # A character of two units is cut in half, and such a half is shown as one character.
+            return f"{text[:kept]}\ufffd{ellipsis}"
     return text[:kept] + ellipsis

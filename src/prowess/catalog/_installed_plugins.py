@@ -391,8 +391,9 @@ class PluginFinder:
         rules = self.rules
         defaults = [os.path.join(candidate.folder, item) for item in rules.skills]
         folders = [*(defaults if rules.skills_add or not listed else ()), *listed]
-        if rules.own_instead and rules.skills_key not in manifest and not any(map(self.filesystem.kind, defaults)):
-            folders.append(candidate.folder)
+        has_own = self.filesystem.kind(os.path.join(candidate.folder, SKILL_FILE)) == "f"
+        if rules.own_instead and has_own and rules.skills_key not in manifest:
+            folders += [] if any(map(self.filesystem.kind, defaults)) else [candidate.folder]
         if candidate.listed is not None:
             folders = candidate.listed.skill_folders(candidate.folder, folders, defaults, self.filesystem)
         return folders

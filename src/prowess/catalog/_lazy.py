@@ -172,6 +172,8 @@ class LazyEntries:
             name = re.sub(old, new, name)
         if self._named_by_folder:
             name = folder
+            if self.evaluator.refused_name(name) is not None:
+                return None
         if verdict is None and self._has_settings:
             verdict = self.evaluator.settings_verdict(item, name, folder)
         if verdict is None and item.scan_root.nested is not None:

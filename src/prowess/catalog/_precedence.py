@@ -303,7 +303,13 @@ class Precedence:
         rules = self.host.name_rules
         if rules.identity != "folder":
             return entries
-        used_names = {entry.name for entry in entries if entry.state not in _NOT_LISTED}
+        hiding = {", ".join(flag.when) for flag in self.host.flags if flag.state == "rejected"}
+        used_names = {
+            entry.name
+            for entry in entries
+            if entry.state in (State.ACTIVE, State.USER_ONLY)
+            or (entry.state is State.REJECTED and entry.rule in hiding)
+        }
         result = []
         for entry in entries:
             alias = self.lazy_entries.frontmatter_alias(entry)
@@ -314,8 +320,11 @@ class Precedence:
                 and alias not in used_names
                 and re.fullmatch(rules.alias_pattern or ".+", alias)
                 and entry.state is not State.SHADOWED
+                and entry.rule != "name-only"
+                and entry.path not in self.moved
             ):
-                used_names.add(alias)
+                if entry.state is not State.DEFERRED:
+                    used_names.add(alias)
                 entry = entry.with_changes(alias=alias)
             result.append(entry)
         return result

@@ -12,6 +12,7 @@ import re
 from prowess.findings import finding
 from prowess.skill import Field, from_document, parse_frontmatter
 
+from ._javascript import javascript_globs
 from ._line_parsers import JAVASCRIPT_SPACE, host_pattern
 
 TYPE_CHECKING = False
@@ -286,8 +287,7 @@ def value_matches(value: Field | None, wanted: str) -> bool:
     if wanted in ("truthy", "falsy"):
         return (str(value.value).strip().lower() in _TRUTHY_WORDS) is (wanted == "truthy")
     if wanted == "globs":
-        items = value.value if isinstance(value.value, tuple) else (value.value,) if value.kind == "text" else ()
-        globs = [item.strip().removesuffix("/**") for item in items if isinstance(item, str)]
+        globs = [glob.removesuffix("/**") for glob in javascript_globs(value)]
         return any(glob not in ("", "**") for glob in globs)
     word, colon, rest = wanted.partition(":")
     if colon:

@@ -6,9 +6,11 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from prowess.skill import Field, Value
 
-__all__ = ["javascript_literal", "javascript_string"]
+__all__ = ["javascript_globs", "javascript_literal", "javascript_string"]
 
 
 def javascript_string(value: Field) -> str:
@@ -37,6 +39,29 @@ def _javascript_text(value: Value, *, plain: bool) -> str:
     if plain and _JAVASCRIPT_LITERAL.fullmatch(value):
         return javascript_literal(value)
     return "" if plain and value.lower() in ("null", "~") else value
+
+
+def javascript_globs(value: Field) -> list[str]:
+    """Return the patterns of a field: of texts in nested lists, each cut at the commas that are outside braces."""
+    if isinstance(value.value, str) and value.kind != "text":
+        return []
+    plain = "'" not in value.source and '"' not in value.source
+    return [
+        part.strip()
+        for text in _texts(value.value, plain=plain and not isinstance(value.value, str))
+        for part in re.findall(r"(?:\{[^{}]*\}?|[^,{])+", text)
+        if part.strip()
+    ]
+
+
+def _texts(value: Value, *, plain: bool) -> Iterator[str]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item, plain=plain)
+    elif isinstance(value, str) and not (
+        plain and (_JAVASCRIPT_LITERAL.fullmatch(value) or value.lower() in ("", "null", "~"))
+    ):
+        yield value
 
 
 def javascript_literal(text: str) -> str:

@@ -118,6 +118,8 @@ class NameRules(Frozen):
     """Regular expression to text: what the client replaces in the name, after all limits."""
     lower: str = ""
     """A regular expression: a name in which it is found is written in lower case."""
+    refused: str = ""
+    """A regular expression; a skill is rejected if it is found in the shown name, even if that is the folder's."""
     alias_pattern: str = ""
     """If identity is the folder: names that match are shown as an alias."""
 

@@ -290,6 +290,8 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                        'number': 'value',
                                        'bool': 'value'},
                                 'trim': False,
+                                'refused': '[\\x00-\\x1f\\x7f-\\x9f<>\\u2028\\u2029\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b\\u200c\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ufeff\\uffa0\\ufff0-\\uffff\\ue000-\\uf8ff\\ufdd0-\\ufdef\\U0001d173-\\U0001d17a\\U000e0000-\\U0010ffff\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000]|^ '
+                                           '| $|  |(?:^|:) | (?::|$)|^:|:$|^.{257,}',
                                 'alias_pattern': '(?:[\\w:.-]|[̀-ͯ])+'},
                  'description_rules': {'on': {'missing': 'body',
                                               'null': 'body',
@@ -326,7 +328,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                              'opening': '---\\s*\\n',
                              'closing': '---\\s*\\n?',
                              'repair': {'line': '(?P<key>[a-zA-Z_-]+:)\\s+(?P<gap>)(?P<value>\\S[^\\n\\u2028\\u2029]*)\\Z',
-                                        'when': '[{}\\[\\]*&#!|>%@`]|: ',
+                                        'when': '[{}\\[\\]*&#!|>%@`]|: |^,',
                                         'unless': '^"(?:.*")?$|^\'(?:.*\')?$|^\\[[^\\[\\]]*\\]$',
                                         'quote': 'double'}},
                  'fields': {'observed': ('disable-model-invocation', 'paths', 'user-invocable', 'when_to_use'),
