@@ -211,7 +211,8 @@ class Evaluator:
         if item.scan_root.root.undescribed == "shown" or self._fields.is_described(fields):
             return None
         reason = "its description is missing, so the model does not see it"
-        return Verdict(State.USER_ONLY, reason, "description-missing")
+        typed = fields is None or not value_matches(fields.get("user-invocable"), "falsy")
+        return Verdict(State.USER_ONLY if typed else State.REJECTED, reason, "description-missing")
 
     def _unread_verdict(self, item: FoundSkill) -> Verdict | None:
         """Return the verdict if the client does not read the folder that the skill was found in."""
@@ -222,7 +223,7 @@ class Evaluator:
     ) -> Verdict | None:
         """Return what its author or the user says of a skill; one that is hidden from the model may also be off."""
         by_author = self._flag_verdict(item, fields) or self._undescribed_verdict(item, fields)
-        off = by_user is not None and by_user.state is State.DISABLED
+        off = by_user is not None and by_user.state in (State.DISABLED, State.REJECTED)
         hidden = by_author is not None and by_author.state is State.USER_ONLY
         return by_user if off and hidden else by_author or by_user
 
