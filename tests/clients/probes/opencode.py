@@ -52,7 +52,7 @@ def ask(question: Question, clients: Clients) -> Answer:
         command = [*opencode, "run", "--model", "local/model", "--title", "title", *question.args, "hi"]
         ended = clients.run(command, question, {**env, **connection(question, model.url)})
         sent = [request.json() for request in model.requests if request.path.endswith("/messages")]
-    requests = [request for request in sent if request and request.get("tools")]
+    requests = [request for request in sent if request and request.get("system")]
     if not requests and REFUSED.search(ended.stderr):
         return Answer(listed=listed, undefined=undefined)
     if not requests:
