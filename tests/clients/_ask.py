@@ -79,7 +79,7 @@ class Observer:
         if not self.check:
             self.write(source.name, found)
         elif recorded is not None:
-            for variant, (old, new) in differing(recorded, found).items():
+            for variant, (old, new) in differing(recorded, found, levelled=self.probe.levelled).items():
                 yield {"variant": variant, "recorded": old, "now": new}
         elif self.all_recorded:
             yield {"error": "no answer is recorded"}

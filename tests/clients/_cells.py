@@ -153,13 +153,23 @@ def compared(cell: Mapping[str, Any] | None, keys: Iterable[str] = COMPARED) -> 
     return {key: cell[key] for key in keys if key in cell}
 
 
-def differing(recorded: Cells, now: Cells) -> dict[str, tuple[Cell | None, Cell | None]]:
-    """Return the cells that differ, by variant: as recorded, and now."""
+def differing(recorded: Cells, now: Cells, *, levelled: bool = False) -> dict[str, tuple[Cell | None, Cell | None]]:
+    """Return the cells that differ, by variant: as recorded, and now.
+
+    Args:
+        recorded: the cells by variant.
+        now: the same.
+        levelled: whether short descriptions may differ by a tenth, since the client cuts all of them to one budget, in
+            which its paths count too.
+    """
     found = {}
     for variant in dict.fromkeys([*recorded, *now]):
         old, new = compared(recorded.get(variant)), compared(now.get(variant))
         # Older answers say nothing of some keys.
         known = old if old is None or new is None else {**{key: new[key] for key in new if key == "listed"}, **old}
+        lengths = [cell.get("shown_len", 0) if cell else 0 for cell in (known, new)]
+        if levelled and known and new and abs(lengths[0] - lengths[1]) <= lengths[0] // 10 and max(lengths) < 500:
+            known = {**known, "shown_len": new.get("shown_len")}
         if known != new:
             found[variant] = (old, new)
     return found

@@ -212,6 +212,8 @@ class Probe:
     """How often a question is asked. Cells that differ are recorded as undefined."""
     unsorted: bool = False
     """Whether the client takes folders in the order of the file system; every second question has the opposite one."""
+    levelled: bool = False
+    """Whether the client cuts all descriptions to one budget in which paths count, so that lengths vary a little."""
     needs: str = ""
     """What a machine may lack for it; if this is named, it is no error that the client is not installed."""
 

@@ -353,6 +353,9 @@ def test_runs_that_agree_do_not_undo_a_recorded_race() -> None:
         "a": ({"model": True, "name": "a", "shown_len": 1}, {"undefined": True})
     }
     assert differing({}, {"a": cell})["a"][0] is None
+    short, shorter = {"a": {**cell, "shown_len": 100}}, {"a": {**cell, "shown_len": 95}}
+    assert differing(short, shorter) != {}
+    assert differing(short, shorter, levelled=True) == {}
 
 
 def test_any_name_can_be_recorded(tmp_path: Path) -> None:

@@ -102,4 +102,5 @@ PROBE = Probe(
     project=".agents/skills",
     user=".agents/skills",
     ask=ask,
+    levelled=True,
 )
