@@ -34,6 +34,7 @@ from prowess.findings import CODES, DOCS_URL
 from prowess.hosts import (
     _configuration,
     _host,
+    _market_folders,
     _plugins,
     _reading,
     describe_rules,
@@ -127,6 +128,7 @@ TABLES = {
     "Argument": "`[[arguments]]`",
     "PluginRules": "`[plugins.NAME]`",
     "MarketRules": "`[plugins.NAME.market]`",
+    "MarketFolderRules": "`[market_folders.NAME]`",
     "Budget": "`[budget]`",
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
@@ -136,7 +138,7 @@ TABLES = {
 
 def _host_keys() -> Iterator[str]:
     """Yield the tables of the keys of a host file, with the docstrings of the modules that define them."""
-    modules = (_host, _reading, _configuration, _plugins)
+    modules = (_host, _reading, _configuration, _plugins, _market_folders)
     trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in modules]
     classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     for name, title in TABLES.items():

@@ -243,6 +243,8 @@ class Evaluator:
         effect, file = self._settings_effect(name, folder) if item.scan_root.root.switches else ("on", "")
         if effect == "on" and item.scan_root.namespace is not None and item.scan_root.root.switches:
             effect, file = self._settings_effect(f"{item.scan_root.namespace}:{name}", folder)
+        elif effect == "on" and item.scan_root.plugin and self.host.plugin_names:
+            effect, file = self._settings_effect(f"{item.scan_root.plugin}:{name}", folder)
         source = neutral(file)
         match effect:
             case "on":

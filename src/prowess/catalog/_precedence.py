@@ -23,6 +23,8 @@ from ._filesystem import Filesystem
 from ._found_skill import FoundSkill
 from ._installed_plugins import find_plugins
 from ._lazy import LazyEntries
+from ._market_plugins import MarketPluginFinder
+from ._plugin_names import share_names
 from ._project import git_root
 from ._roots import ScanRoot, find_scan_roots
 from ._scan import scan
@@ -100,6 +102,12 @@ def resolve_skills(
         findings += finder.findings
         if finder.stops:
             return _nothing(host, settings, findings, neutral(finder.stops))
+    for table, rules in host.market_folders.items():
+        markets = MarketPluginFinder(
+            rules, settings.market_folders[table], cwd=cwd, home=home, variables=variables, filesystem=filesystem
+        )
+        plugins[table] = markets.find()
+        findings += markets.findings
     scan_roots = find_scan_roots(
         host,
         cwd,
@@ -161,6 +169,8 @@ class Precedence:
         """The skills folders that show a skill whose name is taken under another name, by path."""
         self.moved: set[str] = set()
         """The paths of such skills."""
+        self.plugins: dict[str, str] = {}
+        """The skills folders of plugins by path, each with its plugin."""
         self.levels_up: dict[str, int] = {}
         """How many folders above the working directory a skills folder belongs, by its path."""
 
@@ -175,7 +185,11 @@ class Precedence:
                     self.scoped[scan_root.path] = scan_root
                 if scan_root.nested is not None:
                     self.nested[scan_root.path] = scan_root.nested
+                if scan_root.plugin:
+                    self.plugins[scan_root.path] = scan_root.plugin
         entries = [self.lazy_entries.entry(item) for item in found]
+        if self.host.plugin_names == "shared" and len(set(self.plugins.values())) > 1:
+            entries = share_names(entries, self.plugins, self.shadow)
         entries = self.resolve_collisions(entries)
         entries.sort(key=lambda entry: entry.path in self.moved)
         entries = self.add_aliases(entries)

@@ -45,6 +45,8 @@ class ScanRoot(Frozen, kw_only=False):
     """How many folders above the working directory it belongs to."""
     bounds: tuple[str, ...] = ()
     """Folders that links inside must not leave; empty for the bounds of the root's rules."""
+    plugin: str = ""
+    """The plugin that it belongs to, if any."""
     off: str = ""
     """Why the client does not read it although it is there, such as a plugin that is switched off."""
     user_named: bool = False
@@ -273,7 +275,15 @@ def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[Sc
     for plugin in plugins:
         rules = root.with_changes(depth=0, own="yes") if plugin.own_only else root
         for folder in plugin.command_folders if root.files else plugin.skill_folders:
-            yield ScanRoot(folder, root.scope, rules, namespace=plugin.namespace, bounds=plugin.bounds, off=plugin.off)
+            yield ScanRoot(
+                folder,
+                root.scope,
+                rules,
+                namespace=plugin.namespace,
+                bounds=plugin.bounds,
+                plugin=plugin.name,
+                off=plugin.off,
+            )
 
 
 def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[ScanRoot]:

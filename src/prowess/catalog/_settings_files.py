@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml", "truth_of"]
+__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml", "truth_of", "without_comments"]
 
 _ANY_FILE = SettingsFile(path="")
 
@@ -214,10 +214,13 @@ def _parse_settings(
     except ValueError:
         if not (comments and rules.comments):
             raise
-        text = re.sub(_COMMENT, lambda match: match[1] or " ", text)
-        if rules.trailing_commas:
-            text = re.sub(_TRAILING_COMMA, lambda match: match[1] or "", text)
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(without_comments(text, commas=rules.trailing_commas), parse_constant=_refuse_constant)
+
+
+def without_comments(text: str, *, commas: bool = True) -> str:
+    """Return JSON without its comments, and without its trailing commas unless they stay."""
+    text = re.sub(_COMMENT, lambda match: match[1] or " ", text)
+    return re.sub(_TRAILING_COMMA, lambda match: match[1] or "", text) if commas else text
 
 
 def _refuse_constant(word: str) -> None:

@@ -13,6 +13,7 @@ from ._argument_settings import ARGUMENTS, argument_settings
 from ._client_arguments import ClientArguments
 from ._file_trust import file_trust, main_working_tree
 from ._markdown_settings import find_markdown_files
+from ._market_settings import market_setting
 from ._permission_rules import rules_table
 from ._plugin_settings import read_plugin_setting
 from ._project import git_root, marked_root
@@ -135,6 +136,18 @@ class SettingsReader:
                 for name, rules in self.host.plugins.items()
             },
             chosen_plugins=self.arguments.chosen_plugins(),
+            market_folders={
+                name: market_setting(
+                    rules,
+                    values=self.values,
+                    arguments=self.arguments.values(rules.argument),
+                    layers=self.layers,
+                    project=self.project,
+                    cwd=self.cwd,
+                    home=self.home,
+                )
+                for name, rules in self.host.market_folders.items()
+            },
             findings=(*self.arguments.findings, *self.files.findings),
         )
 

@@ -18,6 +18,9 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+_LABEL = re.compile(r"(?=.{1,64}\Z)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*").fullmatch
+_EMAIL = re.compile(r"[^\s@.][^\s@]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}").fullmatch
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+").fullmatch
 _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "text": _is_text,
     "bool": lambda value: isinstance(value, bool),
@@ -29,6 +32,9 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "null": lambda value: value is None,
     "absent": lambda value: False,  # noqa: ARG005 - no value has this type
     "fraction": lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1,
+    "label": lambda value: isinstance(value, str) and _LABEL(value) is not None,
+    "email": lambda value: isinstance(value, str) and (not value or _EMAIL(value) is not None),
+    "url": lambda value: isinstance(value, str) and _URL(value) is not None,
     "texts": lambda value: isinstance(value, list | tuple) and all(map(_is_text, value)),
 }
 """The types of a host's `settings_types`."""

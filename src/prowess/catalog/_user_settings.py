@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
 
+    from ._market_settings import MarketSetting
+
 __all__ = ["NamedFolder", "PluginSetting", "Settings"]
 
 
@@ -86,6 +88,8 @@ class Settings(Frozen):
     """Whether only the directories count that arguments name."""
     plugins: Mapping[str, PluginSetting] = EMPTY
     """Table of plugins to what the settings say about them."""
+    market_folders: Mapping[str, MarketSetting] = EMPTY
+    """The same for tables of marketplaces."""
     unread_folders: tuple[tuple[str, str], ...] = ()
     """Folders in which no root is read, absolute and with their links, each with the file that says so."""
     scopes_off: Mapping[str, str] = EMPTY

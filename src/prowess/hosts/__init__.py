@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         load_host as load_host,
         raw_value as raw_value,
     )
+    from ._market_folders import MarketFolderRules as MarketFolderRules
     from ._plugins import MarketRules as MarketRules, PluginRules as PluginRules
     from ._reading import (
         DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
@@ -100,6 +101,7 @@ else:  # otherwise every misspelt name would have a type
             "_javascript": ("javascript_literal", "javascript_string"),
             "_line_parsers": ("WHITE_SPACE", "parse_fallback_fields"),
             "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
+            "_market_folders": ("MarketFolderRules",),
             "_plugins": ("MarketRules", "PluginRules"),
             "_reading": (
                 "DESCRIPTION_ACTIONS",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ._configuration import Argument, Setting, SettingsFile
+    from ._market_folders import MarketFolderRules
     from ._plugins import PluginRules
 
 __all__ = [
@@ -51,7 +52,8 @@ class Root(Frozen):
     """For `setting`: `join` (the lists of all settings files count), `first` (that of the highest) or `union` (all, but
     the lowest file's first)."""
     plugins: str = ""
-    """The name of a table of plugins, whose folders of skills these are."""
+    """The name of a table of plugins or marketplaces, whose folders of skills these are; with `files`, their folders of
+    commands."""
     argument: str = ""
     """An argument of the client whose values are directories."""
     tilde: bool = True
@@ -289,6 +291,9 @@ class Host(Frozen):
     """Whether a skill that the model does not see yet, or at all, keeps others of its name from the model."""
     collision_in_root: str = ""
     """The same for skills in one root, if it differs: `undefined` (the order of the file system)."""
+    plugin_names: str = ""
+    """With `shared`, if the skill that wins a name is a plugin's and other plugins have one of that name too, all of
+    them stay, as `PLUGIN:SKILL`. A setting may name a skill of a plugin in this way in any case."""
     compare: str = "exact"
     """How names are compared: `exact`, `lower` (in lower case), or `folded` (NFKC and case folding)."""
     folder_names_win: bool = False
@@ -318,13 +323,16 @@ class Host(Frozen):
     """Another name of a key at the top of a settings file to the key; if a file has both, the last one counts."""
     settings_types: Mapping[str, str] = EMPTY
     """Dotted key of the settings files to the type of its value, as the client checks it: `text`, `bool`, `number`,
-    `integer`, `positive` (an integer), `list`, `map`, `null`, `texts` (a list of texts), `=WORD`, `absent` (it must not
+    `integer`, `positive` (an integer), `list`, `map`, `null`, `label` (letters,
+    digits, hyphens and dots), `email`, `url`, `texts` (a list of texts), `=WORD`, `absent` (it must not
     be there); several with `|`; with `!` at the end, the key must be there. A part `*` of a key is any key or item."""
     plugins: Mapping[str, PluginRules] = EMPTY
     """Name to the rules of a kind of plugins; a table of its own, below."""
     namespace_manifests: tuple[str, ...] = ()
     """Manifests of plugins: a skill in the folder of a valid one, at any depth and in whatever root, is called
     `PLUGIN:SKILL`; the nearest counts, and of several in one folder the first."""
+    market_folders: Mapping[str, MarketFolderRules] = EMPTY
+    """Name to the rules of plugins of marketplaces; a table of its own, below."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
     root_markers: str = ""

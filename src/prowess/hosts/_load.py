@@ -12,6 +12,7 @@ from prowess.errors import HostNotFoundError
 
 from ._configuration import Argument, Setting, SettingsFile
 from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Source, Template
+from ._market_folders import MarketFolderRules
 from ._plugins import MarketRules, PluginRules
 from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
 from ._tables import TABLES
@@ -102,6 +103,7 @@ def _build_host(name: str, table: Mapping[str, Any]) -> Host:
     values["roots"] = tuple(Root(**{**root_defaults, **root}) for root in table.get("roots", ()))
     values["flags"] = tuple(Flag(**flag) for flag in table.get("flags", ()))
     values["settings_files"] = {key: SettingsFile(**item) for key, item in table.get("settings_files", {}).items()}
+    values["market_folders"] = {key: MarketFolderRules(**item) for key, item in table.get("market_folders", {}).items()}
     values["plugins"] = {key: _plugin_rules(item) for key, item in table.get("plugins", {}).items()}
     values["sources"] = tuple(Source(**source) for source in table.get("sources", ()))
     values["arguments"] = tuple(Argument(**argument) for argument in table.get("arguments", ()))

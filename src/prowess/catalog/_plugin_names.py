@@ -1,0 +1,48 @@
+"""Tell skills of several plugins apart that have one name."""
+
+from __future__ import annotations
+
+from ._entry import State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from ._entry import Entry
+
+__all__ = ["share_names"]
+
+
+def share_names(
+    entries: list[Entry], plugins: Mapping[str, str], shadow: Callable[[Entry, Entry], Entry]
+) -> list[Entry]:
+    """Let skills of several plugins with one name stay, with the plugin in front of the name.
+
+    This is so if a plugin's skill wins the name; the others, which are in no plugin, are hidden by it.
+
+    Args:
+        entries: the skills, highest precedence first.
+        plugins: the skills folders of plugins, each with its plugin.
+        shadow: returns a skill as hidden by another one.
+    """
+    groups: dict[str, list[int]] = {}
+    for index, entry in enumerate(entries):
+        if entry.namespace is None and entry.state not in (State.REJECTED, State.UNTRUSTED):
+            groups.setdefault(entry.name, []).append(index)
+    result = list(entries)
+    for name, group in groups.items():
+        owners = {index: _plugin(entries[index], plugins) for index in group}
+        if not owners[group[0]] or len(set(filter(None, owners.values()))) < 2:
+            continue
+        for index in group:
+            plugin = owners[index]
+            if plugin:
+                result[index] = entries[index].with_changes(name=f"{plugin}:{name}", namespace=plugin)
+            else:
+                result[index] = shadow(entries[index], entries[group[0]])
+    return result
+
+
+def _plugin(entry: Entry, plugins: Mapping[str, str]) -> str:
+    """Return the plugin of a skill, if it has one; commands are called the same in all of them."""
+    return plugins.get(entry.root, "") if entry.path.endswith("/SKILL.md") else ""

@@ -1,0 +1,120 @@
+"""Plugins of marketplaces: what their files may hold, and in what time it is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog import discover
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_skill(folder: Path, name: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n---\n")
+
+
+def write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    """A home with one plugin of a marketplace in a folder, which is on, and a project."""
+    known = {"acme": {"source": {"source": "directory", "path": str(tmp_path / "m")}}}
+    settings = {"extraKnownMarketplaces": known, "enabledPlugins": {"p@acme": True}}
+    write(tmp_path / "home/.copilot/settings.json", settings)
+    write(tmp_path / "m/marketplace.json", {"name": "acme", "owner": {"name": "A"}, "plugins": [PLUGIN]})
+    write_skill(tmp_path / "m/p/skills/s", "s")
+    (tmp_path / "repo").mkdir()
+    return tmp_path
+
+
+PLUGIN: dict[str, Any] = {"name": "p", "source": "./p"}
+
+
+def names(world: Path, *args: str) -> dict[str, str]:
+    found = discover(world / "repo", host="copilot", home=world / "home", env={}, client_args=args, cache=False)
+    return {entry.name: str(entry.state) for entry in found.skills}
+
+
+def test_a_plugin_is_found_where_its_marketplace_is(world: Path) -> None:
+    """Nothing was copied."""
+    assert names(world) == {"s": "active"}
+
+
+FILES = ["home/.copilot/settings.json", "home/.copilot/config.json", "m/marketplace.json", "m/p/plugin.json"]
+HOSTILE: dict[str, bytes] = {
+    "empty": b"",
+    "bytes": bytes(range(256)),
+    "deep": b"[" * 100_000,
+    "deep-maps": b'{"plugins":' * 50_000,
+    "number": b"5",
+    "list": b"[1, null, []]",
+    "many-folders": json.dumps({"skills": [f"./{number}" for number in range(10_000)]}).encode(),
+    "many-plugins": json.dumps(
+        {"name": "acme", "owner": {"name": "A"}, "plugins": [{**PLUGIN, "name": f"p{n}"} for n in range(10_000)]}
+    ).encode(),
+    "root": json.dumps({"skills": ["/", "~", "../../../..", "\0", "."], "installedPlugins": [{"name": "\0"}]}).encode(),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("content", HOSTILE)
+def test_hostile_files_of_plugins_are_at_most_findings(world: Path, file: str, content: str) -> None:
+    """Whatever they hold, in bounded time, and nothing outside the plugin is read."""
+    write(world / file, HOSTILE[content])
+    start = time.perf_counter()
+    assert set(names(world, "--plugin-dir", str(world / "m/p"))) <= {"s", "p:s"}
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_fifo_or_a_huge_file_in_place_of_a_plugins_file_is_not_waited_for(world: Path, file: str) -> None:
+    """It is not opened for reading."""
+    path = world / file
+    path.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+    assert set(names(world)) <= {"s"}
+    path.unlink()
+    with path.open("wb") as huge:
+        huge.truncate(100 * 1024 * 1024)
+    assert set(names(world)) <= {"s"}
+
+
+@pytest.mark.parametrize("source", ["..", "../m2", "/", "~", "p/../../m2", "./loop"])
+def test_a_plugin_is_in_its_marketplace(world: Path, source: str) -> None:
+    """A source that leads out of the marketplace is invalid."""
+    write_skill(world / "m2/skills/out", "out")
+    (world / "m/loop").symlink_to(world / "m/loop")
+    write(
+        world / "m/marketplace.json",
+        {"name": "acme", "owner": {"name": "A"}, "plugins": [{**PLUGIN, "source": source}]},
+    )
+    assert names(world) == {}
+
+
+def test_equal_names_in_two_plugins_stay_apart(world: Path) -> None:
+    """Both stay, unless a skill outside plugins wins; a setting may name one of them."""
+    write_skill(world / "other/skills/s", "s")
+    write(world / "other/plugin.json", {"name": "other"})
+    args = ("--plugin-dir", str(world / "other"))
+    assert names(world, *args) == {"other:s": "active", "p:s": "active"}
+    settings = json.loads((world / "home/.copilot/settings.json").read_text())
+    write(world / "home/.copilot/settings.json", {**settings, "disabledSkills": ["p:s"]})
+    assert names(world, *args) == {"other:s": "active", "p:s": "disabled"}
+    write_skill(world / "repo/.github/skills/s", "s")
+    states = discover(world / "repo", host="copilot", home=world / "home", env={}, client_args=args, cache=False)
+    assert sorted((entry.name, str(entry.state)) for entry in states.skills) == [
+        ("s", "active"),
+        ("s", "shadowed"),
+        ("s", "shadowed"),
+    ]
