@@ -5,7 +5,6 @@ Their files are untrusted: whatever they hold, the result is at most a finding.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 
@@ -177,6 +176,8 @@ class MarketPluginFinder:
 
     def _json(self, path: str, *, comments: bool = False) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""
+        import json
+
         try:
             text = self.filesystem.data(path, _MAX_JSON_BYTES).decode("utf-8", "replace")
             return json.loads(without_comments(text.removeprefix("\ufeff")) if comments else text)
