@@ -176,17 +176,20 @@ class MarketPluginFinder:
 
     def _json(self, path: str, *, comments: bool = False) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""
-        import json
-
         try:
-            text = self.filesystem.data(path, _MAX_JSON_BYTES).decode("utf-8", "replace")
-            return json.loads(without_comments(text.removeprefix("\ufeff")) if comments else text)
+            data = self.filesystem.data(path, _MAX_JSON_BYTES)
         except UnreadableError as error:
             if error.code != "file-missing":
                 self._report(path, f"the file cannot be read: {error.message}")
+            return None
+        import json
+
+        text = data.decode("utf-8", "replace")
+        try:
+            return json.loads(without_comments(text.removeprefix("\ufeff")) if comments else text)
         except (ValueError, RecursionError) as error:
             self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
-        return None
+            return None
 
 
 def _is_inside(path: str, folder: str) -> bool:
