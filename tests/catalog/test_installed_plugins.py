@@ -341,3 +341,61 @@ def test_of_two_extensions_from_one_place_the_last_counts(tmp_path: Path) -> Non
     assert active(tmp_path, rules) == []
     extension(tmp_path, "b", name="same", install={"source": "/y"})
     assert active(tmp_path, rules) == []
+
+
+def test_a_manifest_with_another_key_or_of_another_schema_is_invalid(tmp_path: Path) -> None:
+    """As agent-plugins.org has it: the schema is named, and some agents allow no other keys."""
+    rules = {
+        **MANIFEST, "folders": ["~/.x/plugins/*"], "id": "{manifest}", "manifest_needed": True,
+        "manifest_types": ["$schema!", "$schema:=https://a.org/1.json"], "manifest_keys": ["$schema", "name"],
+    }  # fmt: skip
+    schema = {"$schema": "https://a.org/1.json"}
+    manifests: dict[str, Any] = {
+        "good": schema, "none": {}, "other": {"$schema": "https://a.org/2.json"}, "more": {**schema, "x": 1},
+    }  # fmt: skip
+    for name, table in manifests.items():
+        write(tmp_path / f"home/.x/plugins/{name}/skills", name)
+        manifest(tmp_path / f"home/.x/plugins/{name}", {"name": name, **table})
+    assert active(tmp_path, rules) == ["good:good"]
+
+
+def test_plugins_of_a_project_may_need_trust(tmp_path: Path) -> None:
+    """Without it their skills are rejected, with the reason."""
+    write(tmp_path / "repo/.x/plugins/one/skills", "a")
+    found = catalog(tmp_path, {"folders": [".x/plugins/*"], "id": "{plugin}", "needs_trust": True})
+    (entry,) = found.skills
+    assert (str(entry.state), entry.reason) == ("rejected", "its plugin `one` is in a project that is not trusted")
+
+
+def test_only_the_first_plugin_of_a_name_may_count(tmp_path: Path) -> None:
+    rules = {**MANIFEST, "folders": ["~/.x/plugins/*"], "id": "{plugin}", "name": "manifest"}
+    for folder in ("a", "b"):
+        write(tmp_path / f"home/.x/plugins/{folder}/skills", folder)
+        manifest(tmp_path / f"home/.x/plugins/{folder}", {"name": "same"})
+    assert active(tmp_path, rules) == ["same:a", "same:b"]
+    assert active(tmp_path, {**rules, "unique": True}) == ["same:a"]
+
+
+def test_a_list_in_the_settings_switches_plugins_off(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        write(tmp_path / f"home/.x/plugins/{folder}/skills", folder)
+    settings(tmp_path, {"off": ["a", 5]})
+    assert active(tmp_path, {"folders": ["~/.x/plugins/*"], "id": "{plugin}", "setting_off": "off"}) == ["b:b"]
+
+
+def test_a_path_outside_makes_a_strict_plugin_invalid(tmp_path: Path) -> None:
+    rules = {**MANIFEST, "folders": ["~/.x/plugins/*"], "id": "{plugin}"}
+    write(tmp_path / "home/.x/plugins/a/skills", "a")
+    manifest(tmp_path / "home/.x/plugins/a", {"name": "a", "skills": ["skills", "../../else"]})
+    assert active(tmp_path, rules) == ["a:a"]
+    assert active(tmp_path, {**rules, "skills_strict": True}) == []
+
+
+def test_a_plugin_without_a_list_may_be_one_skill(tmp_path: Path) -> None:
+    """Then no other folder in it counts."""
+    plugin = tmp_path / "home/.x/plugins/a"
+    write(plugin / "skills", "inner")
+    write(plugin.parent, "a")
+    manifest(plugin, {"name": "a"})
+    rules = {**MANIFEST, "folders": ["~/.x/plugins/*"], "id": "{plugin}", "own_skill": True}
+    assert active(tmp_path, rules) == ["a:a"]

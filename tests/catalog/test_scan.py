@@ -244,3 +244,17 @@ def test_a_host_without_roots_scans_nothing(tmp_path: Path) -> None:
     """No roots, no skills, no findings."""
     empty = Host(name="x", title="X")
     assert scan(empty, [], project=str(tmp_path)) == ScanResult(scan_roots=(), found=(), findings=())
+
+
+def test_skills_right_below_a_folder_may_come_first(tmp_path: Path) -> None:
+    """By the root's rule `skills_first`; the order of the rest stays."""
+    top = tree(tmp_path, "a/z", "a/b/c", "b", "d")
+    assert found(walk(top, depth=3), top) == ["a/b/c", "a/z", "b", "d"]
+    assert found(walk(top, depth=3, skills_first=True), top) == ["b", "d", "a/z", "a/b/c"]
+
+
+def test_a_hidden_folder_may_be_a_skill_itself(tmp_path: Path) -> None:
+    """By the root's rule `skip_inside`; folders in it are still skipped."""
+    top = tree(tmp_path, ".a", ".b/c", "node_modules", "d")
+    assert found(walk(top, depth=2), top) == ["d"]
+    assert sorted(found(walk(top, depth=2, skip_inside=True), top)) == [".a", "d", "node_modules"]

@@ -347,7 +347,7 @@ def test_one_file_in_two_folders_is_one_row(project: Path, capsys: pytest.Captur
     assert {"claude-code", "codex", "opencode", "goose"} <= set(row["hosts"])
     assert {host: cell["state"] for host, cell in row["hosts"].items() if host != "opencode"} == dict.fromkeys(
         set(row["hosts"]) - {"opencode"}, "active"
-    ) | {"pi": "untrusted"}
+    ) | {"pi": "untrusted", "mistral-vibe": "untrusted"}
 
 
 def test_errors_are_counted_below_the_matrix(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FORMS = {
     *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread", "trusted", "scopes"),
     *("description", "folders", "trust", "file-trust", "folder-lists"),
+    "filter",
 }
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}

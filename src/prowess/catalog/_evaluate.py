@@ -9,7 +9,7 @@ import os
 import re
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import neutral
+from prowess._internal.text import neutral, quoted
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
 from prowess.hosts import INVALID_YAML_CODES, Host, parse_fallback_fields, value_matches, without_null_items
 from prowess.skill import check_skill
@@ -105,6 +105,7 @@ class Evaluator:
             or self._whole_name_verdict(item, name)
             or self._fields.refused_name(name)
             or description_verdict
+            or self._root_verdict(item, name, folder, host_findings)
             or self._hiding_verdict(item, fields, self.settings_verdict(item, name, folder))
             or self.nested_verdict(item)
             or ACTIVE_VERDICT
@@ -117,6 +118,16 @@ class Evaluator:
             verdict=verdict,
             findings=self._host_findings(item, findings, host_findings, verdict, rejects=reading_verdict is not None),
         )
+
+    def _root_verdict(self, item: FoundSkill, name: str, folder: str, findings: tuple[Finding, ...]) -> Verdict | None:
+        """Return the verdict if the root is stricter than the host's other roots."""
+        root = item.scan_root.root
+        if root.name_is_folder and name != folder:
+            return rejection("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
+        for problem in apply_policy(findings, "spec", frozenset()) if root.spec else ():
+            if problem.severity is Severity.ERROR:
+                return rejection(problem.code, problem.message)
+        return None
 
     def _host_findings(
         self,
@@ -196,7 +207,8 @@ class Evaluator:
 
     def _flag_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
         """Return the verdict if the author hides the skill from the model."""
-        if fields is None:
+        untrusted = item.scan_root.scope == "project" and self.settings.trust == "untrusted"
+        if fields is None or untrusted:
             return None
         for flag in self.host.flags:
             if flag.file:
@@ -245,6 +257,8 @@ class Evaluator:
             effect, file = self._settings_effect(f"{item.scan_root.namespace}:{name}", folder)
         elif effect == "on" and item.scan_root.plugin and self.host.plugin_names:
             effect, file = self._settings_effect(f"{item.scan_root.plugin}:{name}", folder)
+        if effect == "on" and settings.name_filter is not None and item.scan_root.scope != "plugin":
+            effect, file = settings.name_filter.effect(name)
         source = neutral(file)
         match effect:
             case "on":

@@ -132,7 +132,7 @@ class FieldEvaluator:
             text = collapse_hidden_runs(text)
         text = escape_entities(text, rules.escape)
         if rules.limit and rules.past_limit == "cut" and measure_text(text, rules.unit) > rules.limit:
-            text = _truncate(text, rules.limit, rules.ellipsis, rules.unit)
+            text = _truncate(text, rules.limit, rules.ellipsis, rules.unit, whole=rules.whole)
         if "scope" in rules.append:
             word = self.host.scope_words.get(item.scan_root.scope, item.scan_root.scope)
             text, line = f"{text} ({word})", f"{line} ({word})"
@@ -196,7 +196,7 @@ class FieldEvaluator:
         if rules.fallback_headings == "strip":
             joined = re.sub(r"^#+\s+", "", joined)
         if rules.fallback_length and measure_text(joined, rules.unit) > rules.fallback_length:
-            joined = _truncate(joined, rules.fallback_length, rules.fallback_ellipsis, rules.unit)
+            joined = _truncate(joined, rules.fallback_length, rules.fallback_ellipsis, rules.unit, whole=rules.whole)
         return joined or item.scan_root.root.fallback or rules.fallback
 
     def _own_body(self, item: FoundSkill) -> str:
@@ -264,7 +264,7 @@ def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:
     return actions
 
 
-def _truncate(text: str, limit: int, ellipsis: str, unit: str) -> str:
+def _truncate(text: str, limit: int, ellipsis: str, unit: str, *, whole: bool) -> str:
     """Cut a text to a limit, the ellipsis included."""
     available = limit - len(ellipsis)
     kept = available
@@ -272,7 +272,7 @@ def _truncate(text: str, limit: int, ellipsis: str, unit: str) -> str:
         # A character takes two units at most, so half of the excess can go at once.
         while (over := measure_text(text[:kept], unit) - available) > 0:
             kept -= over + 1 >> 1
-        if kept < len(text) and measure_text(text[:kept], unit) < available:
+        if not whole and kept < len(text) and measure_text(text[:kept], unit) < available:
             # A character of two units is cut in half, and such a half is shown as one character.
             return f"{text[:kept]}\ufffd{ellipsis}"
     return text[:kept] + ellipsis

@@ -294,7 +294,8 @@ class Filesystem(FingerprintRecorder):
         data, _ = self._read_small_file(path, MAX_FRONTMATTER_BYTES, follow=False)
         if isinstance(data, UnreadableError):
             return data.code != "file-missing"
-        return any(problem.code.startswith("yaml-") for problem in parse_yaml_mapping(data, path)[1])
+        codes = {problem.code for problem in parse_yaml_mapping(data, path)[1]} - {"yaml-duplicate-key"}
+        return any(code.startswith(("yaml-", "repair-")) for code in codes)
 
     # ── all files of a skill ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -91,8 +91,10 @@ class PluginFinder:
         variables: Mapping[str, str],
         setting: PluginSetting,
         chosen: Collection[str] | None = None,
+        trusted: bool = True,
         filesystem: Filesystem,
     ) -> None:
+        self.trusted = trusted or not rules.needs_trust
         self.rules, self.cwd, self.home, self.variables = rules, cwd, home, variables
         self.setting, self.chosen, self.filesystem = setting, chosen, filesystem
         self._invalid_manifests: set[str] = set()
@@ -123,6 +125,11 @@ class PluginFinder:
             found.sort(key=lambda plugin: place.get(plugin.id, len(place)))
         if self.rules.same_name != "all":
             found = self._without_same_names(found)
+        if self.rules.unique:
+            found = list({plugin.name: plugin for plugin in reversed(found)}.values())[::-1]
+        if not self.trusted:
+            reason = "is in a project that is not trusted"
+            found = [plugin.with_changes(off=f"its plugin {quoted(plugin.id)} {reason}") for plugin in found]
         return sorted(found, key=lambda plugin: bool(plugin.off))
 
     def _without_same_names(self, found: list[InstalledPlugin]) -> list[InstalledPlugin]:
@@ -329,7 +336,7 @@ class PluginFinder:
             ),
             bounds=self._bounds(candidate),
             own_only=own_only,
-            namespace=name if rules.prefix else None,
+            namespace=self._prefix(name) if rules.prefix else None,
             off=off and f"its plugin {quoted(identity)} is {off}",
             place=place,
             source=f"{install.get('source') or name}:{install.get('pluginName')}",
@@ -367,6 +374,12 @@ class PluginFinder:
         on = rules.answer(name, (self.cwd,)) if rules is not None else None
         return (on, rules.path) if rules is not None and on is not None else self.setting.answer(identity)
 
+    def _prefix(self, name: str) -> str:
+        """Return the name of a plugin as its skills have it."""
+        for old, new in self.rules.replace.items():
+            name = re.sub(old, new, name)
+        return name
+
     def _manifest(self, folder: str) -> Mapping[str, Any] | None:
         """Return the manifest of a plugin; `None` if it is missing or invalid."""
         rules = self.rules
@@ -377,7 +390,7 @@ class PluginFinder:
             table = self._json(path, rules.manifest_once)
             if isinstance(table, list) and rules.manifest_items:
                 table = dict(zip(rules.manifest_items, table, strict=False))
-            problem = find_problem(table, rules.manifest_types)
+            problem = find_problem(table, rules.manifest_types, rules.manifest_keys)
             if problem is None:
                 return dict(table)
             self._invalid_manifests.add(folder)
@@ -438,6 +451,7 @@ def find_plugins(
     host: Host,
     settings: Settings,
     *,
+    project: str,
     cwd: str,
     home: str,
     variables: Mapping[str, str],
@@ -448,6 +462,7 @@ def find_plugins(
     Args:
         host: whose plugins.
         settings: what its user has set.
+        project: the git root, or the working directory without one.
         cwd: the working directory.
         home: the user's home.
         variables: those that may move folders.
@@ -456,11 +471,12 @@ def find_plugins(
     return {
         table: PluginFinder(
             rules,
-            cwd=cwd,
+            cwd=project if rules.where == "project" else cwd,
             home=home,
             variables=variables,
             setting=settings.plugins[table],
             chosen=settings.chosen_plugins,
+            trusted=settings.trust == "trusted",
             filesystem=filesystem,
         )
         for table, rules in host.plugins.items()

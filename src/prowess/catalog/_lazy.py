@@ -68,6 +68,7 @@ class LazyEntries:
             settings.effects
             or settings.folded_effects
             or settings.patterns
+            or settings.name_filter
             or settings.entries.names
             or settings.entries.paths
         )
@@ -93,7 +94,9 @@ class LazyEntries:
 
     def entry(self, item: FoundSkill) -> Entry:
         """Return the entry of a found skill."""
-        quick = self._evaluate_fast(item) if self._fast_path_allowed else None
+        rules = item.scan_root.root
+        allowed = self._fast_path_allowed and not (rules.spec or rules.name_is_folder)
+        quick = self._evaluate_fast(item) if allowed else None
         if quick is None:
             evaluation = self.evaluate(item)
             quick = evaluation.name, evaluation.verdict

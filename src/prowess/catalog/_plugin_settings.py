@@ -37,6 +37,9 @@ def read_plugin_setting(rules: PluginRules, values: Values, arguments: ClientArg
             answer = item.get("enabled", True) if isinstance(item, Mapping) else item
             if isinstance(answer, bool | list):
                 answers[name] = answer is True, path
+    for path, value in values(rules.setting_off, rules.setting_files) if rules.setting_off else ():
+        names = value if isinstance(value, list | tuple) else ()
+        answers |= {name.strip(): (False, path) for name in names if isinstance(name, str)}
     switch = next(iter(values(rules.switch, rules.setting_files, "first")), ("", True)) if rules.switch else None
     market = rules.market
     markets = values(market.setting, market.setting_files) if market is not None and market.setting else ()

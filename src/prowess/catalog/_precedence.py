@@ -96,7 +96,9 @@ def resolve_skills(
     project = settings.project or project
     host = with_user_budget(host, settings)
     variables = env if use_home_variables else {}
-    finders = find_plugins(host, settings, cwd=cwd, home=home, variables=variables, filesystem=filesystem)
+    finders = find_plugins(
+        host, settings, project=project, cwd=cwd, home=home, variables=variables, filesystem=filesystem
+    )
     plugins = {table: finder.find() for table, finder in finders.items()}
     for finder in finders.values():
         findings += finder.findings

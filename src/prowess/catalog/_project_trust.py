@@ -85,8 +85,8 @@ def trust_of(setting: Setting, value: object, cwd: str, filesystem: Filesystem) 
     if not isinstance(value, Mapping):
         return "unknown"
     if setting.form == "folder-lists":
-        lists = value
-        pairs = [(item, word) for word in list(setting.effects)[::-1] for item in lists.get(word) or ()]
+        found = [(word, value.get(word)) for word in list(setting.effects)[::-1]]
+        pairs = [(item, word) for word, items in found if isinstance(items, list) for item in items]
         value = {item: word for item, word in pairs if isinstance(item, str)}
     if setting.nearest != "exact":
         return _best_folder(setting, value, cwd, filesystem)

@@ -14,6 +14,7 @@ from ._client_arguments import ClientArguments
 from ._file_trust import file_trust, main_working_tree
 from ._markdown_settings import find_markdown_files
 from ._market_settings import market_setting
+from ._name_filter import NameFilter, read_name_filter
 from ._permission_rules import rules_table
 from ._plugin_settings import read_plugin_setting
 from ._project import git_root, marked_root
@@ -96,6 +97,7 @@ class SettingsReader:
         self._enabled, self._enabled_source, self._switch_found = host.enabled, "default", False
         self._effects: dict[str, tuple[str, str]] = {}
         self._folded_effects: dict[str, tuple[str, str]] = {}
+        self._name_filter: NameFilter | None = None
         self._patterns: tuple[tuple[str, str, str], ...] = ()
         self._max_skills = host.max_skills
         self._folders: dict[str, tuple[NamedFolder, ...]] = {}
@@ -115,6 +117,7 @@ class SettingsReader:
             enabled_source=self._enabled_source,
             effects=self._effects,
             folded_effects=self._folded_effects,
+            name_filter=self._name_filter,
             patterns=self._patterns,
             trust=self._trust,
             trust_source=self._trust_source,
@@ -290,6 +293,7 @@ class SettingsReader:
             if setting.form not in _TRUST_FORMS:
                 for path, value in self.setting_values(setting):
                     self.apply(setting, path, value)
+        self._name_filter = read_name_filter(self.host.settings, self.values, self.files.report)
         enabled = self.files.read_bool_variable(self.env, self.host.switch_variable)
         if enabled is not None:
             self._enabled, self._enabled_source = enabled, self.host.switch_variable

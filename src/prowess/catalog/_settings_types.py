@@ -58,15 +58,19 @@ def find_wrong_type(table: object, types: Mapping[str, str]) -> str | None:
     return None
 
 
-def find_problem(table: object, types: Sequence[str]) -> str | None:
+def find_problem(table: object, types: Sequence[str], keys: Sequence[str] = ()) -> str | None:
     """Return what is wrong with a table, in words, or `None`.
 
     Args:
         table: what a file holds.
         types: `KEY:TYPE` as in `find_wrong_type`, and `KEY!` for a key that must be there and not be empty.
+        keys: the only keys that it may have; empty for any.
     """
     if not isinstance(table, Mapping):
         return "it is not a table of keys"
+    unknown = sorted(map(str, set(table) - set(keys))) if keys else []
+    if unknown:
+        return f"{quoted(unknown[0])} is unknown"
     for item in types:
         if item.endswith("!") and not next(_values(table, item[:-1].split("."), needed=False), None):
             return f"{quoted(item[:-1])} is missing"

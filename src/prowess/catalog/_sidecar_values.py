@@ -35,7 +35,7 @@ def sidecar_matches(filesystem: Filesystem, path: str, flag: Flag, types: Mappin
     for key, wanted in flag.when.items():
         value = get_dotted(table, key)
         if wanted == "invalid":
-            matches = not table and filesystem.has_invalid_yaml(file)
+            matches = filesystem.has_invalid_yaml(file)
         else:
             matches = value is not None and _value_matches(value, wanted)
         if not matches:

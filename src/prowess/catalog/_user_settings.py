@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
     from ._market_settings import MarketSetting
+    from ._name_filter import NameFilter
 
 __all__ = ["NamedFolder", "PluginSetting", "Settings"]
 
@@ -59,6 +60,8 @@ class Settings(Frozen):
     """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
     folded_effects: Mapping[str, tuple[str, str]] = EMPTY
     """The same by lower-case name, if the host compares so."""
+    name_filter: NameFilter | None = None
+    """The first list of patterns that says which skills stay."""
     patterns: tuple[tuple[str, str, str], ...] = ()
     """Pattern of names, effect and file; the last that matches counts."""
     trust: str = "unknown"

@@ -91,7 +91,9 @@ class Setting(Frozen):
     `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills),
     `description` (a number that replaces the limit of descriptions),
     `unread` (a list of folders, absolute or `~/...`, in which no root is read), `scopes` (a list of words for scopes
-    whose folders are not read)."""
+    whose folders are not read), `filter` (patterns of names, where
+    `re:` begins a regular expression; `effects` says what becomes of skills that `match` and of the `rest`, but not of
+    those of plugins; the first such setting that is not empty counts)."""
     word: str = ""
     """For `file-trust`: the key with the trust word, if the value of a folder is a table."""
     part: float = 1

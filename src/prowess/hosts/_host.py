@@ -138,6 +138,10 @@ class Root(Frozen):
     """Whether `*.md` files in folders below the root that have no SKILL.md are skills too."""
     ignore_files: bool = False
     """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root apply."""
+    name_is_folder: bool = False
+    """Whether a skill whose name is not that of its folder is rejected."""
+    spec: bool = False
+    """Whether a skill that breaks the specification is rejected."""
     max_folders: int = 2000
     """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
     count_skills: bool = False

@@ -5,7 +5,11 @@ Each class is a table of the file, as in `_host`.
 
 from __future__ import annotations
 
-from prowess._internal.frozen import Frozen
+from prowess._internal.frozen import EMPTY, Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["MarketRules", "PluginRules"]
 
@@ -38,6 +42,10 @@ class PluginRules(Frozen):
 
     folders: tuple[str, ...] = ()
     """The folders of installed plugins: paths as in `path` of a root, where `*` is any name of a folder."""
+    where: str = "cwd"
+    """What a relative path belongs to: `cwd` (the working directory), or `project` (the git root)."""
+    needs_trust: bool = False
+    """Whether the plugins count only if the project is trusted."""
     parts: tuple[str, ...] = ("plugin",)
     """What the `*` of `folders` are, in order, for `id`: `plugin`, `market`, `version`. Of several versions only one
     counts."""
@@ -76,6 +84,8 @@ class PluginRules(Frozen):
     """How the values of the setting in several files are merged, as in `merge` of a setting."""
     id_pattern: str = ""
     """A regular expression for the whole `id`; plugins with another one do not count."""
+    setting_off: str = ""
+    """A dotted key of the settings files: a list of each `id` that is off."""
     setting_needed: bool = False
     """Whether only plugins that the setting names count at all."""
     enabled: bool = True
@@ -88,6 +98,8 @@ class PluginRules(Frozen):
     """Whether a plugin with an invalid manifest has no skills, though one without a manifest may have some."""
     manifest_types: tuple[str, ...] = ()
     """What makes a manifest invalid: `KEY:TYPE` as in `settings_types`, and `KEY!` for a key that must be there."""
+    manifest_keys: tuple[str, ...] = ()
+    """The only keys that a valid manifest may have; empty for any."""
     manifest_once: tuple[str, ...] = ()
     """The keys that make a manifest invalid if it has them twice."""
     manifest_items: tuple[str, ...] = ()
@@ -96,6 +108,10 @@ class PluginRules(Frozen):
     """The plugin's name: of the `manifest` (without one, of its folder), the `folder`, or the `id` up to `@`."""
     name_pattern: str = ""
     """A regular expression for the whole name; a plugin with another name has no skills."""
+    unique: bool = False
+    """Whether only the first plugin of a name counts."""
+    replace: Mapping[str, str] = EMPTY
+    """Regular expression to text: what is replaced in the name for the prefix."""
     prefix: bool = True
     """Whether its skills are called `PLUGIN:SKILL`."""
     skills: tuple[str, ...] = ("skills",)

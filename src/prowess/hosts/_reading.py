@@ -153,6 +153,8 @@ class DescriptionRules(Frozen):
     """What it does past the limit: `keep`, `cut` (to the limit, `ellipsis` included) or `drop` (reject the skill)."""
     ellipsis: str = "…"
     """The end of a description that is cut to the limit."""
+    whole: bool = False
+    """Whether a character that takes two units of UTF-16 is never cut in half."""
     one_line: bool = False
     """Whether white space is collapsed."""
     removes: str = ""

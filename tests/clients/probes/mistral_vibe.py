@@ -29,6 +29,8 @@ def ask(question: Question, clients: Clients) -> Answer:
         }
         ended = clients.run([*clients.program("vibe"), *question.args, "-p", "hi"], question, env)
         sent = [request.json() for request in model.requests if request.path.endswith("/chat/completions")]
+    if not sent and re.search("Error: (?:Invalid configuration|Cannot load the Vibe config)", ended.stderr):
+        return Answer()
     if not sent:
         raise ClientError(f"vibe sent nothing to its model: {ended.stderr[-300:]}")
     prompt = sent[0]["messages"][0]["content"]

@@ -1,0 +1,105 @@
+"""Match names of skills with patterns of a settings file: globs, and regular expressions of limited cost."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from prowess.hosts import Setting
+
+__all__ = ["REGEX_PREFIX", "NameFilter", "pattern_problem", "read_name_filter"]
+
+REGEX_PREFIX = "re:"
+"""Begins a pattern that is a regular expression for the whole name."""
+_MAX_PATTERNS = 1000
+_MAX_LENGTH = 256
+_MAX_REPETITIONS = 4
+_MAX_OPTIONS = 6
+"""Repetitions and optional parts of a regular expression: with more, a name could take it too long."""
+_REPEATED_GROUP = re.compile(r"\)\s*(?:[*+]|\{)")
+_REPETITION = re.compile(r"(?<!\\)(?:[*+]|\{\d*,?\d*\})")
+_OPTION = re.compile(r"(?<!\\)(?<!\()\?")
+
+
+class NameFilter(Frozen):
+    """Which skills stay, by their names."""
+
+    patterns: tuple[tuple[str, str], ...] = ()
+    """Each pattern with the file that has it."""
+    effects: Mapping[str, str] = EMPTY
+    """The effect on skills that a pattern matches (`match`), and on the others (`rest`)."""
+
+    def effect(self, name: str) -> tuple[str, str]:
+        """Return the effect on a skill, a word of `Setting.effects`, and the file that says so."""
+        for pattern, file in self.patterns:
+            if _matches(pattern, name):
+                return self.effects.get("match", "on"), file
+        return self.effects.get("rest", "on"), self.patterns[0][1] if self.patterns else ""
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """Return why a pattern matches no name, or `None`."""
+    if len(pattern) > _MAX_LENGTH:
+        return "is too long"
+    if not pattern.startswith(REGEX_PREFIX):
+        return None
+    text = pattern.removeprefix(REGEX_PREFIX)
+    if (
+        _REPEATED_GROUP.search(text)
+        or len(_REPETITION.findall(text)) > _MAX_REPETITIONS
+        or len(_OPTION.findall(text)) > _MAX_OPTIONS
+    ):
+        return "is too complex"
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError):
+        return "is not a regular expression"
+    return None
+
+
+def read_name_filter(
+    settings: Iterable[Setting],
+    values: Callable[[str, tuple[str, ...], str], Iterator[tuple[str, Any]]],
+    report: Callable[[str, str], None],
+) -> NameFilter | None:
+    """Return the first list of patterns that is not empty, or `None`.
+
+    Args:
+        settings: those of a host.
+        values: yields the values of a key in some settings files, each with its file.
+        report: notes a problem of a file.
+    """
+    for setting in settings:
+        if setting.form != "filter":
+            continue
+        patterns: list[tuple[str, str]] = []
+        for file, value in values(setting.key, setting.files, setting.merge):
+            names = value if isinstance(value, list | tuple) else ()
+            patterns += [(item.strip(), file) for item in names if isinstance(item, str)]
+        if not patterns:
+            continue
+        if len(patterns) > _MAX_PATTERNS:
+            report(patterns[0][1], f"only {_MAX_PATTERNS:,} patterns of names count")
+            patterns = patterns[:_MAX_PATTERNS]
+        for pattern, file in patterns:
+            problem = pattern_problem(pattern)
+            if problem is not None:
+                report(file, f"the pattern {quoted(pattern)} {problem}, and matches nothing")
+        return NameFilter(patterns=tuple(patterns), effects=setting.effects)
+    return None
+
+
+def _matches(pattern: str, name: str) -> bool:
+    if not pattern or pattern_problem(pattern) is not None:
+        return False
+    if pattern.startswith(REGEX_PREFIX):
+        return re.fullmatch(pattern.removeprefix(REGEX_PREFIX), name, re.IGNORECASE) is not None
+    return re.match(translate(pattern.lower()), name.lower()) is not None

@@ -1,0 +1,194 @@
+"""Rules of hosts that a table of one host alone shows: names, descriptions, flags, trust."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog import discover
+from prowess.hosts import host_from_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from prowess.catalog import Catalog
+
+
+def catalog(top: Path, files: Mapping[str, str | bytes], **table: Any) -> Catalog:
+    for name, content in files.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    host = host_from_table("x", {"title": "X", "roots": [{"path": ".x", "scope": "project"}], **table})
+    (top / "home").mkdir(exist_ok=True)
+    return discover(top, host=host, home=top / "home", env={}, cache=False)
+
+
+def states(found: Catalog) -> dict[str, str]:
+    return {entry.folder: str(entry.state) for entry in found.skills}
+
+
+def front(lines: str) -> str:
+    return f"---\n{lines}\n---\nBody.\n"
+
+
+GOOD = "name: a\ndescription: d"
+
+
+def test_names_may_be_compared_in_lower_case_only(tmp_path: Path) -> None:
+    """Not in their Unicode form, as with `folded`."""
+    files = {
+        f".x/{folder}/SKILL.md": front(f"name: {name}\ndescription: d")
+        for folder, name in (("1", "A"), ("2", "a"), ("3", "é"), ("4", "e\u0301"))
+    }
+    assert states(catalog(tmp_path, files, compare="lower")) == {
+        "1": "active", "2": "shadowed", "3": "active", "4": "active",
+    }  # fmt: skip
+
+
+def test_a_collision_in_one_root_may_be_undefined(tmp_path: Path) -> None:
+    """One between two roots still has a winner."""
+    roots = [{"path": ".x", "scope": "project"}, {"path": ".y", "scope": "project"}]
+    files = {f"{folder}/SKILL.md": front(GOOD) for folder in (".x/1", ".x/2", ".y/3")}
+    found = catalog(tmp_path, files, roots=roots, collision_in_root="undefined")
+    reasons = {entry.folder: "undefined" in (entry.reason or "") for entry in found.skills}
+    assert reasons == {"1": True, "2": True, "3": False}
+
+
+def test_descriptions_that_the_model_does_not_get_are_empty(tmp_path: Path) -> None:
+    (entry,) = catalog(tmp_path, {".x/a/SKILL.md": front(GOOD)}, description_rules={"shown": False}).skills
+    assert (entry.name, entry.description, str(entry.state)) == ("a", "", "active")
+
+
+def test_a_name_may_be_written_in_lower_case(tmp_path: Path) -> None:
+    files = {".x/1/SKILL.md": front('name: "NS:A"\ndescription: d'), ".x/2/SKILL.md": front("name: B\ndescription: d")}
+    found = catalog(tmp_path, files, name_rules={"lower": ":"})
+    assert [entry.name for entry in found.skills] == ["ns:a", "B"]
+
+
+def test_a_skill_without_instructions_may_be_rejected(tmp_path: Path) -> None:
+    files = {".x/a/SKILL.md": front(GOOD), ".x/b/SKILL.md": f"---\n{GOOD}\n---\n \n", ".x/c/SKILL.md": ""}
+    rules = {"body_needed": True, "whole_file": True, "as_body": ["frontmatter-missing"]}
+    found = catalog(tmp_path, files, reading=rules, description_rules={"on": {"missing": "keep"}})
+    assert states(found) == {"a": "active", "b": "rejected", "c": "rejected"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8"])
+def test_a_byte_order_mark_may_say_the_encoding(encoding: str, tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {".x/a/SKILL.md": front("name: a\ndescription: dé").encode(encoding)}
+    rules = {"byte_order_marks": True, "opening": r"\ufeff*---\n", "closing": r"\n---"}
+    (entry,) = catalog(tmp_path, files, reading=rules).skills
+    assert (str(entry.state), entry.description) == ("active", "dé")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matching"),
+    [
+        pytest.param("lax-true", ["true", "yes", "1", "'on'", "T"], id="lax-true"),
+        pytest.param("not-lax-bool", ["2", "maybe", "[true]", "null"], id="not-lax-bool"),
+        pytest.param("is:2 maybe", ["maybe"], id="is"),
+        pytest.param("other:maybe", ["true", "yes", "1", "'on'", "T", "2", "[true]", "null", "no"], id="other"),
+        pytest.param("not:text number bool", ["[true]", "null"], id="not"),
+        pytest.param("absent", ["null"], id="absent"),
+    ],
+)
+def test_a_flag_matches_by_these_words(wanted: str, matching: list[str], tmp_path: Path) -> None:
+    values = ["true", "yes", "1", "'on'", "T", "2", "maybe", "[true]", "null", "no"]
+    files = {
+        f".x/{number}/SKILL.md": front(f"name: s{number}\ndescription: d\nf: {value}")
+        for number, value in enumerate(values)
+    }
+    flag = {"when": {"f": wanted}, "state": "user-only", "reason": "f"}
+    found = catalog(tmp_path, files, flags=[flag])
+    hidden = [values[int(entry.folder)] for entry in found.skills if entry.state == "user-only"]
+    assert hidden == matching
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        pytest.param("policy:\n  allow: true\n", False, id="true"),
+        pytest.param("policy:\n  allow: maybe\n", True, id="not-true"),
+        pytest.param("policy: x\n", True, id="not-map"),
+        pytest.param("policy:\n  other: 1\n", True, id="other-key"),
+        pytest.param("- a\n", True, id="list"),
+        pytest.param("x: [\n", True, id="broken"),
+        pytest.param("", False, id="empty"),
+    ],
+)
+def test_an_invalid_file_beside_a_skill_may_hide_it(text: str, hidden: bool, tmp_path: Path) -> None:
+    flag = {"file": "agents/x.yaml", "state": "user-only", "reason": "x"}
+    words = [{"policy.allow": "not-true"}, {"policy": "not-map"}, {"policy": "keys:allow"}, {"": "invalid"}]
+    files = {".x/a/SKILL.md": front(GOOD), ".x/a/agents/x.yaml": text}
+    (entry,) = catalog(tmp_path, files, flags=[{**flag, "when": when} for when in words]).skills
+    assert (entry.state == "user-only") is hidden
+
+
+def test_lists_of_trusted_folders_are_read(tmp_path: Path) -> None:
+    """The nearest decision counts; a folder in both lists is trusted."""
+    table = {
+        "settings_files": {"trust": {"path": "~/trust.toml"}},
+        "settings": [{"key": "", "form": "folder-lists", "effects": {"yes": "trusted", "no": "untrusted"}}],
+        "trust_default": "untrusted",
+    }
+    for text, state in (
+        (f'yes = ["{tmp_path}"]', "active"),
+        (f'yes = ["{tmp_path.parent}"]\nno = ["{tmp_path}"]', "untrusted"),
+        (f'yes = ["{tmp_path}"]\nno = ["{tmp_path}"]', "active"),
+        ("yes = 5", "untrusted"),
+        ("yes = [5]", "untrusted"),
+    ):
+        found = catalog(tmp_path, {".x/a/SKILL.md": front(GOOD), "home/trust.toml": text}, **table)
+        assert states(found) == {"a": state}, text
+
+
+def test_a_value_of_the_wrong_type_may_void_its_key_alone(tmp_path: Path) -> None:
+    table = {
+        "roots": [{"setting": "dirs", "scope": "extra"}, {"setting": "more", "scope": "extra"}],
+        "settings_files": {"user": {"path": "~/x.toml", "wrong_type": "key"}},
+        "settings_types": {"dirs": "texts"},
+    }
+    files = {"a/one/SKILL.md": front("name: one\ndescription: d"), "b/two/SKILL.md": front("name: two\ndescription: d")}
+    found = catalog(tmp_path, {**files, "home/x.toml": 'dirs = ["a", 5]\nmore = ["b", 5]'}, **table)
+    assert states(found) == {"two": "active"}
+    assert [item.code for item in found.findings] == ["config-invalid"]
+
+
+def test_folders_of_an_argument_may_replace_those_of_project_and_user(tmp_path: Path) -> None:
+    roots = [{"argument": "--dir", "scope": "user"}, {"path": ".x", "scope": "project"}]
+    arguments = [{"name": "--dir", "values": "one", "effect": "only-roots"}]
+    files = {".x/a/SKILL.md": front(GOOD), "given/b/SKILL.md": front("name: b\ndescription: d")}
+    assert states(catalog(tmp_path, files, roots=roots, arguments=arguments)) == {"a": "active"}
+    host = host_from_table("x", {"title": "X", "roots": roots, "arguments": arguments})
+    found = discover(tmp_path, host=host, home=tmp_path / "home", env={}, client_args=["--dir", "given"])
+    assert states(found) == {"b": "active"}
+
+
+def test_a_loose_file_may_be_called_by_its_own_name(tmp_path: Path) -> None:
+    """And take its description from its text."""
+    found = catalog(
+        tmp_path,
+        {".x/note.md": "\n# Notes\n", ".x/b.md": front("name: named\ndescription: d")},
+        roots=[{"path": ".x", "scope": "project", "loose": True}],
+        name_rules={"loose": "file"},
+        description_rules={"loose_on": {"missing": "body"}},
+        reading={"rejects": ["frontmatter-missing"], "loose_as_body": ["frontmatter-missing"]},
+    )
+    assert [(entry.name, entry.description, str(entry.state)) for entry in found.skills] == [
+        ("named", "d", "active"),
+        ("note", "# Notes", "active"),
+    ]
+
+
+@pytest.mark.parametrize("rule", ["spec", "name_is_folder"])
+def test_one_root_may_be_stricter(rule: str, tmp_path: Path) -> None:
+    """With fields that are not in the specification, or a name that is not the folder's."""
+    roots = [{"path": ".x", "scope": "project", rule: True}]
+    files = {
+        ".x/good/SKILL.md": front("name: good\ndescription: d"),
+        ".x/other/SKILL.md": front("name: another\ndescription: d"),
+        ".x/field/SKILL.md": front("name: field\ndescription: d\nversion: 1"),
+    }
+    found = states(catalog(tmp_path, files, roots=roots))
+    assert found == {"good": "active", "other": "rejected", "field": "rejected" if rule == "spec" else "active"}
