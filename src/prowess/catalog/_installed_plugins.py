@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.hosts import Host, MarketRules, PluginRules
+    from prowess.hosts import MarketRules, PluginRules
 
     from ._filesystem import Filesystem
-    from ._user_settings import PluginSetting, Settings
+    from ._path_patterns import PathPatterns
+    from ._user_settings import PluginSetting
 
-__all__ = ["InstalledPlugin", "PluginFinder", "find_plugins"]
+__all__ = ["InstalledPlugin", "PluginFinder"]
 
 _MAX_PLUGINS = 1000
 """Plugins that count for one host."""
@@ -59,6 +60,8 @@ class InstalledPlugin(Frozen):
     """The prefix of the names of its skills, without the colon; `None` without a prefix."""
     own_only: bool = False
     """Whether its folder is one skill, and no other folders in it count."""
+    patterns: tuple[PathPatterns, ...] = ()
+    """What switches its skills off and on by their paths."""
     off: str = ""
     """Why the client does not use it; empty if it does."""
     place: str = ""
@@ -445,39 +448,3 @@ class PluginFinder:
         except (ValueError, RecursionError) as error:
             self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
         return None
-
-
-def find_plugins(
-    host: Host,
-    settings: Settings,
-    *,
-    project: str,
-    cwd: str,
-    home: str,
-    variables: Mapping[str, str],
-    filesystem: Filesystem,
-) -> Mapping[str, PluginFinder]:
-    """Return what finds the plugins of each table of a host, by its name.
-
-    Args:
-        host: whose plugins.
-        settings: what its user has set.
-        project: the git root, or the working directory without one.
-        cwd: the working directory.
-        home: the user's home.
-        variables: those that may move folders.
-        filesystem: what was read so far.
-    """
-    return {
-        table: PluginFinder(
-            rules,
-            cwd=project if rules.where == "project" else cwd,
-            home=home,
-            variables=variables,
-            setting=settings.plugins[table],
-            chosen=settings.chosen_plugins,
-            trusted=settings.trust == "trusted",
-            filesystem=filesystem,
-        )
-        for table, rules in host.plugins.items()
-    }

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def minimatch(path: str, pattern: str) -> bool:
     return _matcher(pattern)(path)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _matcher(pattern: str) -> Callable[[str], bool]:
     if pattern.startswith("#") or len(pattern) > _MAX_LENGTH:
         return lambda _: False

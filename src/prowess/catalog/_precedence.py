@@ -21,9 +21,9 @@ from ._budget import fit_to_budget, hide_all, with_user_budget
 from ._entry import Entry, State
 from ._filesystem import Filesystem
 from ._found_skill import FoundSkill
-from ._installed_plugins import find_plugins
 from ._lazy import LazyEntries
 from ._market_plugins import MarketPluginFinder
+from ._plugin_finders import find_plugins
 from ._plugin_names import share_names
 from ._project import git_root
 from ._roots import ScanRoot, find_scan_roots

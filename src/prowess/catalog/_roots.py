@@ -14,6 +14,7 @@ from prowess._internal.text import neutral
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
+from ._path_patterns import PathPatterns
 from ._project import ancestors, git_root, marked_root
 from ._settings_files import parse_bool
 
@@ -43,6 +44,8 @@ class ScanRoot(Frozen, kw_only=False):
     """The project folder it belongs to, if any."""
     level: int = 0
     """How many folders above the working directory it belongs to."""
+    patterns: tuple[PathPatterns, ...] = ()
+    """What switches its skills off and on by their paths."""
     bounds: tuple[str, ...] = ()
     """Folders that links inside must not leave; empty for the bounds of the root's rules."""
     plugin: str = ""
@@ -120,6 +123,7 @@ def find_scan_roots(
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
+    result = [_with_patterns(item, settings) if item.root.switched_by else item for item in result]
     result = [_switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
     if settings is not None and settings.unread_folders:
         result = [_as_read(scan_root, settings) for scan_root in result]
@@ -131,6 +135,17 @@ def find_scan_roots(
     return tuple(
         sorted(result, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
     )
+
+
+def _with_patterns(scan_root: ScanRoot, settings: Settings | None) -> ScanRoot:
+    """Return a root with the patterns of its settings."""
+    root = scan_root.root
+    found = settings and settings.path_patterns.get(" ".join((root.switched_by, *root.switching_files)))
+    if not found:
+        return scan_root
+    file, patterns = found
+    form, base = ("select", os.path.dirname(file)) if root.setting else ("switch", os.path.dirname(scan_root.path))
+    return scan_root.with_changes(patterns=(PathPatterns(base=base, patterns=patterns, file=file, form=form),))
 
 
 def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
@@ -280,6 +295,7 @@ def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[Sc
                 root.scope,
                 rules,
                 namespace=plugin.namespace,
+                patterns=plugin.patterns,
                 bounds=plugin.bounds,
                 plugin=plugin.name,
                 off=plugin.off,

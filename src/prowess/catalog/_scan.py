@@ -139,6 +139,9 @@ class _Walk:
         """Add one file as a skill; return whether it exists, so that its folder is a skill's."""
         if self.ignore_rules and self.ignore_rules(_relative_path(scan_root, path), folder=False):
             return False
+        for patterns in scan_root.patterns:
+            if off := patterns.reason_off(path):
+                scan_root = scan_root.with_changes(off=off)
         fast_fields = None if self.whole_file else self.filesystem.read_fast(path)
         if fast_fields is not None:
             if real not in self.visited:
@@ -204,7 +207,7 @@ class _RootWalk:
         root, visited, found = self.root, self.walk.visited, self.walk.found
         scan_root, read_fast = self.scan_root, self.filesystem.read_fast
         self.folders = folders = [(scan_root.path, real, 0)]
-        fast = not (root.ignore_files or root.inside or root.count_skills or self.walk.whole_file)
+        fast = not (scan_root.patterns or root.ignore_files or root.inside or root.count_skills or self.walk.whole_file)
         while folders:
             path, real, depth = folders.pop()
             if depth < 0:

@@ -15,6 +15,7 @@ from ._file_trust import file_trust, main_working_tree
 from ._markdown_settings import find_markdown_files
 from ._market_settings import market_setting
 from ._name_filter import NameFilter, read_name_filter
+from ._path_patterns import MAX_PATTERNS, is_pattern
 from ._permission_rules import rules_table
 from ._plugin_settings import read_plugin_setting
 from ._project import git_root, marked_root
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from prowess.hosts import Host, Root, Setting
+    from prowess.hosts import Host, PluginRules, Root, Setting
 
     from ._filesystem import Filesystem
 
@@ -133,6 +134,12 @@ class SettingsReader:
             folders=self._folders,
             unread_folders=tuple(self._unread_folders.items()),
             scopes_off=self._scopes_off,
+            path_patterns={
+                " ".join((root.switched_by, *root.switching_files)): found
+                for root in self.host.roots
+                if root.switched_by and (found := self._patterns_of(root)) is not None
+            },
+            packages={name: self._packages(rules) for name, rules in self.host.plugins.items() if rules.sources},
             only_named=bool(self.arguments.with_effect("named")),
             plugins={
                 name: read_plugin_setting(rules, self.values, self.arguments)
@@ -380,6 +387,8 @@ class SettingsReader:
         if root.setting:
             for path, value in self.values(root.setting, root.setting_files, root.merge):
                 folders = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+                if root.switched_by:
+                    folders = [item for item in folders if not is_pattern(item)]
                 if len(named) + len(folders) > _MAX_NAMED_FOLDERS:
                     folders = folders[: _MAX_NAMED_FOLDERS - len(named)]
                     self.files.report(path, f"only {_MAX_NAMED_FOLDERS:,} folders of `{root.setting}` count")
@@ -388,6 +397,25 @@ class SettingsReader:
         self._folders[root.named_by] = tuple(
             item for item in named if (item.folder or root.trims) and "\0" not in item.folder
         )
+
+    def _patterns_of(self, root: Root) -> tuple[str, tuple[str, ...]] | None:
+        """Return the settings file with patterns for the paths of a root's skills, and the patterns."""
+        for path, value in self.values(root.switched_by, root.switching_files):
+            if isinstance(value, list | tuple):
+                texts = tuple(item for item in value if isinstance(item, str) and is_pattern(item))
+                if len(texts) > MAX_PATTERNS:
+                    self.files.report(path, f"only {MAX_PATTERNS:,} patterns of `{root.switched_by}` count")
+                return (path, texts[:MAX_PATTERNS]) if texts else None
+        return None
+
+    def _packages(self, rules: PluginRules) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+        """Return the settings files that list packages, each with its entries."""
+        found = []
+        for name in rules.setting_files:
+            found += [
+                (path, tuple(value)) for path, value in self.values(rules.sources, (name,)) if isinstance(value, list)
+            ]
+        return tuple(found)
 
     def apply(self, setting: Setting, path: str, value: Any) -> None:
         """Apply the value that a file has for a setting."""

@@ -87,6 +87,10 @@ class Settings(Frozen):
     """The names that make a project's root; `None` for `.git`."""
     folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
     """`named_by` of a root to the directories that are named for it."""
+    path_patterns: Mapping[str, tuple[str, tuple[str, ...]]] = EMPTY
+    """`named_by` or `switching` of a root to the settings file with patterns for its skills, and those patterns."""
+    packages: Mapping[str, tuple[tuple[str, tuple[Any, ...]], ...]] = EMPTY
+    """Table of plugins to the settings files that list packages, each with its entries."""
     only_named: bool = False
     """Whether only the directories count that arguments name."""
     plugins: Mapping[str, PluginSetting] = EMPTY

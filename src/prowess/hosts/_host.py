@@ -71,6 +71,11 @@ class Root(Frozen):
     trims: bool = False
     """For `setting` and `argument`: whether white space around a directory is removed, an empty text is the folder that
     relative ones belong to, and `file://` URLs are paths."""
+    switched_by: str = ""
+    """A dotted key of settings, a list with patterns for the paths of its skills: `!GLOB` switches off, `+PATH` on
+    again, `-PATH` off. Paths are relative to the settings file for `setting`, else to the folder above the root."""
+    switching_files: tuple[str, ...] = ()
+    """The names of the settings files whose patterns count."""
     may_be_file: bool = False
     """For `setting` and `argument`: whether a file `*.md` may be named too, which is a skill."""
     walk: str = "none"

@@ -40,6 +40,13 @@ class MarketRules(Frozen):
 class PluginRules(Frozen):
     """Where the client keeps plugins, which of them count, and which folders of skills they have."""
 
+    sources: str = ""
+    """A dotted key of `setting_files` that lists packages, by folder, `npm:NAME` or git repository; most other keys
+    do not apply then, and a manifest with the table of `skills_key` has no other skills than it lists."""
+    npm_folder: str = "npm/node_modules"
+    """For `sources`: where packages of npm are, relative to the folder of the settings file."""
+    git_folder: str = "git"
+    """For `sources`: the same for repositories, in `HOST/PATH`."""
     folders: tuple[str, ...] = ()
     """The folders of installed plugins: paths as in `path` of a root, where `*` is any name of a folder."""
     where: str = "cwd"

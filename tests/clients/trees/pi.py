@@ -236,3 +236,200 @@ def pi_agent_folder_moved(t: Tree) -> None:
     t.write(t.home / "elsewhere/settings.json", {"skills": ["mine"]})
     t.skill(t.home / "elsewhere/skills/moved", "moved")
     t.skill(t.home / "elsewhere/mine/x", "x")
+
+
+# ── patterns ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@tree("pi")
+def pi_patterns_user(t: Tree) -> None:
+    """The user's patterns switch off in the user's folders only, by name, path and glob."""
+    four(t)
+    settings(
+        t, skills=["mine", "!user-pi", "!{user-agents,in-*}", "-skills/exact", "-by-name", "!skills/cat/**", "!**/one"]
+    )
+    t.args = ["-a"]
+    for name in ("exact", "by-name", "cat/deep", "cat/deeper/deepest"):
+        t.skill(t.U / name, name)
+    for name in ("one", "two", "user-pi"):
+        t.skill(t.home / AGENT / "mine" / name, f"mine-{name}", name=f"mine-{name}")
+
+
+@tree("pi")
+def pi_patterns_on_again(t: Tree) -> None:
+    """`!`, then `+`, then `-`, in whatever order they are written; `+` and `-` are exact paths."""
+    four(t)
+    settings(t, skills=["-skills/c", "+skills/b", "+skills/c/SKILL.md", "+./skills/d", "+e", "!*", "+skills/user-p?"])
+    for name in "abcde":
+        t.skill(t.U / name, name)
+
+
+@tree("pi")
+def pi_patterns_project(t: Tree) -> None:
+    """The project's patterns switch off in its folders; relative paths belong to `.pi`, and to each `.agents`."""
+    four(t)
+    t.cwd = t.repo / "sub"
+    t.args = ["-a"]
+    for base in (t.repo / ".agents", t.cwd / ".agents", t.cwd / ".pi"):
+        for name in ("x", "y", "z"):
+            key = f"{base.parent.name}-{base.name[1:]}-{name}"
+            t.skill(base / "skills" / name, key, name=key)
+    t.write(
+        t.cwd / ".pi/settings.json", {"skills": ["!skills/x", "-skills/y", "!user-*", f"!{t.repo}/.agents/skills/z"]}
+    )
+
+
+@tree("pi")
+def pi_patterns_select(t: Tree) -> None:
+    """A glob without a sign selects in the folders that the setting lists, and in no others."""
+    four(t)
+    settings(t, skills=["mine", "*two*", "~/loose"])
+    for name in ("one", "two", "two-more"):
+        t.skill(t.home / AGENT / "mine" / name, name)
+    t.skill(t.home / "loose", "two-loose", file="two.md")
+    t.skill(t.home / "loose", "other-loose", file="other.md")
+
+
+@tree("pi")
+def pi_patterns_hide_a_winner(t: Tree) -> None:
+    """A skill that is off hides no other of its name."""
+    four(t)
+    project_settings(t, skills=["!skills/first"])
+    t.skill(t.P / "first", "first", name="same")
+    t.skill(t.P / "second", "second", name="same")
+    t.skill(t.U / "third", "third", name="same")
+
+
+# ── packages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def package(t: Tree, folder: str, key: str, **manifest: object) -> None:
+    """Write a package with two skills in its default folder, one in another, and one in its root."""
+    for place, name in (("skills", "one"), ("skills/cat", "two"), ("extra", "three")):
+        t.skill(t.root / folder / place / name, f"{key}-{name}")
+    t.skill(t.root / folder / "skills", f"{key}-loose", file="loose.md")
+    t.skill(t.root / folder, f"{key}-root")
+    if manifest:
+        t.write(t.root / folder / "package.json", {"name": key, "version": "1.2.3", **manifest})
+
+
+@tree("pi")
+def pi_packages_local(t: Tree) -> None:
+    """Folders, as `pi install ./folder` and `pi install -l ./folder` list them: relative to the settings."""
+    four(t)
+    settings(t, packages=["../../user-package", "~/other", "absent"])
+    project_settings(t, packages=["../project-package", "project-package"])
+    package(t, "home/user-package", "u")
+    package(t, "home/other", "o", pi={"skills": ["./extra"]})
+    package(t, "repo/project-package", "p", description="no table of pi")
+    package(t, "home/unlisted", "n")
+
+
+@tree("pi")
+def pi_packages_installed(t: Tree) -> None:
+    """Packages of npm and git, where pi installs them; versions that do not fit are not installed."""
+    four(t)
+    git = ["git:github.com/a/b@v1", "https://gitlab.com/g/s/r.git", "git:git@example.org:c/d", "git:e/f", "github:g/h"]
+    npm = ["npm:plain", "npm:@s/scoped@^1.0.0", "npm:wrong@2", "npm:tag@latest", "npm:bare", "npm:absent"]
+    settings(t, packages=[*npm, *git])
+    project_settings(t, packages=["npm:local@1.x", "https://github.com/x/y"])
+    for name in ("plain", "@s/scoped", "wrong", "tag"):
+        package(t, f"home/.pi/agent/npm/node_modules/{name}", name.replace("/", "-"), private=True)
+    package(t, "home/.pi/agent/npm/node_modules/bare", "bare")
+    for name in ("github.com/a/b", "gitlab.com/g/s/r", "example.org/c/d", "github.com/e/f", "github.com/g/h"):
+        package(t, f"home/.pi/agent/git/{name}", name.replace("/", "-"))
+    package(t, "repo/.pi/npm/node_modules/local", "local", private=True)
+    package(t, "repo/.pi/git/github.com/x/y", "x-y")
+
+
+@tree("pi")
+def pi_packages_manifest(t: Tree) -> None:
+    """What the table `pi` of a manifest lists replaces the default folder."""
+    four(t)
+    lists: dict[str, object] = {
+        "empty": {},
+        "none": {"skills": []},
+        "text": {"skills": "extra"},
+        "mixed": {"skills": ["skills", 1]},
+        "other": {"extensions": []},
+        "two": {"skills": ["./skills", "extra"]},
+        "glob": {"skills": ["./skills/*"]},
+        "deep": {"skills": ["**/SKILL.md"]},
+        "minus": {"skills": ["skills", "extra", "!**/one", "-extra/three"]},
+        "file": {"skills": ["extra/three/SKILL.md", "skills/loose.md"]},
+        "outside": {"skills": ["../shared"]},
+        "whole": {"skills": ["."]},
+    }
+    settings(t, packages=[f"~/{name}" for name in lists])
+    for name, table in lists.items():
+        package(t, f"home/{name}", name, pi=table)
+    t.skill(t.home / "shared/away", "away")
+
+
+@tree("pi")
+def pi_packages_filters(t: Tree) -> None:
+    """An entry that is a table has patterns for its skills; an empty list is none."""
+    four(t)
+    filters: dict[str, dict[str, object]] = {
+        "all": {},
+        "none": {"skills": []},
+        "path": {"skills": ["skills/one"]},
+        "name": {"skills": ["two"]},
+        "minus": {"skills": ["!one"]},
+        "exact": {"skills": ["-skills/one", "+skills/cat/two"]},
+        "star": {"skills": ["skills/*"]},
+        "nothing": {"skills": ["absent"]},
+        "quiet": {"autoload": False},
+        "chosen": {"autoload": False, "skills": ["*", "!one", "+skills/one"]},
+    }
+    settings(t, packages=[{"source": f"~/{name}", **table} for name, table in filters.items()])
+    for name in filters:
+        package(t, f"home/{name}", name)
+
+
+@tree("pi")
+def pi_packages_collide(t: Tree) -> None:
+    """A package loses to all others; the project's come first, then the order of the list."""
+    four(t)
+    settings(t, packages=["~/second", "~/third"])
+    project_settings(t, packages=["../first"])
+    for folder, key in ((t.repo / "first", "first"), (t.home / "second", "second"), (t.home / "third", "third")):
+        for name in ("in-pi", "user-agents", "shared", *(["late"] if key != "first" else [])):
+            t.skill(folder / "skills" / name, f"{key}:{name}", name=name)
+    t.args = [*t.args, "--skill", str(t.home / "third/skills")]
+
+
+@tree("pi")
+def pi_packages_in_both(t: Tree) -> None:
+    """The same package in both settings: the project's entry counts, or changes the user's."""
+    four(t)
+    settings(t, packages=["~/a", "npm:b", "~/c"])
+    entry = {"source": str(t.home / "a"), "skills": ["skills/one"]}
+    delta = {"source": str(t.home / "c"), "autoload": False, "skills": ["-skills/one"]}
+    project_settings(t, packages=[entry, "npm:b@1.2.3", delta])
+    for name in ("a", "c"):
+        package(t, f"home/{name}", name)
+    package(t, "home/.pi/agent/npm/node_modules/b", "b", private=True)
+
+
+@tree("pi")
+def pi_packages_untrusted(t: Tree) -> None:
+    """Packages of a project that is not trusted are not read."""
+    pi_packages_local(t)
+    t.args = []
+
+
+@tree("pi")
+def pi_packages_nothing_in_it(t: Tree) -> None:
+    """A folder with nothing that pi knows keeps it from starting."""
+    four(t)
+    settings(t, packages=["~/nothing"])
+    t.skill(t.home / "nothing/inner", "inner")
+
+
+@tree("pi")
+def pi_packages_wrong_type(t: Tree) -> None:
+    """A number among the packages: pi refuses to start."""
+    four(t)
+    settings(t, packages=["~/a", 7])
+    package(t, "home/a", "a")
