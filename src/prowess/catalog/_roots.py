@@ -131,7 +131,7 @@ def find_scan_roots(
         off = f"the agent does not read skills of the scope `{scope}`, says {neutral(file)}"
         result = [root.with_changes(off=root.off or off) if root.scope == scope else root for root in result]
     # What is not read, or only later, must not hide the same folder where it is.
-    untrusted = settings is not None and settings.trust == "untrusted"
+    untrusted = settings is not None and settings.trust == "untrusted" and host.trust_hides
     return tuple(
         sorted(result, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
     )
