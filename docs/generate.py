@@ -37,6 +37,7 @@ from prowess.hosts import (
     _market_folders,
     _plugins,
     _reading,
+    _root,
     describe_rules,
     host_names,
     load_host,
@@ -138,7 +139,7 @@ TABLES = {
 
 def _host_keys() -> Iterator[str]:
     """Yield the tables of the keys of a host file, with the docstrings of the modules that define them."""
-    modules = (_host, _reading, _configuration, _plugins, _market_folders)
+    modules = (_host, _root, _reading, _configuration, _plugins, _market_folders)
     trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in modules]
     classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     for name, title in TABLES.items():

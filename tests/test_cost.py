@@ -194,7 +194,7 @@ def test_a_flat_skill_costs_one_open_and_a_root_one_listing(
     host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 200 skills, each SKILL.md is opened once, and nothing else is listed, opened or read per skill."""
-    roots = [root.path for root in load_host(host).roots if root.scope == "project" and root.path[0] not in "$~@/"]
+    roots = [root.path for root in load_host(host).roots if root.scope == "project" and root.path[:1] not in "$~@/"]
     root = tmp_path / "repo" / roots[0]
     for number in range(200):
         skill(root / f"s{number:03}")

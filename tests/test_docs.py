@@ -107,7 +107,7 @@ def test_every_key_of_a_host_file_is_documented() -> None:
         section = page.split(f"### {table}\n")[1].split("\n### ")[0]
         rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| (.+) \|$", section, re.MULTILINE))
         assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts, title))], title
-    modules = ("_configuration", "_host", "_market_folders", "_plugins", "_reading")
+    modules = ("_configuration", "_host", "_market_folders", "_plugins", "_reading", "_root")
     defined = {
         name: value for module in modules for name, value in vars(import_module(f"prowess.hosts.{module}")).items()
     }

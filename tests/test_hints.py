@@ -15,7 +15,7 @@ from hypothesis import given
 from prowess.catalog import check
 from prowess.catalog._check_file import check_file
 from prowess.catalog._entry import State
-from prowess.catalog._precedence import evaluate_file
+from prowess.catalog._resolve import evaluate_file
 from prowess.findings import Severity
 from prowess.hosts import host_names
 from prowess.skill import fix_file, from_document, parse_frontmatter

@@ -17,7 +17,7 @@ from prowess.catalog._cache import Cache, CachedResult
 from prowess.catalog._cached_catalog import CachedCatalog, code_fingerprint
 from prowess.catalog._catalog_columns import encode_columns
 from prowess.catalog._filesystem import Filesystem
-from prowess.catalog._precedence import ResolvedSkills, resolve_skills
+from prowess.catalog._resolve import ResolvedSkills, resolve_skills
 from prowess.hosts import load_host
 from support.skills import skill
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 
 from prowess.catalog import Catalog, discover
 from prowess.catalog._entry import State
-from prowess.catalog._precedence import evaluate_file
+from prowess.catalog._resolve import evaluate_file
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
 from prowess.hosts import host_names, load_host
 from support import strategies  # noqa: F401 - its profile makes every run the same

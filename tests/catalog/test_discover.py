@@ -19,7 +19,7 @@ import pytest
 import prowess.catalog
 import prowess.catalog._cache
 import prowess.catalog._cached_catalog
-import prowess.catalog._precedence
+import prowess.catalog._resolve
 from prowess._internal.file_status import stat_fingerprint
 from prowess.catalog import Catalog, discover
 from prowess.catalog._cache import Cache, user_identity
@@ -54,7 +54,7 @@ class CachedDiscovery:
         self.env = {"PROWESS_CACHE_DIR": str(self.folder)}
         self.disk_reads = 0
         self.stored: list[Fingerprints] = []
-        resolve_skills, store = prowess.catalog._precedence.resolve_skills, Cache.store
+        resolve_skills, store = prowess.catalog._resolve.resolve_skills, Cache.store
 
         def counting(*args: Any, **named: Any) -> Any:
             self.disk_reads += 1
@@ -64,7 +64,7 @@ class CachedDiscovery:
             self.stored.append(fingerprints)
             return store(cache, query, fingerprints, *rest)
 
-        monkeypatch.setattr(prowess.catalog._precedence, "resolve_skills", counting)
+        monkeypatch.setattr(prowess.catalog._resolve, "resolve_skills", counting)
         monkeypatch.setattr(Cache, "store", recording)
 
     def discover(self, host: str | Host = "prowess", **extra: Any) -> Catalog:

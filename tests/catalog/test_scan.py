@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess.catalog._found_skill import ScanResult
 from prowess.catalog._roots import ScanRoot
-from prowess.catalog._scan import ScanResult, scan
+from prowess.catalog._scan import scan
 from prowess.hosts import Host, Root, load_host
 from support.skills import skill
 

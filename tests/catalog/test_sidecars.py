@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import check
-from prowess.catalog._precedence import evaluate_file
+from prowess.catalog._resolve import evaluate_file
 from prowess.findings import Severity
 from prowess.hosts import host_names, load_host
 from support.skills import skill

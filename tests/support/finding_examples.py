@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import SkipTest
 
 from prowess.catalog._entry import State
-from prowess.catalog._precedence import evaluate_file
+from prowess.catalog._resolve import evaluate_file
 from prowess.hosts import host_names, load_host
 
 TOP = Path(__file__).parents[2]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
     from ._cache import CachedResult
-    from ._precedence import ResolvedSkills
+    from ._resolve import ResolvedSkills
 
 __all__ = [
     "COLUMN_ATTRIBUTES",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._entry import Entry
-    from ._precedence import ResolvedSkills
+    from ._resolve import ResolvedSkills
 
 __all__ = ["encode_columns"]
 

@@ -16,7 +16,7 @@ from prowess.skill import Skill, check_body, check_links, check_skill, load
 
 from ._filesystem import Filesystem
 from ._fix_hints import with_fix_hints
-from ._precedence import evaluate_file
+from ._resolve import evaluate_file
 from ._sidecars import check_sidecars
 from ._skipped import wrong_case_finding
 from ._walk import MAX_FOLDERS, walk_folders

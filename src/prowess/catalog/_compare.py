@@ -20,7 +20,7 @@ from ._entry import REACHABLE
 from ._fixed_filesystem import FixedFilesystem
 from ._losses import Loss, LossFinder
 from ._mount_cures import TakenNames
-from ._precedence import evaluate_file
+from ._resolve import evaluate_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

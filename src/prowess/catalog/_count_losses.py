@@ -8,7 +8,7 @@ from ._copies import CopyFinder, first_entry, rows_of_entries
 from ._discover import new_filesystem
 from ._entry import AWAITS_TRUST, REACHABLE
 from ._losses import rejecting_codes
-from ._precedence import evaluate_file
+from ._resolve import evaluate_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from ._cache import Cache, CachedResult
     from ._filesystem import Filesystem
-    from ._precedence import ResolvedSkills
     from ._providers import SkillProvider
+    from ._resolve import ResolvedSkills
 
 __all__ = ["discover", "new_filesystem"]
 
@@ -159,7 +159,7 @@ class _Discovery:
         # A cached result needs neither of the two modules.
         from prowess.hosts import load_host
 
-        from ._precedence import resolve_skills
+        from ._resolve import resolve_skills
 
         return resolve_skills(
             load_host(self.host) if isinstance(self.host, str) else self.host,

@@ -23,13 +23,11 @@ from prowess.skill import (
     MAX_FRONTMATTER_BYTES,
     Skill,
     fast_parse,
-    from_document,
-    frontmatter_end,
-    parse_frontmatter,
     parse_yaml_mapping,
     unreadable_skill,
 )
 
+from ._file_content import bytes_needed, is_clean_text, parse_skill, typed_value
 from ._fingerprints import NOT_FOUND_ERRORS, FingerprintRecorder, fingerprint, kind, link_kind, names_with_kinds
 
 TYPE_CHECKING = False
@@ -162,14 +160,14 @@ class Filesystem(FingerprintRecorder):
             if (path, None, False) in self._skills:
                 return None
             try:
-                data, complete, status = read_head(path, _bytes_needed, _MAX_HEAD_BYTES)
+                data, complete, status = read_head(path, bytes_needed, _MAX_HEAD_BYTES)
             except UnreadableError as error:
                 self._skills[path, None, False] = self._unreadable_skill(path, path, error)
                 return None
             state = self.fingerprint_status(status)
-            known = None if complete and not _is_clean_text(data) else fast_parse(data)
+            known = None if complete and not is_clean_text(data) else fast_parse(data)
             if known is None:
-                self._skills[path, None, False] = _parse_skill(data, path, complete, False), complete, state
+                self._skills[path, None, False] = parse_skill(data, path, complete, False), complete, state
                 return None
             self._fast_fields[path] = known
             if state:
@@ -203,11 +201,11 @@ class Filesystem(FingerprintRecorder):
                 state = self.fingerprint_path(real)
                 data, complete = read_file(real), True
             else:
-                data, complete, status = read_head(real, _bytes_needed, _MAX_HEAD_BYTES)
+                data, complete, status = read_head(real, bytes_needed, _MAX_HEAD_BYTES)
                 state = self.fingerprint_status(status)
         except UnreadableError as error:
             return self._unreadable_skill(path, real, error)
-        return _parse_skill(data, path, complete, body), complete, state
+        return parse_skill(data, path, complete, body), complete, state
 
     def _unreadable_skill(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
         """Return the same as `_read_skill` for a file that cannot be read."""
@@ -273,7 +271,7 @@ class Filesystem(FingerprintRecorder):
         known = self._typed_yaml.get(path)
         if known is None:
             data, state = self._read_small_file(path, MAX_FRONTMATTER_BYTES, follow=True)
-            known = self._typed_yaml[path] = None if isinstance(data, UnreadableError) else _typed_value(data), state
+            known = self._typed_yaml[path] = None if isinstance(data, UnreadableError) else typed_value(data), state
         elif self.fingerprints is not None:
             self.record(self.fingerprints.folders, path, known[1])
         return known[0]
@@ -333,42 +331,3 @@ class Filesystem(FingerprintRecorder):
             # The reason may be what was read before, or a lack of file descriptors or memory.
             self.mark_incomplete()
         return self._digests[key]
-
-
-def _parse_skill(data: bytes, path: str, complete: bool, body: bool) -> Skill:
-    document = parse_frontmatter(data, path, complete=complete)
-    if not body and document.frontmatter is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
-        # Hundreds of bodies of 1 MiB take too much memory; their findings are already known.
-        document = document.with_changes(text=document.text[: -len(document.body)], body="")
-    return from_document(document, path)
-
-
-def _bytes_needed(data: bytes) -> int:
-    """Return the number of bytes that hold the front matter; all bytes if the file does not start with one."""
-    end = data.find(b"\n---\n", 3)
-    if end > 0 and data.startswith(b"---"):
-        return end
-    return frontmatter_end(data) if data.startswith((b"---", b"\xef\xbb\xbf---")) else len(data)
-
-
-def _is_clean_text(data: bytes) -> bool:
-    """Return whether a whole file is UTF-8 without a NUL, so that its body has no findings."""
-    if b"\0" in data:
-        return False
-    if data.isascii():
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _typed_value(data: bytes) -> Any:
-    from prowess.skill import YamlSyntaxError, parse_yaml_node
-
-    try:
-        node = parse_yaml_node(data.decode("utf-8-sig"))
-    except (ValueError, YamlSyntaxError):
-        return None
-    return None if node is None else node.plain_value()

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.frozen import Frozen
 from prowess.skill import from_document, parse_frontmatter
 
 from ._files_as_skills import file_label
+from ._roots import ScanRoot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from prowess.findings import Finding
     from prowess.skill import FastFrontmatter, Skill
 
     from ._roots import ScanRoot
 
-__all__ = ["FoundSkill"]
+__all__ = ["FoundSkill", "ScanResult"]
 
 
 class FoundSkill:
@@ -57,3 +60,11 @@ class FoundSkill:
     def with_skill(self, skill: Skill) -> FoundSkill:
         """Return the same file with the skill that a client reads there."""
         return FoundSkill(self.path, self.real, self.scan_root, skill)
+
+
+class ScanResult(Frozen):
+    """The skills that a host finds, highest precedence first."""
+
+    scan_roots: tuple[ScanRoot, ...]
+    found: tuple[FoundSkill, ...]
+    findings: tuple[Finding, ...]

@@ -9,30 +9,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from functools import cmp_to_key
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, expand_home
-from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
-from prowess.findings import finding
 
-from ._marketplaces import ListedPlugin, Marketplaces
-from ._plugin_enablement import FolderRules, read_folder_rules, read_json
-from ._plugin_versions import compare_versions
+from ._plugin_places import PluginCandidate, PluginPlaces
 from ._settings_files import get_dotted
 from ._settings_types import find_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
     from typing import Any
 
-    from prowess.findings import Finding
-    from prowess.hosts import MarketRules, PluginRules
-
-    from ._filesystem import Filesystem
     from ._path_patterns import PathPatterns
-    from ._user_settings import PluginSetting
 
 __all__ = ["InstalledPlugin", "PluginFinder"]
 
@@ -70,41 +60,8 @@ class InstalledPlugin(Frozen):
     """Where it was installed from; its name if that is unknown."""
 
 
-class _Candidate(Frozen):
-    """A plugin before its manifest is read."""
-
-    folder: str
-    parts: Mapping[str, str] = EMPTY
-    """What the `*` of a pattern are."""
-    id: str = ""
-    off: str = ""
-    listed: ListedPlugin | None = None
-    """What the catalog of its marketplace says."""
-
-
-class PluginFinder:
+class PluginFinder(PluginPlaces):
     """Finds the plugins of one table of a host."""
-
-    def __init__(
-        self,
-        rules: PluginRules,
-        *,
-        cwd: str,
-        home: str,
-        variables: Mapping[str, str],
-        setting: PluginSetting,
-        chosen: Collection[str] | None = None,
-        trusted: bool = True,
-        filesystem: Filesystem,
-    ) -> None:
-        self.trusted = trusted or not rules.needs_trust
-        self.rules, self.cwd, self.home, self.variables = rules, cwd, home, variables
-        self.setting, self.chosen, self.filesystem = setting, chosen, filesystem
-        self._invalid_manifests: set[str] = set()
-        self.findings: list[Finding] = []
-        self.stops = ""
-        """What keeps the client from starting; empty if it starts."""
-        self._folder_rules: FolderRules | None = None
 
     def find(self) -> list[InstalledPlugin]:
         """Return the installed plugins, highest precedence first; those that are switched off come last."""
@@ -149,142 +106,9 @@ class PluginFinder:
                 found[index] = plugin.with_changes(off=off)
         return found
 
-    def _stop(self, path: str, message: str) -> None:
-        self.stops = path
-        self._report(path, f"{message}, so the agent refuses to start")
-
-    def _report(self, path: str, message: str) -> None:
-        hint = "fix the file; until then it is ignored"
-        self.findings.append(finding("config-invalid", message, path=path, hint=hint))
-
-    # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _candidates(self) -> Iterator[_Candidate]:
-        if self.rules.market is not None:
-            yield from self._of_markets(self.rules.market)
-        elif self.rules.listed:
-            yield from self._listed()
-        for folder in self.setting.named:
-            path = os.path.normpath(os.path.join(self.cwd, folder))
-            if self.filesystem.kind(path) == "d":
-                yield _Candidate(folder=path, parts={"plugin": os.path.basename(path)})
-        for pattern in self.rules.folders:
-            path = self._expand(pattern)
-            if path:
-                yield from self._newest(self._matching(path.split("*"), {}, list(self.rules.parts)))
-
-    def _of_markets(self, rules: MarketRules) -> Iterator[_Candidate]:
-        """Yield the plugins that settings name and marketplaces list."""
-        known = self._expand(rules.known) if rules.known else ""
-        markets = Marketplaces(
-            rules,
-            known=known,
-            declared=self.setting.markets,
-            filesystem=self.filesystem,
-            read_json=self._json,
-            report=self._report,
-        )
-        installed: dict[str, list[str]] = {}
-        for item in self._listed() if self.rules.listed else ():
-            installed.setdefault(item.id, []).append(item.folder)
-        for identity in self.setting.ids:
-            name, _, market = identity.rpartition("@")
-            listed = markets.find(name, market) if name else None
-            if listed is None:
-                continue
-            folders = [listed.folder] if listed.folder else installed.get(identity, [])
-            folder = next((item for item in folders if self.filesystem.kind(item) == "d"), None)
-            if folder is not None:
-                yield _Candidate(folder=folder, id=identity, parts={"plugin": name, "market": market}, listed=listed)
-
-    def _read_folder_rules(self) -> None:
-        if not self.rules.rules_file:
-            return
-        path = self._expand(self.rules.rules_file)
-        rules = self._folder_rules = read_folder_rules(self.filesystem, path, fold=self.rules.rules_fold)
-        if rules.problem and self.rules.rules_invalid == "stops":
-            self._stop(path, f"the file cannot be read: {rules.problem}")
-        elif rules.problem:
-            self._report(path, f"the file cannot be read: {rules.problem}")
-
-    def _expand(self, path: str) -> str:
-        """Return a path of the table on this machine; empty if its variable is not set."""
-        if path.startswith("$"):
-            variable, _, path = path[1:].partition("|")
-            variable, _, rest = variable.partition("/")
-            if value := self.variables.get(variable):
-                path = os.path.join(value, rest)
-        path = expand_home(path, self.home)
-        return os.path.normpath(os.path.join(self.cwd, path)) if path else ""
-
-    def _matching(self, pieces: list[str], parts: dict[str, str], names: list[str]) -> Iterator[_Candidate]:
-        """Yield the folders that match a pattern, cut at each `*`."""
-        before, *rest = pieces
-        if not rest:
-            if self.filesystem.kind(before) == "d":
-                yield _Candidate(folder=before, parts=parts)
-            return
-        try:
-            listing = self.filesystem.listing(before)
-        except OSError:
-            return
-        for name, letter in listing:
-            if letter in "dl":
-                inner = {**parts, names[0]: name} if names else parts
-                if letter == "l" and self.rules.broken_links == "stops" and not self.filesystem.kind(before + name):
-                    self._stop(before + name, "it is a link to nothing")
-                yield from self._matching([f"{before}{name}{rest[0]}", *rest[1:]], inner, names[1:])
-
-    def _newest(self, candidates: Iterator[_Candidate]) -> Iterator[_Candidate]:
-        """Yield one version of each plugin."""
-        if "version" not in self.rules.parts:
-            yield from candidates
-            return
-        versions: dict[tuple[str, ...], list[_Candidate]] = {}
-        for item in candidates:
-            key = tuple(value for name, value in item.parts.items() if name != "version")
-            if self._is_version(item):
-                versions.setdefault(key, []).append(item)
-        for group in versions.values():
-            first = [item for item in group if item.parts["version"] == self.rules.version_first]
-            if first or self.rules.newest != "semver":
-                yield first[0] if first else max(group, key=lambda item: item.parts["version"])
-            else:
-                order = cmp_to_key(compare_versions)
-                yield max(group, key=lambda item: order(item.parts["version"]))
-
-    def _is_version(self, item: _Candidate) -> bool:
-        pattern = self.rules.version_pattern
-        if not pattern:
-            return True
-        return bool(re.fullmatch(pattern, item.parts["version"])) and self.filesystem.link_kind(item.folder) == "d"
-
-    def _listed(self) -> Iterator[_Candidate]:
-        """Yield the plugins of the file that lists them."""
-        rules = self.rules
-        file = self._expand(rules.listed)
-        entries = get_dotted(self._json(file) or {}, rules.listed_key)
-        rows: list[tuple[Any, Any]] = []
-        if isinstance(entries, Mapping):
-            for key, value in entries.items():
-                rows += [(key, item) for item in (value if isinstance(value, list) else [value])]
-        elif isinstance(entries, list):
-            rows = [(item.get(rules.listed_id), item) for item in entries if isinstance(item, Mapping)]
-        for key, item in rows:
-            folder = item.get(rules.listed_folder) if isinstance(item, Mapping) else None
-            if not isinstance(key, str) or not isinstance(folder, str) or "\0" in folder or not os.path.isabs(folder):
-                continue
-            if rules.listed_project and item.get(rules.listed_project) not in (None, self.cwd):
-                continue
-            off = ""
-            if rules.listed_enabled and item.get(rules.listed_enabled) is not True:
-                off = f"switched off in {neutral(file)}"
-            name, _, market = key.partition("@")
-            yield _Candidate(folder=folder, id=key, parts={"plugin": name, "market": market}, off=off)
-
     # ── what they are ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _plugin(self, candidate: _Candidate) -> InstalledPlugin | None:
+    def _plugin(self, candidate: PluginCandidate) -> InstalledPlugin | None:
         """Return a plugin; `None` if the client does not know it."""
         rules = self.rules
         place = candidate.folder
@@ -345,7 +169,7 @@ class PluginFinder:
             source=f"{install.get('source') or name}:{install.get('pluginName')}",
         )
 
-    def _fault(self, candidate: _Candidate, manifest: Mapping[str, Any] | None) -> str:
+    def _fault(self, candidate: PluginCandidate, manifest: Mapping[str, Any] | None) -> str:
         """Return what keeps the client from reading a plugin that is switched on; empty for nothing."""
         if self.rules.manifest_valid and candidate.folder in self._invalid_manifests:
             return "ignored, since its manifest is invalid"
@@ -353,7 +177,7 @@ class PluginFinder:
             return "ignored, since both its manifest and its marketplace say what it has"
         return ""
 
-    def _bounds(self, candidate: _Candidate) -> tuple[str, ...]:
+    def _bounds(self, candidate: PluginCandidate) -> tuple[str, ...]:
         """Return the folders that links inside a plugin must not leave."""
         if self.rules.market is None:
             return ()
@@ -402,7 +226,7 @@ class PluginFinder:
             return None
         return None
 
-    def _skill_folders(self, candidate: _Candidate, manifest: Mapping[str, Any], listed: list[str]) -> list[str]:
+    def _skill_folders(self, candidate: PluginCandidate, manifest: Mapping[str, Any], listed: list[str]) -> list[str]:
         """Return all folders of skills of a plugin; `listed` are those that its manifest lists."""
         rules = self.rules
         defaults = [os.path.join(candidate.folder, item) for item in rules.skills]
@@ -437,14 +261,3 @@ class PluginFinder:
                 self._report(folder, f"the plugin is ignored: it lists {quoted(item)} as a folder of skills")
                 return None
         return found
-
-    def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
-        """Return what a JSON file holds; `None` if it is missing or invalid."""
-        try:
-            return read_json(self.filesystem, path, once, replace=self.rules.replaces_bytes)
-        except UnreadableError as error:
-            if error.code != "file-missing":
-                self._report(path, f"the file cannot be read: {error.message}")
-        except (ValueError, RecursionError) as error:
-            self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
-        return None

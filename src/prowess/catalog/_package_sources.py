@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
-from urllib.parse import unquote, urlsplit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Version = tuple[Any, ...]
+    """Three numbers, and what compares a release with its pre-releases."""
 
 __all__ = ["git_folder", "is_in_range", "npm_name"]
 
@@ -36,6 +41,8 @@ def git_folder(source: str) -> str | None:
         path = "/".join(path.split("/")[:2])
     path = path.strip("/").removesuffix(".git")
     parts = path.split("/")
+    from urllib.parse import unquote
+
     unsafe = any(part in ("", "..", ".") for part in parts) or re.search(r"[\\\0]", unquote(host + path))
     return None if not host or len(parts) < 2 or unsafe or ".." in unquote(path).split("/") else f"{host}/{path}"
 
@@ -44,6 +51,8 @@ def _host_and_path(text: str) -> tuple[str, str]:
     """Return the host and the path of a repository, without the branch or tag."""
     text = text.partition("#")[0]
     if "://" in text:
+        from urllib.parse import urlsplit
+
         try:
             url = urlsplit(text)
             host = (url.hostname or "").removeprefix("www.")
@@ -69,9 +78,6 @@ _VERSION = re.compile(r"\s*[v=]*\s*(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-
 _PARTIAL = re.compile(
     r"(\^|~>?|[<>]=?|=)?\s*v?(\d{1,9}|[xX*])(?:\.(\d{1,9}|[xX*]))?(?:\.(\d{1,9}|[xX*])(?:-([0-9A-Za-z.-]+))?(?:\+\S*)?)?"
 )
-
-Version = tuple[Any, ...]
-"""Three numbers, and what compares a release with its pre-releases."""
 
 
 def is_in_range(version: object, wanted: str) -> bool:

@@ -6,7 +6,6 @@ skills. The files of packages are untrusted: whatever they contain, the result i
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 
@@ -173,6 +172,8 @@ class PackageFinder:
 
     def _json(self, path: str) -> dict[str, Any] | None:
         """Return the table that a JSON file contains; `None` if it is missing or invalid."""
+        import json
+
         try:
             value = json.loads(self.filesystem.data(path, _MAX_JSON_BYTES).decode("utf-8-sig", "replace"))
         except UnreadableError as error:

@@ -1,20 +1,34 @@
-"""Choose what finds the plugins or packages of each table of a host."""
+"""Find the plugins, packages and marketplaces of a host."""
 
 from __future__ import annotations
 
-from ._installed_plugins import PluginFinder
+from prowess._internal.frozen import Frozen
+
+from ._installed_plugins import InstalledPlugin, PluginFinder
+from ._market_plugins import MarketPluginFinder
 from ._packages import PackageFinder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prowess.hosts import Host
+    from prowess.findings import Finding
+    from prowess.hosts import Host, PluginRules
 
     from ._filesystem import Filesystem
     from ._settings import Settings
 
-__all__ = ["find_plugins"]
+__all__ = ["FoundPlugins", "find_plugins"]
+
+
+class FoundPlugins(Frozen):
+    """The plugins of a host."""
+
+    plugins: Mapping[str, list[InstalledPlugin]]
+    """By the name of their table."""
+    findings: tuple[Finding, ...]
+    stops: str = ""
+    """The file because of which the client does not start."""
 
 
 def find_plugins(
@@ -26,8 +40,8 @@ def find_plugins(
     home: str,
     variables: Mapping[str, str],
     filesystem: Filesystem,
-) -> Mapping[str, PluginFinder | PackageFinder]:
-    """Return what finds the plugins of each table of a host, by its name.
+) -> FoundPlugins:
+    """Return the plugins of a host.
 
     Args:
         host: whose plugins.
@@ -38,10 +52,12 @@ def find_plugins(
         variables: those that may move folders.
         filesystem: what was read so far.
     """
-    return {
-        table: PackageFinder(rules, home=home, settings=settings.packages.get(table, ()), filesystem=filesystem)
-        if rules.sources
-        else PluginFinder(
+
+    def finder(table: str, rules: PluginRules) -> PluginFinder | PackageFinder:
+        if rules.sources:
+            packages = settings.packages.get(table, ())
+            return PackageFinder(rules, home=home, settings=packages, filesystem=filesystem)
+        return PluginFinder(
             rules,
             cwd=project if rules.where == "project" else cwd,
             home=home,
@@ -51,5 +67,15 @@ def find_plugins(
             trusted=settings.trust == "trusted",
             filesystem=filesystem,
         )
-        for table, rules in host.plugins.items()
-    }
+
+    finders = {table: finder(table, rules) for table, rules in host.plugins.items()}
+    plugins = {table: list(each.find()) for table, each in finders.items()}
+    findings = [item for each in finders.values() for item in each.findings]
+    stops = next((each.stops for each in finders.values() if each.stops), "")
+    for table, rules in host.market_folders.items():
+        markets = MarketPluginFinder(
+            rules, settings.market_folders[table], cwd=cwd, home=home, variables=variables, filesystem=filesystem
+        )
+        plugins[table] = list(markets.find())
+        findings += markets.findings
+    return FoundPlugins(plugins=plugins, findings=tuple(findings), stops=stops)

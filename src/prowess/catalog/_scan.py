@@ -10,13 +10,12 @@ import os
 import re
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.frozen import Frozen
-from prowess.findings import Finding, finding
+from prowess.findings import finding
 from prowess.hosts import collation_key
 
 from ._files_as_skills import find_files
 from ._filesystem import Filesystem
-from ._found_skill import FoundSkill
+from ._found_skill import FoundSkill, ScanResult
 from ._ignore import IgnoreRules
 from ._skipped import MAX_PROBES, SkipReports
 
@@ -32,17 +31,9 @@ if TYPE_CHECKING:
     Listing = tuple[tuple[str, str], ...]
     _Folder = tuple[str, str, int]
 
-__all__ = ["ScanResult", "scan"]
+__all__ = ["scan"]
 
 _LINK_HINT = "put the file itself there"
-
-
-class ScanResult(Frozen):
-    """The skills that a host finds, highest precedence first."""
-
-    scan_roots: tuple[ScanRoot, ...]
-    found: tuple[FoundSkill, ...]
-    findings: tuple[Finding, ...]
 
 
 def scan(
@@ -329,10 +320,9 @@ class _RootWalk:
             target = followed
         by_name = name in root.skip or bool(root.skip_pattern and re.search(root.skip_pattern, name))
         if by_name or (name.startswith(".") and not root.hidden):
-            if root.skip_inside and target not in self.walk.visited:
-                has_skill = self.walk.add_folder_skill(self.scan_root, inner, target)
-                if has_skill:
-                    return None
+            is_new = root.skip_inside and target not in self.walk.visited
+            if is_new and self.walk.add_folder_skill(self.scan_root, inner, target):
+                return None
             self.reports.folder(inner, "its name" if by_name else "it is hidden")
             return None
         if self.walk.ignore_rules(_relative_path(self.scan_root, inner), folder=True):
@@ -345,9 +335,8 @@ class _RootWalk:
         kind = self.filesystem.kind(path)
         if kind != "d":
             if not kind:
-                self.reports.report(
-                    "folder-link", "the target of the link does not exist", path, "fix or remove the link"
-                )
+                message, hint = "the target of the link does not exist", "fix or remove the link"
+                self.reports.report("folder-link", message, path, hint)
             return None
         if self.root.linked_folders == "skip":
             self.reports.folder(path, "a link")

@@ -7,7 +7,6 @@ import re
 from prowess._internal.text import escape_ci_marks
 from prowess.catalog import FORMATS, LEVELS, render
 from prowess.errors import ConfigError
-from prowess.hosts import evidence_of
 
 from ._commands import OK
 from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
@@ -45,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     catalog = catalog_from_args(args)
     result = render(catalog, format=args.format, budget=budget, unit=unit, levels=_parse_levels(args.level))
     if args.json:
+        from prowess.hosts import evidence_of
+
         print_json({**result.as_dict(), "evidence": evidence_of(catalog.host.name).as_dict()})
         return OK
     if result.text:
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         f"{pluralize(len(result.shown), 'skill')}{shortened}{omitted}; "
         f"{result.chars:,} characters, about {result.tokens:,} tokens"
     )
-    print_evidence_note([catalog.host.name])
+    print_evidence_note([args.host] if args.host else [])
     if result.omitted and not result.shown and budget is not None:
         _print_budget_hint(args, unit)
     return OK

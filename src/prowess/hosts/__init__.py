@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         HonouredFields as HonouredFields,
         Host as Host,
         IsolatedLaunch as IsolatedLaunch,
-        Root as Root,
         Source as Source,
         Template as Template,
     )
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
         ReadingRules as ReadingRules,
         Repair as Repair,
     )
+    from ._root import Root as Root
     from ._tables import TABLES as TABLES
     from ._template import (
         RootAliases as RootAliases,
@@ -94,7 +94,6 @@ else:  # otherwise every misspelt name would have a type
                 "HonouredFields",
                 "Host",
                 "IsolatedLaunch",
-                "Root",
                 "Source",
                 "Template",
             ),
@@ -111,6 +110,7 @@ else:  # otherwise every misspelt name would have a type
                 "ReadingRules",
                 "Repair",
             ),
+            "_root": ("Root",),
             "_tables": ("TABLES",),
             "_template": (
                 "RootAliases",

@@ -25,7 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._host import Flag, Host, Root, Source
+    from ._host import Flag, Host, Source
+    from ._root import Root
 
 __all__ = ["FOLDERS_TITLE", "describe_path", "describe_rules"]
 

@@ -8,8 +8,6 @@ about the client's settings and arguments in `_configuration`.
 
 from __future__ import annotations
 
-import os
-
 from prowess._internal.frozen import EMPTY, Frozen
 
 from ._reading import DescriptionRules, NameRules, ReadingRules
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from ._configuration import Argument, Setting, SettingsFile
     from ._market_folders import MarketFolderRules
     from ._plugins import PluginRules
+    from ._root import Root
 
 __all__ = [
     "Budget",
@@ -28,139 +27,9 @@ __all__ = [
     "HonouredFields",
     "Host",
     "IsolatedLaunch",
-    "Root",
     "Source",
     "Template",
 ]
-
-
-class Root(Frozen):
-    """One directory to scan, and how."""
-
-    path: str = ""
-    """Relative to a project folder, `~/...`, or absolute. `$VAR/...|~/...` is the second path if the variable is not
-    set; `$VAR` alone is a path list; `@skill-dir` is the directories that the user passes; `*` is the folder of
-    a package, which becomes the namespace. With `setting` or `argument`: the path below each directory that they
-    name."""
-    scope: str
-    """`managed`, `project`, `user`, `system`, `package`, `plugin` or `extra`."""
-    setting: str = ""
-    """A dotted key of the settings files whose value is a list of directories; `|` separates two forms of one key."""
-    setting_files: tuple[str, ...] = ()
-    """For `setting`: the names of the settings files that may have it; empty for all that are not `apart`."""
-    merge: str = "join"
-    """For `setting`: `join` (the lists of all settings files count), `first` (that of the highest) or `union` (all, but
-    the lowest file's first)."""
-    plugins: str = ""
-    """The name of a table of plugins or marketplaces, whose folders of skills these are; with `files`, their folders of
-    commands."""
-    argument: str = ""
-    """An argument of the client whose values are directories."""
-    tilde: bool = True
-    """For `setting` and `argument`: whether `~/` at the beginning of a directory is the user's home."""
-    tilde_alone: bool = True
-    """Whether a directory that is only `~` is the user's home too."""
-    relative_to: str = "cwd"
-    """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root, also for `argument`), `file`
-    (the folder of the settings file), `home`, or `none` (the client ignores it)."""
-    in_project: bool = False
-    """For `setting`: whether only relative directories count, and only if they are inside the project, links
-    resolved."""
-    unless: tuple[str, ...] = ()
-    """Environment variables; if one of them is true, the client does not read the directory."""
-    trims: bool = False
-    """For `setting` and `argument`: whether white space around a directory is removed, an empty text is the folder that
-    relative ones belong to, and `file://` URLs are paths."""
-    switched_by: str = ""
-    """A dotted key of settings, a list with patterns for the paths of its skills: `!GLOB` switches off, `+PATH` on
-    again, `-PATH` off. Paths are relative to the settings file for `setting`, else to the folder above the root."""
-    switching_files: tuple[str, ...] = ()
-    """The names of the settings files whose patterns count."""
-    may_be_file: bool = False
-    """For `setting` and `argument`: whether a file `*.md` may be named too, which is a skill."""
-    walk: str = "none"
-    """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
-    to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory
-    without a git root)."""
-    without_git: str = "none"
-    """The `walk` outside a git repository: `none` or `filesystem-root`."""
-    nested: str = "no"
-    """Skills folders below the project folder: `no`, `active`, or `deferred` (the client loads them later)."""
-    depth: int = 1
-    """Levels of folders below the root that may contain a skill; -1 is any number."""
-    own: str = "no"
-    """A SKILL.md in the root itself: `no`, `yes`, `last` (after those below it), or `alone` (it hides the others)."""
-    git_marker: str = ""
-    """`git_marker` of this root, if it differs from that of the host."""
-    home_stops: bool = False
-    """Whether the walk upwards ends below the user's home."""
-    not_home: bool = False
-    """Whether the root is ignored if its project folder is the user's home."""
-    separator: str = os.pathsep
-    """Between the directories of a path list."""
-    inside: bool = False
-    """Whether the folders of a skill are scanned for more skills."""
-    hidden: bool = False
-    """Whether folders whose name begins with a dot are scanned."""
-    skip: tuple[str, ...] = (".git", "node_modules")
-    """Names of folders that are never scanned."""
-    skip_inside: bool = False
-    """Whether a folder that is hidden or skipped by its name may be a skill; then only folders in it are skipped."""
-    skills_first: bool = False
-    """Whether the skills right below a folder come before those further down."""
-    skip_pattern: str = ""
-    """A regular expression that finds further names of folders that are never scanned."""
-    collated: bool = False
-    """Whether folders are sorted as in a dictionary (punctuation, digits, letters of either case), not by bytes."""
-    linked_folders: str = "follow"
-    """Links to folders: `follow`, `skip`, or `bounded` (only to a target inside the project or a scanned root)."""
-    linked_files: str = "follow"
-    """The same for a SKILL.md that is a link."""
-    loose: bool = False
-    """Whether `*.md` files in the root itself are skills too."""
-    files: str = ""
-    """A regular expression for the names of files that are skills, such as commands, instead of folders. A skill is
-    called like its path below the root, without the extension and with `:` for `/`."""
-    folder_files: str = "no"
-    """For `files`: whether a `SKILL.md`, in any case, is called like its folder and hides the files `beside` it, or is
-    `alone` (folders below are not searched either)."""
-    taken: str = ""
-    """If not empty, a skill whose name is taken is shown last, as `FOLDER:NAME`, with this text after its description:
-    `{folder}` is the name of the folder of an argument, `{name}` the taken name."""
-    replace: Mapping[str, str] = EMPTY
-    """Regular expression to text: what the client replaces in the names of its skills."""
-    own_name: str = ""
-    """What a SKILL.md in the root itself is called: as `name_rules` say, or, with `field`, as its own `name` says."""
-    switches: bool = True
-    """Whether settings that switch single skills off count for its skills."""
-    ignores: tuple[str, ...] = ()
-    """Fields that have no effect on its skills."""
-    fallback: str = ""
-    """`fallback` of this root, if it differs from that of the host."""
-    undescribed: str = "shown"
-    """A skill whose own description and `when_to_use` are missing: `shown`, or `hidden` from the model."""
-    loose_below: bool = False
-    """Whether `*.md` files in folders below the root that have no SKILL.md are skills too."""
-    ignore_files: bool = False
-    """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root apply."""
-    name_is_folder: bool = False
-    """Whether a skill whose name is not that of its folder is rejected."""
-    spec: bool = False
-    """Whether a skill that breaks the specification is rejected."""
-    max_folders: int = 2000
-    """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
-    count_skills: bool = False
-    """Whether the folder of a skill counts too."""
-
-    @property
-    def named_by(self) -> str:
-        """What names its directories: a key with the files that may have it, or an argument."""
-        return " ".join((self.setting or self.argument, *self.setting_files))
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether settings, arguments and plugins do not decide where it is."""
-        return not (self.setting or self.argument or self.plugins)
 
 
 class Source(Frozen):

@@ -11,10 +11,11 @@ from functools import cache
 from prowess.errors import HostNotFoundError
 
 from ._configuration import Argument, Setting, SettingsFile
-from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Source, Template
+from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Source, Template
 from ._market_folders import MarketFolderRules
 from ._plugins import MarketRules, PluginRules
 from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
+from ._root import Root
 from ._tables import TABLES
 
 TYPE_CHECKING = False

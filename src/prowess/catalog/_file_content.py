@@ -1,0 +1,58 @@
+"""Read what the bytes of a file mean: how much of a SKILL.md is needed, a skill, a typed YAML value."""
+
+from __future__ import annotations
+
+from prowess.skill import (
+    MAX_FRONTMATTER_BYTES,
+    Skill,
+    from_document,
+    frontmatter_end,
+    parse_frontmatter,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Listing = tuple[tuple[str, str], ...]
+
+__all__ = ["bytes_needed", "is_clean_text", "parse_skill", "typed_value"]
+
+
+def parse_skill(data: bytes, path: str, complete: bool, body: bool) -> Skill:
+    document = parse_frontmatter(data, path, complete=complete)
+    if not body and document.frontmatter is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
+        # Hundreds of bodies of 1 MiB take too much memory; their findings are already known.
+        document = document.with_changes(text=document.text[: -len(document.body)], body="")
+    return from_document(document, path)
+
+
+def bytes_needed(data: bytes) -> int:
+    """Return the number of bytes that hold the front matter; all bytes if the file does not start with one."""
+    end = data.find(b"\n---\n", 3)
+    if end > 0 and data.startswith(b"---"):
+        return end
+    return frontmatter_end(data) if data.startswith((b"---", b"\xef\xbb\xbf---")) else len(data)
+
+
+def is_clean_text(data: bytes) -> bool:
+    """Return whether a whole file is UTF-8 without a NUL, so that its body has no findings."""
+    if b"\0" in data:
+        return False
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def typed_value(data: bytes) -> Any:
+    from prowess.skill import YamlSyntaxError, parse_yaml_node
+
+    try:
+        node = parse_yaml_node(data.decode("utf-8-sig"))
+    except (ValueError, YamlSyntaxError):
+        return None
+    return None if node is None else node.plain_value()

@@ -1,0 +1,214 @@
+"""Find the folders in which a client keeps plugins: by patterns, lists and marketplaces, the newest version of each."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cmp_to_key
+
+from prowess._internal.files import UnreadableError, expand_home
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import neutral, quoted
+from prowess.findings import finding
+
+from ._marketplaces import ListedPlugin, Marketplaces
+from ._plugin_enablement import FolderRules, read_folder_rules, read_json
+from ._plugin_versions import compare_versions
+from ._settings_files import get_dotted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from typing import Any
+
+    from prowess.findings import Finding
+    from prowess.hosts import MarketRules, PluginRules
+
+    from ._filesystem import Filesystem
+    from ._user_settings import PluginSetting
+
+__all__ = ["PluginCandidate", "PluginPlaces"]
+
+
+class PluginCandidate(Frozen):
+    """A plugin before its manifest is read."""
+
+    folder: str
+    parts: Mapping[str, str] = EMPTY
+    """What the `*` of a pattern are."""
+    id: str = ""
+    off: str = ""
+    listed: ListedPlugin | None = None
+    """What the catalog of its marketplace says."""
+
+
+class PluginPlaces:
+    """Finds the folders of the plugins of one table of a host."""
+
+    def __init__(
+        self,
+        rules: PluginRules,
+        *,
+        cwd: str,
+        home: str,
+        variables: Mapping[str, str],
+        setting: PluginSetting,
+        chosen: Collection[str] | None = None,
+        trusted: bool = True,
+        filesystem: Filesystem,
+    ) -> None:
+        self.trusted = trusted or not rules.needs_trust
+        self.rules, self.cwd, self.home, self.variables = rules, cwd, home, variables
+        self.setting, self.chosen, self.filesystem = setting, chosen, filesystem
+        self._invalid_manifests: set[str] = set()
+        self.findings: list[Finding] = []
+        self.stops = ""
+        """What keeps the client from starting; empty if it starts."""
+        self._folder_rules: FolderRules | None = None
+
+    def _stop(self, path: str, message: str) -> None:
+        self.stops = path
+        self._report(path, f"{message}, so the agent refuses to start")
+
+    def _report(self, path: str, message: str) -> None:
+        hint = "fix the file; until then it is ignored"
+        self.findings.append(finding("config-invalid", message, path=path, hint=hint))
+
+    # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _candidates(self) -> Iterator[PluginCandidate]:
+        if self.rules.market is not None:
+            yield from self._of_markets(self.rules.market)
+        elif self.rules.listed:
+            yield from self._listed()
+        for folder in self.setting.named:
+            path = os.path.normpath(os.path.join(self.cwd, folder))
+            if self.filesystem.kind(path) == "d":
+                yield PluginCandidate(folder=path, parts={"plugin": os.path.basename(path)})
+        for pattern in self.rules.folders:
+            path = self._expand(pattern)
+            if path:
+                yield from self._newest(self._matching(path.split("*"), {}, list(self.rules.parts)))
+
+    def _of_markets(self, rules: MarketRules) -> Iterator[PluginCandidate]:
+        """Yield the plugins that settings name and marketplaces list."""
+        known = self._expand(rules.known) if rules.known else ""
+        markets = Marketplaces(
+            rules,
+            known=known,
+            declared=self.setting.markets,
+            filesystem=self.filesystem,
+            read_json=self._json,
+            report=self._report,
+        )
+        installed: dict[str, list[str]] = {}
+        for item in self._listed() if self.rules.listed else ():
+            installed.setdefault(item.id, []).append(item.folder)
+        for identity in self.setting.ids:
+            name, _, market = identity.rpartition("@")
+            listed = markets.find(name, market) if name else None
+            if listed is None:
+                continue
+            folders = [listed.folder] if listed.folder else installed.get(identity, [])
+            folder = next((item for item in folders if self.filesystem.kind(item) == "d"), None)
+            if folder is not None:
+                yield PluginCandidate(
+                    folder=folder, id=identity, parts={"plugin": name, "market": market}, listed=listed
+                )
+
+    def _read_folder_rules(self) -> None:
+        if not self.rules.rules_file:
+            return
+        path = self._expand(self.rules.rules_file)
+        rules = self._folder_rules = read_folder_rules(self.filesystem, path, fold=self.rules.rules_fold)
+        if rules.problem and self.rules.rules_invalid == "stops":
+            self._stop(path, f"the file cannot be read: {rules.problem}")
+        elif rules.problem:
+            self._report(path, f"the file cannot be read: {rules.problem}")
+
+    def _expand(self, path: str) -> str:
+        """Return a path of the table on this machine; empty if its variable is not set."""
+        if path.startswith("$"):
+            variable, _, path = path[1:].partition("|")
+            variable, _, rest = variable.partition("/")
+            if value := self.variables.get(variable):
+                path = os.path.join(value, rest)
+        path = expand_home(path, self.home)
+        return os.path.normpath(os.path.join(self.cwd, path)) if path else ""
+
+    def _matching(self, pieces: list[str], parts: dict[str, str], names: list[str]) -> Iterator[PluginCandidate]:
+        """Yield the folders that match a pattern, cut at each `*`."""
+        before, *rest = pieces
+        if not rest:
+            if self.filesystem.kind(before) == "d":
+                yield PluginCandidate(folder=before, parts=parts)
+            return
+        try:
+            listing = self.filesystem.listing(before)
+        except OSError:
+            return
+        for name, letter in listing:
+            if letter in "dl":
+                inner = {**parts, names[0]: name} if names else parts
+                if letter == "l" and self.rules.broken_links == "stops" and not self.filesystem.kind(before + name):
+                    self._stop(before + name, "it is a link to nothing")
+                yield from self._matching([f"{before}{name}{rest[0]}", *rest[1:]], inner, names[1:])
+
+    def _newest(self, candidates: Iterator[PluginCandidate]) -> Iterator[PluginCandidate]:
+        """Yield one version of each plugin."""
+        if "version" not in self.rules.parts:
+            yield from candidates
+            return
+        versions: dict[tuple[str, ...], list[PluginCandidate]] = {}
+        for item in candidates:
+            key = tuple(value for name, value in item.parts.items() if name != "version")
+            if self._is_version(item):
+                versions.setdefault(key, []).append(item)
+        for group in versions.values():
+            first = [item for item in group if item.parts["version"] == self.rules.version_first]
+            if first or self.rules.newest != "semver":
+                yield first[0] if first else max(group, key=lambda item: item.parts["version"])
+            else:
+                order = cmp_to_key(compare_versions)
+                yield max(group, key=lambda item: order(item.parts["version"]))
+
+    def _is_version(self, item: PluginCandidate) -> bool:
+        pattern = self.rules.version_pattern
+        if not pattern:
+            return True
+        return bool(re.fullmatch(pattern, item.parts["version"])) and self.filesystem.link_kind(item.folder) == "d"
+
+    def _listed(self) -> Iterator[PluginCandidate]:
+        """Yield the plugins of the file that lists them."""
+        rules = self.rules
+        file = self._expand(rules.listed)
+        entries = get_dotted(self._json(file) or {}, rules.listed_key)
+        rows: list[tuple[Any, Any]] = []
+        if isinstance(entries, Mapping):
+            for key, value in entries.items():
+                rows += [(key, item) for item in (value if isinstance(value, list) else [value])]
+        elif isinstance(entries, list):
+            rows = [(item.get(rules.listed_id), item) for item in entries if isinstance(item, Mapping)]
+        for key, item in rows:
+            folder = item.get(rules.listed_folder) if isinstance(item, Mapping) else None
+            if not isinstance(key, str) or not isinstance(folder, str) or "\0" in folder or not os.path.isabs(folder):
+                continue
+            if rules.listed_project and item.get(rules.listed_project) not in (None, self.cwd):
+                continue
+            off = ""
+            if rules.listed_enabled and item.get(rules.listed_enabled) is not True:
+                off = f"switched off in {neutral(file)}"
+            name, _, market = key.partition("@")
+            yield PluginCandidate(folder=folder, id=key, parts={"plugin": name, "market": market}, off=off)
+
+    def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
+        """Return what a JSON file holds; `None` if it is missing or invalid."""
+        try:
+            return read_json(self.filesystem, path, once, replace=self.rules.replaces_bytes)
+        except UnreadableError as error:
+            if error.code != "file-missing":
+                self._report(path, f"the file cannot be read: {error.message}")
+        except (ValueError, RecursionError) as error:
+            self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
+        return None
