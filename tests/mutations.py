@@ -180,7 +180,7 @@ class World:
         self.places += [f"repo/sub/{pairs[0][0]}", f"repo/other/{pairs[1][0]}", "library"]
         self.settings = [row for host in hosts for row in _settings(host, self, chance)]
         moving = {
-            root.path[1:].split("|")[0].split("/")[0] for host in hosts for root in host.roots if root.path[0] == "$"
+            root.path[1:].split("|")[0].split("/")[0] for host in hosts for root in host.roots if root.path[:1] == "$"
         }
         switches = {name for host in hosts for name in (host.switch_variable, host.trust_variable) if name}
         self.variables = sorted(moving | switches)

@@ -317,7 +317,9 @@ def assert_true(item: Finding, file: Path, tmp_path: Path) -> Path:
         for rule in before:
             assert after[rule][item.code] < before[rule][item.code], f"the finding is still there; {context}"
             assert after[rule] <= before[rule], f"new findings: {after[rule] - before[rule]}; {context}"
-        assert rejected(hinted.file) <= lost, f"now rejected by {rejected(hinted.file) - lost}; {context}"
+        # Tabs in several lines, or a NUL in UTF-16: agents differ about a file that is changed by half.
+        half = any(after[rule][item.code] for rule in after) or item.code == "encoding-nul"
+        assert half or rejected(hinted.file) <= lost, f"now rejected by {rejected(hinted.file) - lost}; {context}"
         results.append(hinted.file)
     return results[0]
 

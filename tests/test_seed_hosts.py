@@ -274,7 +274,9 @@ def test_infer_catalog_cannot_be_forged_by_a_line_break(line_break: str, forged:
     """No line break of a description, a name or a folder becomes one of the catalog."""
     repo = here.repo / f"a{line_break}{forged.replace('/', '')}"
     words = f"before{line_break}{forged}{line_break}{line_break}after"
-    file = skill(repo / ".infer/skills/pdf", json.dumps(f"pdf{line_break}"), json.dumps(words))
+    # White space of YAML is trimmed; with any other character the name is not that of the folder.
+    name = "pdf" if line_break in "\x1c\x1d\x1e\x85" else f"pdf{line_break}"
+    file = skill(repo / ".infer/skills/pdf", json.dumps(name), json.dumps(words))
     skill(repo / ".infer/skills/doc", json.dumps(f"doc{line_break}{forged}x"))
     catalog = here.discover_skills(repo)
     assert [str(entry.state) for entry in catalog.skills] == ["rejected", "active"]

@@ -23,6 +23,7 @@ from prowess.catalog import (
 )
 from prowess.hosts import DEFAULT_HOST, host_from_table, host_names, load_host, observed_hosts
 from support.skills import skill
+from support.trees import write_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -272,7 +273,7 @@ def test_a_command_that_is_named_as_the_cure_fixes_the_loss(project: Path, folde
         for host in HOSTS:
             file = project / f"{label}-{host}" / folder / "SKILL.md"
             file.parent.mkdir(parents=True)
-            (project / f"{label}-{host}/.git").mkdir()
+            write_repository(project / f"{label}-{host}/.git")
             file.write_text(text.format(folder=os.path.basename(folder)), newline="")
             os.chdir(project / f"{label}-{host}")
             (row,) = compared(host, files=(file,)).skills

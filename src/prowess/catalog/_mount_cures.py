@@ -117,8 +117,9 @@ def mount_folder(host: str, *, cwd: str, home: str, user: bool) -> tuple[str, st
     root = None if user else skills_folder(host, "project")
     if root is None:
         return home, skills_folder(host, "user") or ""
-    walks = {each.walk for each in load_host(host).roots if each.path == root}
-    return cwd if walks == {"none"} else git_root(cwd) or cwd, root
+    rules = load_host(host)
+    walks = {each.walk for each in rules.roots if each.path == root}
+    return cwd if walks == {"none"} else git_root(cwd, rules.git_marker) or cwd, root
 
 
 class TakenNames:

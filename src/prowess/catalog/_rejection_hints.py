@@ -27,6 +27,7 @@ _DESCRIPTION_HINT = "say what the skill does and when to use it"
 _UNITS = {"bytes": "bytes of UTF-8", "utf16": "units of UTF-16", "chars": "characters"}
 _FIELD_HINTS = {
     "not-bool": "write `{0}: true` or `{0}: false`, without quotes",
+    "not-lax-bool": "write `{0}: true` or `{0}: false`, without quotes",
     "not-list": "write `{0}` as a list, with a dash before each item",
     "not-map": "write `key: value` lines below `{0}:`",
     "not-text": "write `{0}` as one line of text, in quotes if it begins with `[`",
@@ -65,6 +66,8 @@ def rejection_hint(
         return own
     if field == "description":
         return f"add `description:` and {_DESCRIPTION_HINT}" if problem == "missing" else _DESCRIPTION_HINT
+    if code == "body-empty":
+        return "write what the agent should do"
     if code in ("frontmatter-missing", "frontmatter-unclosed"):
         return "write both fences as exactly `---`"
     flag = next((flag for flag in host.flags if flag.code == code and ", ".join(flag.when) == verdict.rule), None)
@@ -99,4 +102,7 @@ def _flag_hint(flag: Flag) -> str | None:
     if len(flag.when) > 1:
         return f"remove {' or '.join(f'`{key}`' for key in flag.when)}"
     ((key, wanted),) = flag.when.items()
+    if wanted.startswith("not:"):
+        kinds = wanted.removeprefix("not:").split()
+        wanted = next((f"not-{kind}" for kind in ("text", "map", "bool", "list") if kind in kinds), wanted)
     return _FIELD_HINTS[wanted].format(key) if wanted in _FIELD_HINTS else None

@@ -50,6 +50,7 @@ class SettingsFiles:
         self.file_must_exist = False
         self._tables: dict[str, Mapping[str, Any]] = {}
         self._problems: dict[str, str] = {}
+        self._void_tables: set[str] = set()
         self.texts: dict[str, str] = {}
         """The text of a settings file that is in a variable, by the name of that variable."""
         self.prepare: dict[str, Callable[[str], str]] = {}
@@ -92,11 +93,13 @@ class SettingsFiles:
         """Use a table in place of a file; `None` is an invalid one."""
         self._tables[path] = table or {}
         if table is None:
-            self._problems[path] = self.rules.get(path, _ANY_FILE).invalid
+            self._void_tables.add(path)
 
     def problem(self, path: str) -> str:
         """Return what the client does because a file cannot be used, as `SettingsFile.invalid`; empty if it can."""
         self.table(path)
+        if path in self._void_tables:
+            return self.rules.get(path, _ANY_FILE).invalid
         return self._problems.get(path, "")
 
     def _read_table(self, path: str) -> Mapping[str, Any]:

@@ -93,8 +93,9 @@ def _project_folder(args: Namespace) -> str:
     """Return the folder of the project in which the agent looks: the repository's, or the working directory."""
     cwd = real_path(args.cwd or ".")
     folder = skills_root(args.host, scope="project")
-    walks = {root.walk for root in load_host(args.host).roots if root.path == folder}
-    return cwd if walks == {"none"} else git_root(cwd) or cwd
+    host = load_host(args.host)
+    walks = {root.walk for root in host.roots if root.path == folder}
+    return cwd if walks == {"none"} else git_root(cwd, host.git_marker) or cwd
 
 
 def _scope(args: Namespace) -> Literal["project", "user"]:

@@ -2783,7 +2783,8 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                         'its depth, links and catalog budget',
                         'the folders of its setting `chat.agentSkillsLocations`, and skills of its plugins, are not '
                         'scanned'),
-            'name_rules': {'pattern': '[a-z0-9-]{1,64}'},
+            'name_rules': {'pattern': '[a-z0-9-]{1,64}',
+                           'on': {'missing': 'reject', 'null': 'reject', 'empty': 'reject'}},
             'roots': ({'path': '.github/skills', 'scope': 'project'},
                       {'path': '.agents/skills', 'scope': 'project'},
                       {'path': '.claude/skills', 'scope': 'project'},
