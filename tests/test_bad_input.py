@@ -69,7 +69,7 @@ class Bad:
         self.file.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def see(self, host: str = "prowess") -> Catalog:
-        arguments = ["--approve"] if host == "pi" else []
+        arguments = {"pi": ["--approve"], "mistral-vibe": ["--trust"]}.get(host, [])
         env = {"INFER_AGENT_SKILLS_ENABLED": "true"}
         return discover(self.repo, host=host, home=self.home, env=env, client_args=arguments)
 

@@ -90,7 +90,7 @@ def test_a_folder_is_recognised_by_what_it_contains(names: tuple[str, ...], kind
 def test_the_folders_of_every_host_are_protected(host: str) -> None:
     """`skills` beside a role is not: everything with a `SKILL.md` in it is."""
     for root in load_host(host).roots:
-        if root.scope in ("project", "package"):
+        if root.scope in ("project", "package") and root.path:
             assert root.path == "skills" or any(map(name_kind, root.path.split("/")))
 
 

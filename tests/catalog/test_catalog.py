@@ -146,7 +146,7 @@ def test_a_root_of_lower_precedence_never_changes_an_active_skill(
 
 
 def see_only(top: Path, host: str, kept: set[str]) -> Catalog:
-    from prowess.catalog import _precedence as module
+    from prowess.catalog import _resolve as module
 
     real = vars(module)["find_scan_roots"]
     with mock.patch.object(

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ARGUMENTS = {"mistral-vibe": ("--trust",), "pi": ("--approve",)}
-"""Arguments for trees that say nothing of trust: without this one, pi reads nothing of a project."""
+"""Arguments for the trees in JSON, which say nothing of trust: without it, these read nothing of a project."""
+FUNCTION_ARGUMENTS = {"pi": ("--approve",)}
+"""The same for tree functions."""
 
 
 class Tree:
@@ -43,7 +45,7 @@ class Tree:
         self.home, self.repo, self.etc = root / "home", root / "repo", root / "etc"
         self.P, self.U = self.repo / project, self.home / user
         self.cwd = self.repo
-        self.args: Sequence[str] = ARGUMENTS.get(client, ())
+        self.args: Sequence[str] = FUNCTION_ARGUMENTS.get(client, ())
         self.env: dict[str, str] = {}
         self.variants: dict[str, Path] = {}
         for folder in (self.home, self.repo):
@@ -187,7 +189,7 @@ def _filler(data: dict[str, Any]) -> Callable[[Tree], None]:
         t.repo.rmdir()
         t.home.rmdir()
         built = build_tree(data, t.root, t.project, t.user)
-        t.home, t.cwd = built.home, built.cwd
+        t.home, t.cwd, t.args = built.home, built.cwd, ARGUMENTS.get(t.client, ())
         t.variants.update(built.skills)
 
     return fill
