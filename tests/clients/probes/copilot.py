@@ -56,7 +56,7 @@ def listed(question: Question, clients: Clients) -> tuple[list[Listed], set[str]
 
 
 def catalog(question: Question, clients: Clients) -> str:
-    """Return what the model got: the part of the system message with the skills, empty if there is none."""
+    """Return what the model got: the part of the system message with the skills, or an empty text."""
     with clients.model() as model:
         provider = {
             "COPILOT_PROVIDER_BASE_URL": model.url,

@@ -61,7 +61,7 @@ def ask(question: Question, clients: Clients) -> Answer:
 
 
 def races(log: str) -> list[str]:
-    """Return the files that take part in a collision. The same file by two paths is none."""
+    """Return the files that take part in a collision. The same file by two paths is not one."""
     found: list[str] = []
     for pair in DUPLICATE.findall(log):
         paths = [json.loads(path) if path.startswith('"') else path for path in pair]

@@ -45,7 +45,7 @@ def plugin(
     file: str = ".codex-plugin/plugin.json",
     skills: tuple[str, ...] = ("one",),
 ) -> Path:
-    """Write a plugin where `codex plugin add` puts it, and return its folder. An empty manifest is none."""
+    """Write a plugin where `codex plugin add` puts it, and return its folder. An empty manifest is not written."""
     folder = codex_home(t) / "plugins/cache" / market / name / version
     manifest = {"name": name, "version": version} if manifest is None else manifest
     if manifest != "":
@@ -460,7 +460,7 @@ def codex_wrong_type(t: Tree) -> None:
 
 @tree("codex")
 def codex_unknown_word(t: Tree) -> None:
-    """A word that is none of those that a key may have: Codex does not start."""
+    """A word that a key may not have: Codex does not start."""
     user_and_project(t)
     config(t, 'approval_policy = "sometimes"\n', OFF.format("of-user"))
 

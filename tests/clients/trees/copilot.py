@@ -261,7 +261,7 @@ def copilot_add_dir(t: Tree) -> None:
 
 @tree("copilot")
 def copilot_commands(t: Tree) -> None:
-    """Commands as skills: names, descriptions, and what is none."""
+    """Commands as skills: names, descriptions, and files that are not commands."""
     t.git()
     folder = t.repo / ".claude/commands"
     files = {

@@ -54,7 +54,7 @@ def pi_trusted_parent(t: Tree) -> None:
 
 @tree("pi")
 def pi_distrusted_below(t: Tree) -> None:
-    """The nearest decision counts; null is none."""
+    """The nearest decision counts; null decides nothing."""
     four(t)
     t.cwd = t.repo / "a/b"
     t.skill(t.cwd / ".pi/skills/deep", "deep")
@@ -368,7 +368,7 @@ def pi_packages_manifest(t: Tree) -> None:
 
 @tree("pi")
 def pi_packages_filters(t: Tree) -> None:
-    """An entry that is a table has patterns for its skills; an empty list is none."""
+    """An entry that is a table has patterns for its skills; an empty list selects nothing."""
     four(t)
     filters: dict[str, dict[str, object]] = {
         "all": {},
