@@ -440,7 +440,7 @@ def test_the_same_catalog_gives_the_same_bytes(tmp_path: Path) -> None:
         assert first.shown == ("a", "b", "c")
 
 
-@pytest.mark.parametrize("host", [name for name in host_names() if load_host(name).template.entry])
+@pytest.mark.parametrize("host", [name for name in host_names() if "{description}" in load_host(name).template.entry])
 def test_a_hosts_own_text_has_every_skill(host: str) -> None:
     """`--host` renders the client's text: its header, a line for each skill, its footer."""
     template = load_host(host).template
@@ -452,7 +452,7 @@ def test_a_hosts_own_text_has_every_skill(host: str) -> None:
     assert "{" not in text.replace("{name}", "{")[len(template.header) :] or "{" in template.entry
 
 
-@pytest.mark.parametrize("host", [name for name in host_names() if load_host(name).template.entry])
+@pytest.mark.parametrize("host", [name for name in host_names() if "{description}" in load_host(name).template.entry])
 def test_a_hosts_entry_grows_with_its_description(host: str) -> None:
     """The search for a plan relies on it: an entry with a description is longer than one without."""
 
@@ -492,3 +492,52 @@ def test_no_special_token_of_a_model_is_shown(token: str, form: str) -> None:
     assert not has_special_token(shown)
     assert not has_special_token(unicodedata.normalize("NFKC", without_hidden(shown)))
     assert PARSERS[form](shown) == triples_of(entries)
+
+
+KIMI = """### Project
+- pdf: First & <b> "q" it's
+  When to use: never & <x>
+  Path: {p}/.kimi-code/skills/pdf/SKILL.md
+### User
+- doc: two
+
+lines
+  Path: {h}/.kimi-code/skills/doc/SKILL.md
+"""
+VIBE = """<available-skills>
+  <skill>
+    <name>pdf</name>
+    <description>First &amp; &lt;b&gt; &quot;q&quot; it&apos;s</description>
+    <path>{p}/.vibe/skills/pdf/SKILL.md</path>
+  </skill>
+  <skill>
+    <name>doc</name>
+    <description>two
+
+lines
+</description>
+    <path>{h}/.vibe/skills/doc/SKILL.md</path>
+  </skill>
+</available-skills>
+"""
+
+
+@pytest.mark.parametrize(
+    ("host", "folder", "sent"),
+    [
+        ("kimi-code", ".kimi-code", KIMI),
+        ("cline", ".cline", "Available skills: pdf, doc.\n"),
+        ("mistral-vibe", ".vibe", VIBE),
+    ],
+)
+def test_the_text_is_what_the_client_sent_to_its_model(host: str, folder: str, sent: str, tmp_path: Path) -> None:
+    """As observed with these two skills, one of a project and one of its user."""
+    first = '---\nname: pdf\ndescription: First & <b> "q" it\'s\nwhen-to-use: never & <x>\n---\nBody.\n'
+    second = "---\nname: doc\ndescription: |\n  two\n\n  lines\n---\nBody.\n"
+    for place, text in ((tmp_path / "p", first), (tmp_path / "h", second)):
+        path = place / folder / "skills" / ("pdf" if text is first else "doc") / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, "utf-8")
+    arguments = ("--trust",) if host == "mistral-vibe" else ()
+    found = discover(tmp_path / "p", host=host, home=tmp_path / "h", env={}, client_args=arguments)
+    assert render(found).text.endswith(sent.replace("{p}", f"{tmp_path}/p").replace("{h}", f"{tmp_path}/h"))

@@ -289,6 +289,13 @@ _RESERVED_TAGS = ("available_skills", "skill", "skills", "system-reminder")
 _NEWLINES_BEFORE_MARKUP = re.compile(r"(?<!\n)\n+(?=[-*+#<])")
 
 
+def _when_to_use(entry: Entry) -> str:
+    """Return the text that says when to use a skill; of several keys the last one counts."""
+    keys = ("when_to_use", "when-to-use", "whenToUse")
+    texts = [str(field.value) for key, field in entry.skill.fields.items() if key in keys and field.kind == "text"]
+    return texts[-1] if texts else ""
+
+
 def _host_writer(catalog: Catalog) -> Writer:
     """Return a writer that fills the host's own template. The descriptions already fit the host's budget."""
     from prowess.hosts import RootAliases, fill_template
@@ -311,19 +318,26 @@ def _host_writer(catalog: Catalog) -> Writer:
             return ""
         roots = RootAliases(entry.root for entry, _ in shown)
         lines, named = [], []
+        heading = ""
         for entry, level in shown:
             values = entry.template_values(catalog.host, roots)
             values["name"] = harmless(values["name"])
             values["description"] = harmless(_shorten(values["description"], level))
+            if template.when_line and level >= _FULL:
+                values["when_to_use"] = harmless(without_hidden(_when_to_use(entry)))
             if not entry.description and template.rest and entry.rule in ("budget", "name-only"):
                 named.append(values["name"])
             else:
                 pattern = template.entry if values["description"] else template.name_only or template.entry
-                lines.append(fill_template(pattern, values, template.escape))
+                when_line = template.when_line if values.get("when_to_use") else ""
+                line = fill_template(pattern.replace("{when_line}", when_line), values, template.escape)
+                own_heading = fill_template(template.scope_heading, values, template.escape)
+                lines.append(line if own_heading == heading else own_heading + line)
+                heading = own_heading
         if named:
             lines.append(fill_template(template.rest, {"names": ", ".join(named)}, template.escape))
         note = _omission_note(entries, plan)
         header = template.header.replace("{roots}", roots.table())
-        return header + "".join(lines) + template.footer + (f"{note}\n" if note else "")
+        return header + template.separator.join(lines) + template.footer + (f"{note}\n" if note else "")
 
     return write

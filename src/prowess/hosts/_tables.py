@@ -644,6 +644,8 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
            'found_by': ('~/.cline', '.cline', '.clinerules', '$cline'),
            'activation': 'the tool `skills`; the user types `/name`',
            'compare': 'lower',
+           'sorts': 'scopes',
+           'scope_order': ('project', 'user', 'plugin'),
            'collision_in_root': 'undefined',
            'git_marker': 'valid',
            'walk': {'depth': 1, 'own': 'yes', 'inside': True, 'hidden': True, 'skip': ()},
@@ -737,7 +739,17 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                         'name_pattern': '(?!.*(?:--|\\.\\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?',
                                         'id': '{manifest}',
                                         'unique': True,
-                                        'setting_off': 'disabledAgentPlugins'}}},
+                                        'setting_off': 'disabledAgentPlugins'}},
+           'template': {'header': 'Execute a skill within the main conversation. When users ask you to perform '
+                                  'tasks, check if any available skills match. When users reference a slash command, '
+                                  'invoke it with this tool. Input: `skill` (required) and optional `args`. Example: '
+                                  '`skill: "pdf"`, `skill: "commit", args: "-m \\"Fix bug\\""`, `skill: "review-pr", '
+                                  'args: "123"`, `skill: "ms-office-suite:pdf"`. When a skill matches the user\'s '
+                                  'request, invoking this tool is a blocking requirement before any other response. '
+                                  'Never mention a skill without invoking this tool. Available skills: ',
+                        'entry': '{name}',
+                        'separator': ', ',
+                        'footer': '.\n'}},
  'codex': {'title': 'OpenAI Codex',
            'observed': '0.169.0, 2026-11-22',
            'links': ('https://developers.openai.com/codex/skills',),
@@ -1871,7 +1883,31 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                          'skills_strict': True,
                                          'own_skill': True,
                                          'order': 'last'}},
-               'arguments': ({'name': '--skills-dir', 'values': 'one', 'effect': 'only-roots'},)},
+               'arguments': ({'name': '--skills-dir', 'values': 'one', 'effect': 'only-roots'},),
+               'template': {'header': '# Skills\n'
+                                      '\n'
+                                      'Skills are reusable, composable capabilities that enhance your abilities. '
+                                      'Each skill is either a self-contained directory with a `SKILL.md` file or a '
+                                      'standalone `.md` file that contains instructions, examples, and/or reference '
+                                      'material.\n'
+                                      '\n'
+                                      'Identify the skills relevant to your current task and read the skill file for '
+                                      'its instructions; only read further skill details when needed, to conserve '
+                                      'the context window.\n'
+                                      '\n'
+                                      '## Available skills\n'
+                                      '\n'
+                                      'Skills are grouped by scope (`Project`, `User`, `Extra`, `Built-in`) so you '
+                                      'can tell where each came from. When the user refers to "the skill in this '
+                                      'project" or "the user-scope skill", use the scope heading to disambiguate. '
+                                      'When multiple scopes define a skill with the same name, the more specific '
+                                      'scope takes precedence: **Project overrides User overrides Extra overrides '
+                                      'Built-in**.\n'
+                                      '\n'
+                                      'DISREGARD any earlier skill listings. Current available skills:\n',
+                            'scope_heading': '### {scope}\n',
+                            'entry': '- {name}: {description}\n{when_line}  Path: {path}\n',
+                            'when_line': '  When to use: {when_to_use}\n'}},
  'letta': {'title': 'Letta Code',
            'documented': 'its source and documents, as of 2026-11',
            'links': ('https://docs.letta.com/letta-code/skills/',),
@@ -2098,7 +2134,15 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                                          'extensions'),
                                        'name_pattern': '(?!(?:agent|agents|collaboration|process|self|skill|subagent|vibe)$)(?!.*(?:--|\\.\\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?',
                                        'id': '{manifest}',
-                                       'replace': {'[^A-Za-z0-9_$]': '_', '^(?=[0-9])': '_'}}}},
+                                       'replace': {'[^A-Za-z0-9_$]': '_', '^(?=[0-9])': '_'}}},
+                  'template': {'header': '<available-skills>\n',
+                               'entry': '  <skill>\n'
+                                        '    <name>{name}</name>\n'
+                                        '    <description>{description}</description>\n'
+                                        '    <path>{path}</path>\n'
+                                        '  </skill>\n',
+                               'footer': '</available-skills>\n',
+                               'escape': '&<>"\''}},
  'opencode': {'title': 'opencode',
               'observed': '1.18.33, 2026-11-22',
               'links': ('https://opencode.ai/docs/skills/',),

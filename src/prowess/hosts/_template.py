@@ -112,7 +112,7 @@ def template_values(
 
 @cache
 def _placeholder_pattern() -> re.Pattern[str]:
-    return re.compile(r"\{(name|alias|description|path|short_path|scope|roots|names)\}")
+    return re.compile(r"\{(name|alias|description|when_to_use|path|short_path|scope|roots|names)\}")
 
 
 def fill_template(pattern: str, values: Mapping[str, str], escape: str = "") -> str:
