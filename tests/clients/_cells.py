@@ -28,7 +28,7 @@ COMPARED = ("listed", "model", "name", "alias", "shown_len", "enabled", "undefin
 
 
 class Matcher:
-    """Finds the file that an answer is about: by its path, then by the tag in its description, then by its name."""
+    """Finds the file that an answer is about: by its path, the tag in its description, its description, or its name."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -36,6 +36,7 @@ class Matcher:
         self.by_real: dict[str, str] = {}
         self.by_tag: dict[str, list[str]] = {}
         self.by_name: dict[str, list[str]] = {}
+        self.descriptions: dict[str, str] = {}
         for variant, path in tree.variants.items():
             if path.is_relative_to(tree.etc):
                 self.by_path[f"/etc/{path.relative_to(tree.etc)}"] = variant
@@ -48,7 +49,8 @@ class Matcher:
             tags.update(TAG.findall(text))
             for tag in tags:
                 self.by_tag.setdefault(tag, []).append(variant)
-            named = re.findall(r"^name:[ \t]*[\"']?(.*?)[\"']?[ \t\r]*$", text, re.MULTILINE)
+            named, described = _front_matter_values(text, "name"), _front_matter_values(text, "description")
+            self.descriptions[variant] = described[0] if described else ""
             for name in {*named[:1], path.parent.name if path.name == "SKILL.md" else path.stem}:
                 self.by_name.setdefault(name, []).append(variant)
 
@@ -65,11 +67,16 @@ class Matcher:
         of_tag = [variant for tag in tags[:1] for variant in self.by_tag.get(tag, ())]
         of_name = [*self.by_name.get(name, ()), *self.by_name.get(simple, ())]
         both = [variant for variant in of_name if variant in of_tag]
-        for candidates in (both, of_tag, of_name if not tags else ()):
+        same_text = [variant for variant in of_name if self.descriptions[variant] == (description or "").strip()]
+        for candidates in (both, of_tag, same_text, of_name if not tags else ()):
             free: list[str] = [variant for variant in dict.fromkeys(candidates) if variant not in taken]
             if free:
                 return free[0]
         return None
+
+
+def _front_matter_values(text: str, key: str) -> list[str]:
+    return re.findall(rf"^{key}:[ \t]*[\"']?(.*?)[\"']?[ \t\r]*$", text, re.MULTILINE)
 
 
 def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
@@ -78,8 +85,11 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
     found: Cells = {}
     unknown: list[str] = []
     listed: dict[str, int] = {}
+    shown_as = {item.name: item for item in reversed(answer.shown)}
     for order, skill in enumerate(answer.listed):
-        variant = matcher.variant(skill.name, skill.path, skill.description, listed)
+        # A list of names alone: what the model got under this name says which file it is.
+        known = skill if skill.path or skill.description is not None else shown_as.get(skill.name, skill)
+        variant = matcher.variant(skill.name, known.path, known.description, listed)
         if variant is None:
             unknown.append(skill.name)
             continue
@@ -182,15 +192,19 @@ def disagreement(client: str, cell: Mapping[str, Any] | None, entries: list[Entr
     shown = [entry for entry in entries if entry.state is State.ACTIVE]
     states = [str(entry.state) for entry in entries]
     if cell and cell.get("undefined"):
-        return None if any("undefined" in (entry.reason or "") for entry in entries) else f"not undefined: {entries}"
+        return (
+            None
+            if any("undefined" in (entry.reason or "") for entry in entries)
+            else f"its answers are random; here {states}"
+        )
     if cell is None:
         hidden = {"deferred", "shadowed", "rejected", "untrusted", *(["user-only"] if client in NO_LIST else [])}
         return None if set(states) <= hidden else f"the client does not know it; here {states}"
     if not cell["model"]:
         wanted = "disabled" if cell.get("enabled") is False else "user-only"
-        return None if states == [wanted] else f"the client lists it as {wanted}; here {states} {entries}"
+        return None if states == [wanted] else f"the client lists it as {wanted}; here {states} {_reasons(entries)}"
     if len(shown) != 1:
-        return f"the client shows it to its model; here {states} {[entry.reason for entry in entries]}"
+        return f"the client shows it to its model; here {states} {_reasons(entries)}"
     entry = shown[0]
     if entry.name != cell["name"]:
         return f"the client calls it {cell['name']!r}; here {entry.name!r}"
@@ -201,6 +215,10 @@ def disagreement(client: str, cell: Mapping[str, Any] | None, entries: list[Entr
     if abs(length - wanted_length) > (wanted_length // 10 if levelled else 0):
         return f"the client shows {wanted_length} characters; here {length}: {entry.description[:60]!r}"
     return None
+
+
+def _reasons(entries: Iterable[Entry]) -> list[str | None]:
+    return [entry.reason for entry in entries]
 
 
 def prowess_differs(tree: Tree, client: str, recorded: Mapping[str, Cell], *, races: bool = False) -> dict[str, str]:

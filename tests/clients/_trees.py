@@ -190,7 +190,10 @@ def _filler(data: dict[str, Any]) -> Callable[[Tree], None]:
         t.home.rmdir()
         built = build_tree(data, t.root, t.project, t.user)
         t.home, t.cwd, t.args = built.home, built.cwd, ARGUMENTS.get(t.client, ())
-        t.variants.update(built.skills)
+        # Where a client's own folder is also a shared one, two keys are one file: the first one stands for it.
+        for variant, path in built.skills.items():
+            if path not in t.variants.values():
+                t.variants[variant] = path
 
     return fill
 

@@ -330,6 +330,16 @@ def test_answers_are_matched_by_path_then_by_tag_then_by_name(tmp_path: Path) ->
     assert through_link["third"]["via"] == "repo/.cursor/skills/linked/SKILL.md"
 
 
+def test_files_of_one_name_are_told_apart_by_their_descriptions(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, "cursor", ".cursor/skills", ".cursor/skills")
+    tree.skill(tree.P / "dup", "project", name="dup", desc="of the project")
+    tree.skill(tree.U / "dup", "user", name="dup", desc="of the user")
+    found, unknown = cells(tree, Answer(listed=[Listed("dup", description="of the user")]))
+    assert (list(found), unknown) == (["user"], [])
+    found, _ = cells(tree, Answer(listed=[Listed("dup", description="of the us...")]))
+    assert list(found) == ["project"]  # nothing but the name is left to match
+
+
 def test_a_skill_of_no_file_is_named(tmp_path: Path) -> None:
     """A bundled skill that the probe has not left out, or a file that the tree does not name."""
     assert cells(make_tree(tmp_path), Answer(shown=[Shown("bundled", "[[nothing]]")])) == ({}, ["bundled"])

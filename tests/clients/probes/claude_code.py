@@ -11,6 +11,8 @@ from clients._probe import Answer, ClientError, Clients, Listed, Probe, Question
 INTRODUCTION = "The following skills are available for use with the Skill tool:\n\n"
 BUNDLED = {"plugin-authoring"}
 """What its catalog has of its own although its bundled skills are disabled."""
+SCOPE = re.compile(r" \((?:user|project|managed)\)\Z")
+"""What it writes after a description in its answer to `initialize`."""
 
 
 def ask(question: Question, clients: Clients) -> Answer:
@@ -56,7 +58,8 @@ def listed(answers: list[dict[str, Any]]) -> list[Listed]:
         raise ClientError("claude did not say which skills it has")
     commands = control["response"]["response"]["commands"]
     pairs = zip(started["slash_commands"], commands, strict=False)
-    return [Listed(name, None, command["description"]) for name, command in pairs if not command.get("builtin")]
+    own = ((name, command["description"]) for name, command in pairs if not command.get("builtin"))
+    return [Listed(name, None, SCOPE.sub("", description)) for name, description in own]
 
 
 def shown(request: dict[str, Any], names: set[str]) -> list[Shown]:
