@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, expand_home
+from prowess._internal.files import SKILL_FILE, UnreadableError, expand_home, moved_path, usual_path
 from prowess._internal.text import neutral, quoted
 from prowess.findings import finding
 
@@ -107,10 +107,7 @@ class MarketPluginFinder:
     def _copies(self) -> Iterator[InstalledPlugin]:
         """Yield the copies that the client has installed."""
         rules = self.rules
-        variable, _, path = rules.listed.removeprefix("$").partition("|")
-        variable, _, rest = variable.partition("/")
-        folder = self.variables.get(variable, "") if rules.listed.startswith("$") else ""
-        file = os.path.join(folder, rest) if folder else expand_home(path or rules.listed, self.home)
+        file = expand_home(moved_path(rules.listed, self.variables) or usual_path(rules.listed), self.home)
         entries = get_dotted(self._json(file, comments=True), rules.listed_key) if file else None
         if not isinstance(entries, list):
             return

@@ -134,8 +134,7 @@ class PackageFinder:
 
     def _local(self, source: str, file: str) -> str:
         text = source.strip()
-        path = self.home if text == "~" else expand_home(text, self.home)
-        return os.path.normpath(os.path.join(os.path.dirname(file), path))
+        return os.path.normpath(os.path.join(os.path.dirname(file), expand_home(text, self.home)))
 
     # ── where ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

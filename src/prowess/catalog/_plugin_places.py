@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import cmp_to_key
 
-from prowess._internal.files import UnreadableError, expand_home
+from prowess._internal.files import UnreadableError, expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import finding
@@ -129,12 +129,7 @@ class PluginPlaces:
 
     def _expand(self, path: str) -> str:
         """Return a path of the table on this machine; empty if its variable is not set."""
-        if path.startswith("$"):
-            variable, _, path = path[1:].partition("|")
-            variable, _, rest = variable.partition("/")
-            if value := self.variables.get(variable):
-                path = os.path.join(value, rest)
-        path = expand_home(path, self.home)
+        path = expand_home(moved_path(path, self.variables) or usual_path(path), self.home)
         return os.path.normpath(os.path.join(self.cwd, path)) if path else ""
 
     def _matching(self, pieces: list[str], parts: dict[str, str], names: list[str]) -> Iterator[PluginCandidate]:

@@ -246,7 +246,8 @@ class Precedence:
             return sorted(entries, key=lambda entry: entry.name)
         if self.host.sorts == "scopes":
             order = {scope: number for number, group in enumerate(self.host.scope_order) for scope in group.split("|")}
-            return sorted(entries, key=lambda entry: (order[entry.scope], entry.name, entry.path))
+            # Folders of the question itself (`--skill-dir`) are in no scope of the client: they come first.
+            return sorted(entries, key=lambda entry: (order.get(entry.scope, -1), entry.name, entry.path))
         if self.host.sorts != "runs":
             return entries
         # Losing skills are not in the client's list, so they do not split a run.

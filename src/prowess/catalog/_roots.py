@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import expand_home
+from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral
 from prowess.hosts import Host, Root
@@ -215,18 +215,13 @@ def _expand_root(
                 os.path.abspath(os.path.join(level, os.path.expanduser(directory))), root.scope, own, user_named=True
             )
         return
-    if path.startswith("$"):
-        variable, _, fallback = path[1:].partition("|")
-        variable, slash, rest = variable.partition("/")
-        if not slash and not fallback:
-            for directory in filter(None, env.get(variable, "").split(root.separator)):
-                yield ScanRoot(os.path.abspath(os.path.join(level, directory)), root.scope, root, user_named=True)
-            return
-        value = home_variables.get(variable)
-        if not value and not fallback:
-            return
-        path = os.path.join(value, rest) if value else fallback
-    path = expand_home(path, home)
+    if path.startswith("$") and not set(path) & {"/", "|"}:
+        for directory in filter(None, env.get(path[1:], "").split(root.separator)):
+            yield ScanRoot(os.path.abspath(os.path.join(level, directory)), root.scope, root, user_named=True)
+        return
+    path = expand_home(moved_path(path, home_variables) or usual_path(path), home)
+    if not path:
+        return
     project_folder = None if os.path.isabs(path) else level
     path = os.path.join(level, path)
     if "*" not in path:

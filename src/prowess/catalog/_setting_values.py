@@ -68,8 +68,7 @@ def unread_folders(value: object, home: str) -> list[str]:
     """Return the absolute paths of a list of folders in which no root is read."""
     found = []
     for item in value if isinstance(value, list | tuple) else ():
-        folder = item.strip() if isinstance(item, str) else ""
-        folder = home if folder == "~" else expand_home(folder, home)
+        folder = expand_home(item.strip(), home) if isinstance(item, str) else ""
         if os.path.isabs(folder) and "\0" not in folder:
             found.append(os.path.normpath(folder))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import expand_home
+from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import Frozen
 
 from ._argument_settings import ARGUMENTS
@@ -64,15 +64,12 @@ def _paths(
     if rules.inline or path == ARGUMENTS:
         yield path, None
         return
-    if path.startswith("$"):
-        variable, _, path = path[1:].partition("|")
-        variable, _, rest = variable.partition("/")
-        if value := env.get(variable):
-            yield os.path.join(cwd, value, rest) if rest else os.path.join(cwd, value), None
-            return
-        if not path:
-            return
-    path = expand_home(path, home)
+    if moved := moved_path(path, env):
+        yield os.path.join(cwd, moved), None
+        return
+    path = expand_home(usual_path(path), home)
+    if not path:
+        return
     if os.path.isabs(path):
         yield path, None
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from prowess._internal.files import usual_path
 from prowess._internal.text import neutral
 from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, evidence_of, host_names, load_host
 
@@ -67,7 +68,7 @@ def run(args: Namespace) -> int:
 def folders(host: Host, *, user: bool) -> list[str]:
     """Return the skills folders in a project, or in a user's home, as the host's file writes them."""
     paths = [
-        root.path.partition("|")[2] or root.path
+        usual_path(root.path) or root.path
         for root in host.roots
         if root.path and _is_user_root(root) is user and (user or not root.path.startswith(("/", "$", "@")))
     ]

@@ -17,6 +17,7 @@ from ._describe_tables import (
     ISOLATION_PHRASES,
     NAME_PHRASES,
     READING_PHRASES,
+    describe_path,
     describe_table,
 )
 from ._reading import DESCRIPTION_ACTIONS, NAME_ACTIONS
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ._host import Flag, Host, Source
     from ._root import Root
 
-__all__ = ["FOLDERS_TITLE", "describe_path", "describe_rules"]
+__all__ = ["FOLDERS_TITLE", "describe_rules"]
 
 FOLDERS_TITLE = "folders, highest precedence first"
 
@@ -61,15 +62,6 @@ def describe_rules(host: Host) -> Iterator[tuple[str, list[str]]]:
 def _describe_source(source: Source) -> str:
     section = f", {source.section}" if source.section else ""
     return f"{source.says}; <{source.link}>{section}, {source.date}"
-
-
-def describe_path(path: str) -> str:
-    """Return a path of a host's file in words: `~/.x/skills`, or what a variable says instead."""
-    if not path.startswith("$"):
-        return f"`{path}`"
-    moved, _, usual = path.partition("|")
-    variable = moved[1:].partition("/")[0]
-    return f"`{usual}`, or `{moved}` if {variable} is set" if usual else f"the folders in `{moved}`"
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -114,7 +106,10 @@ def _name_root(root: Root) -> str:
         return f"`{root.argument} DIR`" + (f", there `{root.path}`" if root.path else "")
     if root.plugins:
         return f"the folders of each `{root.plugins}`" if root.plugins != "plugin" else "the folders of each plugin"
-    return "the folders of `--skill-dir`" if root.path == "@skill-dir" else describe_path(root.path)
+    if root.path == "@skill-dir":
+        return "the folders of `--skill-dir`"
+    is_list = root.path.startswith("$") and not set(root.path) & {"/", "|"}
+    return f"{'the folders in ' if is_list else ''}{describe_path(root.path)}"
 
 
 _RELATIVE_PHRASES = {

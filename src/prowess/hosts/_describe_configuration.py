@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ._describe_tables import describe_table
+from prowess._internal.files import usual_path
+
+from ._describe_tables import describe_path, describe_table
 from ._plugins import PluginRules
 
 TYPE_CHECKING = False
@@ -71,7 +73,7 @@ def _example(host: Host, setting: Setting) -> str:
     """Return a line that switches a skill off, and the file that it belongs in."""
     name = _example_file(host, setting)
     path = host.settings_files[name].path if name else ""
-    path = path.partition("|")[2] or path
+    path = usual_path(path) or path
     word = next((word for word, effect in setting.effects.items() if effect != "on"), "off")
     value: Any = {
         "names": ["NAME"],
@@ -128,7 +130,7 @@ def describe_files(host: Host) -> Iterator[str]:
     """Yield a line for each settings file."""
     for file in host.settings_files.values():
         notes = (*_file_notes(file),)
-        yield f"{_path(file.path)}{': ' if notes else ''}{', '.join(notes)}"
+        yield f"{describe_path(file.path)}{': ' if notes else ''}{', '.join(notes)}"
 
 
 def _file_notes(file: SettingsFile) -> Iterator[str]:
@@ -156,13 +158,6 @@ def _file_notes(file: SettingsFile) -> Iterator[str]:
         yield _WRONG_TYPE_PHRASES[file.wrong_type]
 
 
-def _path(path: str) -> str:
-    moved, bar, usual = path.partition("|")
-    if not bar:
-        return f"`{path}`"
-    return f"`{usual}`, or `{moved}` if {moved[1:].partition('/')[0]} is set"
-
-
 def describe_trust(host: Host) -> Iterator[str]:
     """Yield what decides whether a project is trusted."""
     if host.trust_note:
@@ -171,7 +166,7 @@ def describe_trust(host: Host) -> Iterator[str]:
         yield f"the variable `{host.trust_variable}` says whether a project is trusted"
     for setting in host.settings:
         if setting.form in _TRUST_FORMS:
-            files = ", ".join(_path(host.settings_files[name].path) for name in setting.files)
+            files = ", ".join(describe_path(host.settings_files[name].path) for name in setting.files)
             what = "trusted folders" if setting.form == "folders" else "whether projects are trusted"
             subject = f"`{setting.key}`" + (f" in {files}" if files else "") if setting.key else files
             yield f"{subject}: {what}"

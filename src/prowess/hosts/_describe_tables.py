@@ -17,6 +17,7 @@ __all__ = [
     "ISOLATION_PHRASES",
     "NAME_PHRASES",
     "READING_PHRASES",
+    "describe_path",
     "describe_table",
 ]
 
@@ -113,6 +114,15 @@ ISOLATION_PHRASES = {
     "env": "`{}` is `{}`",
     "settings": "its settings are written in the format of {}",
 }
+
+
+def describe_path(path: str) -> str:
+    """Return a path of a host's file in words: `~/.x/skills`, or what a variable says instead."""
+    if not path.startswith("$"):
+        return f"`{path}`"
+    moved, _, usual = path.partition("|")
+    variable = moved[1:].partition("/")[0]
+    return f"`{usual}`, or `{moved}` if {variable} is set" if usual else f"`{moved}`"
 
 
 def describe_table(
