@@ -131,6 +131,7 @@ TABLES = {
     "MarketRules": "`[plugins.NAME.market]`",
     "MarketFolderRules": "`[market_folders.NAME]`",
     "Budget": "`[budget]`",
+    "ShortPathRules": "`[budget.short_paths]`",
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
 }

@@ -292,6 +292,51 @@ def test_settings_change_the_budget(text: str, most: int, least: int, tmp_path: 
     assert least <= shown(catalog(tmp_path, *settings, budget=BUDGET)) <= most
 
 
+def test_a_table_of_folders_counts_in_the_budget(tmp_path: Path) -> None:
+    """Paths begin with a number of the table; a plugin with one skill has the folder of its market there."""
+    for number in range(4):
+        skill(tmp_path / "repo/.x/skills", f"s{number}", "x" * 500)
+
+    def shortened(**rules: Any) -> int:
+        budget = {"limit": 700, "degrade": "level", "unit": "bytes", **rules}
+        template = {"entry": "{name}:{description}:{short_path}\n", "name_only": "{name}:{short_path}\n"}
+        return shown(catalog(tmp_path, budget=budget, template=template))
+
+    free = shortened(short_paths={"text_with_table": 0, "text_without_table": 1000})
+    assert 600 < free < 700
+    assert free - shortened(short_paths={"text_with_table": 0}) == len(f"- `r0` = `{tmp_path}/repo/.x/skills`\n")
+    whole_paths = shortened(short_paths={"text_with_table": 690})
+    lines = [f"s{number}::{tmp_path}/repo/.x/skills/s{number}/SKILL.md\n" for number in range(4)]
+    assert whole_paths == max(700 - len("".join(lines)), 0)
+
+
+def test_a_plugin_with_one_skill_is_shown_below_its_market(tmp_path: Path) -> None:
+    """Its path is longer than that of a plugin with two, and takes more of the budget."""
+    for name in ("a/one", "b/one", "b/two"):
+        skill(tmp_path / "home/.x/plugins/m" / name.split("/")[0] / "skills", name.split("/")[1], "x" * 500)
+    plugins = {"p": {"folders": ["~/.x/plugins/*/*"], "id": "{plugin}", "prefix": False}}
+    found = catalog(
+        tmp_path,
+        roots=[{"plugins": "p", "scope": "plugin"}],
+        plugins=plugins,
+        collision="keep-all",
+        template={"entry": "{name}:{description}:{short_path}\n", "name_only": "{name}:{short_path}\n"},
+        budget={
+            "limit": 30,
+            "degrade": "level",
+            "unit": "bytes",
+            "short_paths": {"shared": "(.*/plugins/[^/]+)/[^/]+(?=/)", "text_without_table": 1000},
+        },
+    )
+    lines = {"one": len("one:r0/a/skills/one/SKILL.md\n"), "two": len("two:r1/two/SKILL.md\n")}
+    assert lines == {"one": 29, "two": 20}
+    assert [(entry.root.split("/")[-2], str(entry.state)) for entry in found.skills] == [
+        ("a", "active"),
+        ("b", "user-only"),
+        ("b", "user-only"),
+    ]
+
+
 def test_a_switch_turns_all_plugins_off(tmp_path: Path) -> None:
     for name in ("a", "b"):
         skill(tmp_path / f"home/.x/plugins/{name}/skills", f"of-{name}")

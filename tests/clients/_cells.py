@@ -177,9 +177,10 @@ def differing(recorded: Cells, now: Cells, *, levelled: bool = False) -> dict[st
         old, new = compared(recorded.get(variant)), compared(now.get(variant))
         # Older answers say nothing of some keys.
         known = old if old is None or new is None else {**{key: new[key] for key in new if key == "listed"}, **old}
-        lengths = [cell.get("shown_len", 0) if cell else 0 for cell in (known, new)]
-        if levelled and known and new and abs(lengths[0] - lengths[1]) <= lengths[0] // 10 and max(lengths) < 500:
-            known = {**known, "shown_len": new.get("shown_len")}
+        if levelled and known and new and "shown_len" in known and "shown_len" in new:
+            before, after = known["shown_len"], new["shown_len"]
+            if abs(before - after) <= before // 10 and max(before, after) < 500:
+                known = {**known, "shown_len": after}
         if known != new:
             found[variant] = (old, new)
     return found

@@ -17,10 +17,14 @@ ARGUMENTS = "@arguments"
 _MAX_KEY_PARTS = 64
 
 
-def argument_settings(arguments: ClientArguments) -> dict[str, Any] | None:
+def argument_settings(arguments: ClientArguments, toml: str = "1.0") -> dict[str, Any] | None:
     """Return what arguments set, as a settings file would; `None` if one of them is invalid.
 
     The parts of a key are between its dots, quotes or not. A value that is not TOML is text.
+
+    Args:
+        arguments: the client's.
+        toml: the version of TOML.
     """
     given = sorted(arguments.with_effect("set"), key=lambda item: item[0].sets != "{value}")
     table: dict[str, Any] = {}
@@ -30,13 +34,13 @@ def argument_settings(arguments: ClientArguments) -> dict[str, Any] | None:
             parts = [part.strip() for part in key.strip().split(".")]
             if not equals or not key.strip() or len(parts) > _MAX_KEY_PARTS:
                 return None
-            _set(table, parts, _toml_value(text))
+            _set(table, parts, _toml_value(text, toml))
     return table
 
 
-def _toml_value(text: str) -> Any:
+def _toml_value(text: str, toml: str) -> Any:
     try:
-        return parse_toml(f"value = {text}".encode())["value"]
+        return parse_toml(f"value = {text}".encode(), toml)["value"]
     except (ValueError, RecursionError):
         return text.strip().strip("\"'")
 

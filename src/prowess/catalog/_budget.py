@@ -5,17 +5,20 @@ The budget of a client counts the lines of its own template. The budget that a u
 
 from __future__ import annotations
 
+import os
 from itertools import accumulate
 
-from prowess._internal.frozen import EMPTY
+from prowess._internal.files import expand_home
+from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral
 from prowess.hosts import RootAliases, fill_template, measure_text
 
 from ._entry import State
+from ._short_paths import ShortPaths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from prowess.hosts import Host
 
@@ -25,9 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["fit_to_budget", "hide_all", "with_user_budget"]
 
 
-def with_user_budget(host: Host, settings: Settings) -> Host:
-    """Return the host with the budget that its user has set."""
+def with_user_budget(host: Host, settings: Settings, home: str, variables: Mapping[str, str]) -> Host:
+    """Return the host with the budget that its user has set.
+
+    Args:
+        host: whose budget.
+        settings: of its user.
+        home: the user's home.
+        variables: those that move the client's folders.
+    """
     budget = host.budget
+    if budget.short_paths is not None:
+        own = _expanded(budget.short_paths.own, home, variables)
+        budget = budget.with_changes(short_paths=budget.short_paths.with_changes(own=own))
     if settings.budget_limit is not None:
         budget = budget.with_changes(limit=settings.budget_limit)
     if not settings.bundled:
@@ -36,6 +49,14 @@ def with_user_budget(host: Host, settings: Settings) -> Host:
         shown = host.description_rules.with_changes(limit=settings.description_limit)
         host = host.with_changes(description_rules=shown)
     return host if budget is host.budget else host.with_changes(budget=budget)
+
+
+def _expanded(path: str, home: str, variables: Mapping[str, str]) -> str:
+    """Return a path of a host's table on this machine."""
+    moved, _, usual = path.rpartition("|")
+    variable, _, rest = moved.removeprefix("$").partition("/")
+    value = variables.get(variable) if moved else ""
+    return os.path.join(value, rest) if value else expand_home(usual, home)
 
 
 def hide_all(host: Host, settings: Settings, entries: list[Entry]) -> list[Entry]:
@@ -47,13 +68,16 @@ def hide_all(host: Host, settings: Settings, entries: list[Entry]) -> list[Entry
     return [entry.with_changes(**hidden) if entry.state is State.ACTIVE else entry for entry in entries]
 
 
-def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry], str]) -> list[Entry]:
+def fit_to_budget(
+    host: Host, entries: list[Entry], first_line: Callable[[Entry], str], roots: Iterable[str] = ()
+) -> list[Entry]:
     """Shorten descriptions as the host does to fit its catalog into its budget.
 
     Args:
         host: whose budget.
         entries: all entries of its catalog, in the order in which it shows them.
         first_line: returns the first line of an entry's description.
+        roots: the folders that it searches, in its order.
     """
     budget = host.budget
     result = [entry.with_changes(description="") if entry.rule == "name-only" else entry for entry in entries]
@@ -61,20 +85,17 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
     if not budget.limit or not active:
         return result
     shown = [result[index] for index in active]
+    if budget.degrade == "level":
+        return _cut_evenly(host, result, active, roots)
     lines = _LineCosts(host, shown)
     full_costs = lines.full_costs()
     available = budget.limit - budget.reserved
-    if sum(full_costs) + sum(lines.bundled_full_costs()) <= available:
+    if sum(full_costs) <= available:
         return result
     if budget.degrade == "omit":
         return _leave_out_the_rest(host, result, active, full_costs, available)
     reason = f"shortened: {host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
-    if budget.degrade == "level":
-        kept = lines.even_lengths(available)
-        if kept is None:
-            return _keep_names_that_fit(host, result, active, lines, available)
-        cut = [entry.description[:size] for entry, size in zip(shown, kept, strict=True)]
-    elif budget.degrade == "first-line":
+    if budget.degrade == "first-line":
         cut = [first_line(entry) for entry in shown]
     else:
         name_only_costs = lines.name_only_costs() if budget.degrade == "name-only" else [0] * len(shown)
@@ -104,35 +125,59 @@ def _leave_out_the_rest(
     return result
 
 
-def _keep_names_that_fit(
-    host: Host, result: list[Entry], active: list[int], lines: _LineCosts, available: int
-) -> list[Entry]:
-    """Show names only, and leave out those that do not fit; a later, shorter one may fit."""
-    limit = f"{host.title} gives its catalog {host.budget.limit:,} {_UNITS[host.budget.unit]}"
-    left = available - sum(lines.bundled_name_only_costs())
-    for index, cost in zip(active, lines.name_only_costs(), strict=True):
-        if cost <= left:
-            left -= cost
-            change = result[index].with_changes(description="", reason=f"shortened: {limit}", rule="budget")
+def _cut_evenly(host: Host, result: list[Entry], active: list[int], roots: Iterable[str]) -> list[Entry]:
+    """Cut all descriptions to the same length; if not even the names fit, leave out those that do not."""
+    budget, shown = host.budget, [result[index] for index in active]
+    available = budget.limit - budget.reserved
+    plan = _LineCosts(host, shown).plan(available)
+    if budget.short_paths is not None:
+        short = ShortPaths(budget.short_paths, shown, roots, bundled=bool(budget.bundled))
+        cost = short.table_cost(budget.unit)
+        if cost < available:
+            shorter = _LineCosts(host, shown, short).plan(available - cost)
+            plan = min(plan, shorter, key=lambda plan: (-plan.included, plan.cut))
+    reason = f"{host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
+    for index, kept in zip(active, plan.kept, strict=True):
+        text = result[index].description
+        if kept is None:
+            change = {"state": State.USER_ONLY, "reason": f"left out: {reason}", "rule": "budget"}
+        elif kept < len(text):
+            change = {"description": text[:kept], "reason": f"shortened: {reason}", "rule": "budget"}
         else:
-            change = result[index].with_changes(state=State.USER_ONLY, reason=f"left out: {limit}", rule="budget")
-        result[index] = change
+            continue
+        result[index] = result[index].with_changes(**change)
     return result
 
 
 _UNITS = {"chars": "characters", "utf16": "characters", "bytes": "bytes", "width": "characters", "tokens": "tokens"}
 
 
+class _Plan(Frozen):
+    """How much of each description a catalog shows."""
+
+    kept: list[int | None]
+    """Characters; `None` for a skill that is left out."""
+    included: int
+    """How many lines it has, with those of the client's own skills."""
+    cut: int
+    """How many characters are left out."""
+
+
 class _LineCosts:
     """The cost of each entry as a line of the host's own template."""
 
-    def __init__(self, host: Host, entries: list[Entry]) -> None:
+    def __init__(self, host: Host, entries: list[Entry], short_paths: ShortPaths | None = None) -> None:
         self.host, self.entries = host, entries
         template = host.template
-        roots = RootAliases((entry.root for entry in entries), first=1 if host.budget.bundled else 0)
+        rules = host.budget.short_paths
+        roots = RootAliases(entry.root for entry in entries)
         self._template_values = [entry.template_values(host, roots) for entry in entries]
+        if rules is not None:
+            for entry, values in zip(entries, self._template_values, strict=True):
+                values["short_path"] = entry.path if short_paths is None else short_paths.shorten(entry)
         for name in host.budget.bundled:
-            values = {"name": name, "short_path": f"r0/{name}/SKILL.md"}
+            whole = os.path.join(rules.own if rules is not None else "", name, "SKILL.md")
+            values = {"name": name, "short_path": whole if short_paths is None else short_paths.own(name)}
             self._template_values.append(values)
         self._entry_count = len(entries)
         self._entry_pattern, self._name_only_pattern = template.entry, template.name_only or template.entry
@@ -150,20 +195,8 @@ class _LineCosts:
     def name_only_costs(self) -> list[int]:
         return [self._cost(number, "") for number in range(self._entry_count)]
 
-    def bundled_full_costs(self) -> list[int]:
-        return [
-            self._cost(self._entry_count + number, "x" * size)
-            for number, size in enumerate(self.host.budget.bundled.values())
-        ]
-
-    def bundled_name_only_costs(self) -> list[int]:
-        return [self._cost(self._entry_count + number, "") for number in range(len(self.host.budget.bundled))]
-
-    def even_lengths(self, available: int) -> list[int] | None:
-        """Return how many characters each description keeps; `None` if not even the names fit.
-
-        The client's own skills are shortened first.
-        """
+    def plan(self, available: int) -> _Plan:
+        """Plan a catalog whose descriptions are all cut to the same length. The client's own skills come first."""
         own = list(self.host.budget.bundled.values())
         texts = ["x" * size for size in own] + [entry.description for entry in self.entries]
         numbers = [*range(self._entry_count, self._entry_count + len(own)), *range(self._entry_count)]
@@ -175,8 +208,23 @@ class _LineCosts:
             size = first[number] + sizes[number](characters) if characters else without_text[number]
             return -(-size // 4) if self.host.budget.unit == "tokens" else size
 
-        kept = cut_evenly([len(text) for text in texts], cost, available)
-        return None if kept is None else kept[len(own) :]
+        lengths = [len(text) for text in texts]
+        kept: list[int | None] = [*lengths]
+        if sum(cost(number, length) for number, length in enumerate(lengths)) > available:
+            even = cut_evenly(lengths, cost, available)
+            kept = [*even] if even is not None else _names_that_fit([cost(n, 0) for n in range(len(texts))], available)
+        cut = sum(length - (size or 0) for length, size in zip(lengths, kept, strict=True))
+        return _Plan(kept=kept[len(own) :], included=sum(size is not None for size in kept), cut=cut)
+
+
+def _names_that_fit(costs: Sequence[int], available: int) -> list[int | None]:
+    """Return no characters for each line that fits without text, and `None` for others; a later one may fit."""
+    kept: list[int | None] = []
+    for cost in costs:
+        fits = cost <= available
+        available -= cost if fits else 0
+        kept.append(0 if fits else None)
+    return kept
 
 
 def _prefix_bytes(text: str) -> Callable[[int], int]:

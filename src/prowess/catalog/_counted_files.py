@@ -84,7 +84,8 @@ class CountedFiles:
         """Read the settings that arguments make or name."""
         given = [value for _, values in self.arguments.with_effect("settings") for value in values[-1:]]
         if not given:
-            self.files.add_table(ARGUMENTS, argument_settings(self.arguments))
+            versions = [rules.toml for rules in self.host.settings_files.values() if rules.path == ARGUMENTS]
+            self.files.add_table(ARGUMENTS, argument_settings(self.arguments, *versions[:1]))
         elif given[-1].lstrip().startswith("{"):
             self.files.strict.add(ARGUMENTS)
             self.files.texts[ARGUMENTS] = given[-1]

@@ -75,7 +75,7 @@ class Precedence:
         entries = self.apply_max_skills(entries)
         entries = self.sort_entries(entries)
         entries = hide_all(self.host, self.settings, entries)
-        entries = fit_to_budget(self.host, entries, self.lazy_entries.first_line)
+        entries = fit_to_budget(self.host, entries, self.lazy_entries.first_line, self.levels_up)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
             hint = f"trust the folder in {self.host.title}"
             if self.host.trust_variable:

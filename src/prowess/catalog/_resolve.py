@@ -83,8 +83,8 @@ def resolve_skills(
     if not settings.enabled:
         return _nothing(host, settings, findings, settings.enabled_source)
     project = settings.project or project
-    host = with_user_budget(host, settings)
     variables = env if use_home_variables else {}
+    host = with_user_budget(host, settings, home, variables)
     plugins: Mapping[str, Iterable[InstalledPlugin]] = {}
     if host.plugins or host.market_folders:
         # Few hosts have plugins, and their modules take time to load.

@@ -163,8 +163,12 @@ def get_dotted(table: Any, key: str) -> Any:
     return table
 
 
-def parse_toml(data: bytes) -> dict[str, Any]:
+def parse_toml(data: bytes, version: str = "1.0") -> dict[str, Any]:
     """Parse TOML in bounded time.
+
+    Args:
+        data: what the file holds.
+        version: of TOML, `1.0` or `1.1`.
 
     Raises:
         ValueError: it is invalid.
@@ -175,7 +179,14 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     text = data.decode("utf-8-sig")
     if sum(line.count(".") ** 2 for line in text.split("\n")) > _MAX_TOML_KEY_COST:
         raise ValueError("its keys have too many parts")
-    return tomllib.loads(text)
+    try:
+        return tomllib.loads(text)
+    except ValueError:
+        if version == "1.0":
+            raise
+        from ._toml_versions import as_toml_1_0  # few files need it
+
+        return tomllib.loads(as_toml_1_0(text))
 
 
 def _parse_settings(
@@ -205,7 +216,7 @@ def _parse_settings(
             raise ValueError(errors[0].message)
         return values
     if path.endswith(".toml"):
-        return parse_toml(data)
+        return parse_toml(data, rules.toml)
     # Clients replace bytes that are not UTF-8.
     text = data.decode("utf-8-sig" if rules.mark else "utf-8", "replace")
     if prepare is not None:

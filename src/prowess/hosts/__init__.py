@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         HonouredFields as HonouredFields,
         Host as Host,
         IsolatedLaunch as IsolatedLaunch,
+        ShortPathRules as ShortPathRules,
         Source as Source,
         Template as Template,
     )
@@ -95,6 +96,7 @@ else:  # otherwise every misspelt name would have a type
                 "Host",
                 "IsolatedLaunch",
                 "Source",
+                "ShortPathRules",
                 "Template",
             ),
             "_javascript": ("javascript_literal", "javascript_string"),

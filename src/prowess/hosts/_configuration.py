@@ -65,6 +65,8 @@ class SettingsFile(Frozen):
     """Whether JSON that may have comments may have commas after the last item."""
     mark: bool = True
     """Whether JSON may begin with a byte order mark."""
+    toml: str = "1.0"
+    """The version of TOML that the client reads."""
     variables: bool = False
     """Whether `$NAME`, `${NAME}` and `${NAME:-TEXT}` in texts are replaced by environment variables."""
     keys: tuple[str, ...] = ()

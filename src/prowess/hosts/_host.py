@@ -27,6 +27,7 @@ __all__ = [
     "HonouredFields",
     "Host",
     "IsolatedLaunch",
+    "ShortPathRules",
     "Source",
     "Template",
 ]
@@ -43,6 +44,23 @@ class Source(Frozen):
     """The heading of the page, or the function of the file."""
     date: str
     """When it was read, or the date of the version that was read."""
+
+
+class ShortPathRules(Frozen):
+    """How the client shortens the paths of its catalog, with a table of the folders that they begin with.
+
+    The table counts in the budget. If more of the descriptions fit with whole paths, the catalog has no table.
+    """
+
+    own: str = ""
+    """The folder with the client's own skills, as the path of a root."""
+    shared: str = ""
+    """A pattern of the beginning of a path: the folder of a plugin. The table has the pattern's group in place of the
+    folder of a plugin with one skill."""
+    text_with_table: int = 0
+    """The bytes of the catalog's other text, if it has the table."""
+    text_without_table: int = 0
+    """The bytes of the catalog's other text, if it has none."""
 
 
 class Budget(Frozen):
@@ -67,6 +85,8 @@ class Budget(Frozen):
     """`name-only` (entries that do not fit lose their description, in order), `name-list` (the same, but their names go
     into one last line that costs nothing), `level` (all are cut to the same length), `first-line` (all keep only
     their first line), `omit` (the first that does not fit and all after it are left out)."""
+    short_paths: ShortPathRules | None = None
+    """With `level`: how the client shortens paths, if that counts."""
     note: str = ""
     """The source of the numbers."""
 

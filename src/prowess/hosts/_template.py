@@ -75,8 +75,8 @@ def collation_key(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str
 class RootAliases:
     """The short names `r0`, `r1`, ... of the roots with a skill in the catalog, in order."""
 
-    def __init__(self, roots: Iterable[str], first: int = 0) -> None:
-        self._numbers = {root: number for number, root in enumerate(dict.fromkeys(roots), first)}
+    def __init__(self, roots: Iterable[str]) -> None:
+        self._numbers = {root: number for number, root in enumerate(dict.fromkeys(roots))}
 
     def shorten_path(self, path: str, root: str) -> str:
         """Return a path that begins with the short name of its root."""
