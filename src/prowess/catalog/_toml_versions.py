@@ -1,7 +1,7 @@
 """Write TOML 1.1 as TOML 1.0, which is what the standard library reads.
 
-Version 1.1 has inline tables over several lines with comments and a comma at the end, the escapes `\\e` and `\\xHH`, and
-times without seconds. All other text stays as it is, so what is invalid stays invalid.
+Version 1.1 has inline tables over several lines with comments and a comma at the end, escapes for ESC and for two
+hexadecimal digits, and times without seconds. All other text stays as it is, so what is invalid stays invalid.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class ShortPathRules(Frozen):
     text_with_table: int = 0
     """The bytes of the catalog's other text, if it has the table."""
     text_without_table: int = 0
-    """The bytes of the catalog's other text, if it has none."""
+    """The bytes of the catalog's other text, if it has no table."""
 
 
 class Budget(Frozen):
