@@ -94,7 +94,7 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
             unknown.append(skill.name)
             continue
         listed[variant] = order
-        cell: Cell = {"listed": True, "model": False, "name": skill.name}
+        cell: Cell = {"listed": True, "model": False, "name": whole_characters(skill.name)}
         if skill.description is not None:
             cell["desc_len"] = len(skill.description.strip())
         if not skill.enabled:
@@ -107,8 +107,8 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
         if variant is None:
             unknown.append(item.name)
             continue
-        cell = found.setdefault(variant, {"listed": False, "model": True, "name": item.name})
-        cell |= {"model": True, "name": item.name, "shown_len": len((item.description or "").strip())}
+        cell = found.setdefault(variant, {"listed": False, "model": True})
+        cell |= {"model": True, "name": whole_characters(item.name), "shown_len": len((item.description or "").strip())}
         if item.alias is not None:
             cell["alias"] = item.alias
         _via(cell, tree, variant, item.path)
@@ -125,6 +125,11 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
             cell.pop("desc_len", None)
         cell["rel"] = os.path.relpath(tree.variants[variant], tree.root)
     return {variant: found[variant] for variant in tree.variants if variant in found}, unknown
+
+
+def whole_characters(text: str) -> str:
+    """Return a text in which half of a surrogate pair, which no encoding can carry, is U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _via(cell: Cell, tree: Tree, variant: str, path: str | None) -> None:

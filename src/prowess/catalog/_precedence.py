@@ -22,6 +22,8 @@ from ._plugin_names import share_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from prowess.hosts import Host
 
     from ._filesystem import Filesystem
@@ -52,6 +54,8 @@ class Precedence:
         """The skills folders of plugins by path, each with its plugin."""
         self.levels_up: dict[str, int] = {}
         """How many folders above the working directory a skills folder belongs, by its path."""
+        self.named_reasons = {flag.reason for flag in host.flags if flag.takes_name}
+        """The reasons of rejected skills that hide others of their name."""
 
     def resolve(self, found: tuple[FoundSkill, ...]) -> tuple[Entry, ...]:
         """Return the entries of the found skills, in the order in which the host shows them."""
@@ -85,7 +89,7 @@ class Precedence:
 
     def resolve_collisions(self, entries: list[Entry]) -> list[Entry]:
         """Let one skill of each name win, as the host does."""
-        if self.host.collision == "keep-all" or _all_names_differ(entries):
+        if self.host.collision == "keep-all" or _all_names_differ(filter(self.has_name, entries)):
             return entries
         result = list(entries)
         spellings: dict[str, Entry] = {}
@@ -117,6 +121,10 @@ class Precedence:
             ]
         return result
 
+    def has_name(self, entry: Entry) -> bool:
+        """Return whether a skill can hide others of its name, or be hidden by them."""
+        return entry.state not in (State.REJECTED, State.UNTRUSTED) or entry.reason in self.named_reasons
+
     def find_winners(self, entries: list[Entry]) -> list[tuple[int, int]]:
         """Return the index of each skill that takes part, in the order of precedence, with the index of its winner."""
         order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
@@ -126,7 +134,7 @@ class Precedence:
         hidden: dict[tuple[bool, str], int] = {}
         for index in order:
             entry = entries[index]
-            if entry.state in (State.REJECTED, State.UNTRUSTED):
+            if not self.has_name(entry):
                 continue
             # A name with a namespace never collides with a bare name, even if that is written to look like it.
             name = self.compared_name(entry.name)
@@ -265,9 +273,9 @@ def _scope_to(scan_root: ScanRoot, entry: Entry) -> Entry:
     return entry.with_changes(name=f"{folder}:{entry.name}", description=f"{entry.description}{text}")
 
 
-def _all_names_differ(entries: list[Entry]) -> bool:
+def _all_names_differ(entries: Iterable[Entry]) -> bool:
     """Return whether no two skills have the same name, whatever its case or Unicode form."""
-    names = [entry.name for entry in entries if entry.state not in (State.REJECTED, State.UNTRUSTED)]
+    names = [entry.name for entry in entries]
     return len(set(map(normalize_name, names))) == len(names)
 
 

@@ -13,6 +13,7 @@ from prowess.findings import finding
 from prowess.skill import Field, from_document, parse_frontmatter
 
 from ._javascript import javascript_globs
+from ._lenient_yaml import has_unquoted_controls, replace_half_pairs
 from ._line_parsers import JAVASCRIPT_SPACE, host_pattern
 
 TYPE_CHECKING = False
@@ -95,6 +96,7 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
         front = "\n".join(_frontmatter_lines(document))
         split = re.sub(reading.yaml_line_breaks, "\n", front)
         skill = skill if split == front else _parse_between_fences(skill, path, split, document.body)
+    skill = _read_leniently(skill, path, reading)
     skill = _with_parser_refusal(_without_tabs(skill, path) if reading.skips_tabs else skill, path, reading)
     return skill if reading.repair is None else _repair(skill, path, reading, reading.repair, read_text)
 
@@ -114,6 +116,30 @@ def _parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Ski
     parsed = from_document(parse_frontmatter(data, path), path)
     kept = tuple(item for item in skill.findings if item.code.startswith("encoding-"))
     return parsed.with_changes(findings=(*kept, *parsed.findings))
+
+
+def _read_leniently(skill: Skill, path: str, reading: ReadingRules) -> Skill:
+    """Return a skill with what the client's YAML parser accepts, though YAML does not."""
+    document = skill.document
+    if document is None or document.frontmatter is None:
+        return skill
+    codes = _codes(skill)
+    has_marks = reading.marks_are_text and "\n\ufeff" in document.text
+    if not (reading.trims or has_marks or codes & {"yaml-syntax", "control-character"}):
+        return skill
+    front = "\n".join(_frontmatter_lines(document))
+    changed = front.strip(JAVASCRIPT_SPACE) if reading.trims else front
+    if reading.half_pairs and "yaml-syntax" in codes:
+        changed = replace_half_pairs(changed, reading.half_pairs)
+    if reading.empty_keys and "yaml-syntax" in codes:
+        changed = re.sub(r"(?m)^:(?=[ \n]|\Z)", '"":', changed)
+    if has_marks:
+        changed = changed.replace("\n\ufeff", "\n\ufffd")
+    if changed.strip("\n") != front.strip("\n"):
+        skill = _parse_between_fences(skill, path, changed, document.body)
+    if reading.quoted_controls and "control-character" in _codes(skill) and not has_unquoted_controls(changed):
+        return skill.with_changes(findings=tuple(item for item in skill.findings if item.code != "control-character"))
+    return skill
 
 
 def _parse_json(skill: Skill, path: str, text: str, reading: ReadingRules) -> Skill:

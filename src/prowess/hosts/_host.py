@@ -119,6 +119,8 @@ class Flag(Frozen):
     """The reason that `list` and `why` show."""
     code: str = ""
     """The code of the finding, if the skill is rejected."""
+    takes_name: bool = False
+    """Whether a rejected skill still hides others of its name with a lower precedence."""
     file: str = ""
     """The YAML file, relative to the skill's folder; empty for the front matter."""
 

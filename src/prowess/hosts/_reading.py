@@ -67,6 +67,17 @@ class ReadingRules(Frozen):
     """The same for those that it reads as numbers or dates, though they are text in YAML 1.2."""
     skips_tabs: bool = False
     """Whether tabs at the beginning of a line are no indentation: only the blanks before them count."""
+    trims: bool = False
+    """Whether white space around the text between the fences is removed."""
+    quoted_controls: bool = False
+    """Whether control characters from U+007F on may be in quotes, and all but U+0000 in comments."""
+    half_pairs: str = ""
+    """What it does with an escape that names half of a surrogate pair, such as `\\ud800`: `replace` (by U+FFFD) or
+    `remove`; empty: it refuses the file."""
+    empty_keys: bool = False
+    """Whether a key may be missing: `: value`."""
+    marks_are_text: bool = False
+    """Whether a byte order mark at the beginning of a line, other than the first, is text."""
     byte_order_marks: bool = False
     """Whether a byte order mark may say that a file is UTF-16 or UTF-32."""
     repair: Repair | None = None

@@ -50,6 +50,7 @@ _MAX_TOTAL_EVENTS = 4 * MAX_EVENTS
 _MAX_ALIAS_CHARS = 64 * 1024
 """Characters that all aliases of one front matter may repeat; further aliases are empty."""
 _TEXT_TAG = "tag:yaml.org,2002:str"
+_SCALAR_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null"))
 _SEPARATE_FILE_HINT = "keep data in a file beside SKILL.md"
 
 
@@ -285,7 +286,7 @@ class _FieldComposer:
 
     def _add_scalar(self, event: Any) -> None:
         value = event.value.translate(self._placeholders) if self._placeholders else event.value
-        is_plain = event.style in (None, "") and event.tag != _TEXT_TAG
+        is_plain = event.tag in _SCALAR_TAGS or (event.style in (None, "") and event.tag != _TEXT_TAG)
         if self._open:
             self._add(value, scalar_kind(value) if is_plain else "text", event.start_mark)
         elif value:

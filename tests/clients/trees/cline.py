@@ -154,9 +154,13 @@ def cline_installed_plugin(t: Tree) -> None:
     folder = t.home / ".cline/plugins/_installed/local/src-0123456789ab"
     entry = {"plugins": [{"paths": ["./package/index.js"]}]}
     t.write(folder / "package.json", {"name": "src", "private": True, "cline": entry})
-    t.write(folder / "package/package.json", {"name": "src", "version": "1.0.0", "cline": {"plugins": ["./index.js"]}})
     t.write(
-        folder / "package/index.js", 'export default { name: "src", manifest: { capabilities: [] }, setup() {} };\n'
+        folder / "package/package.json",
+        {"name": "src", "version": "1.0.0", "type": "module", "cline": {"plugins": ["./index.js"]}},
+    )
+    t.write(
+        folder / "package/index.js",
+        'export default { name: "src", manifest: { capabilities: ["tools"] }, setup() {} };\n',
     )
     t.skill(folder / "package/skills/one", "one")
     t.skill(folder / "skills/two", "beside")
