@@ -39,12 +39,12 @@ ALLOWED_VARIABLES = frozenset(
 _SET_BY_HOME = frozenset(("HOME", "HOMEDRIVE", "HOMEPATH", "PWD", "OLDPWD", "TEMP", "TMP", "TMPDIR", "USERPROFILE"))
 """Set by the home itself."""
 _FOLDER_VARIABLES = frozenset(
-    root.get("path", "")[1:].partition("|")[0].partition("/")[0]
+    place["path"][1:].partition("|")[0].partition("/")[0]
     for table in TABLES.values()
-    for root in table.get("roots", ())
-    if root.get("path", "").startswith("$")
+    for place in (*table.get("roots", ()), *table.get("settings_files", {}).values())
+    if place.get("path", "").startswith("$") and not place.get("inline")
 )
-"""Variables that move the folders of a client, according to the host files."""
+"""Variables that move the folders or settings files of a client, according to the host files."""
 _IS_FOLDER_VARIABLE = re.compile(
     r"XDG_.*|(?:CLAUDE|CODEX|COPILOT|GEMINI|QWEN)_.*(?:HOME|DIR|DIRS|PATH|SETTINGS)"
 ).fullmatch
