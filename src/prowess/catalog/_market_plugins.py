@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, expand_home, moved_path, usual_path
+from prowess._internal.files import SKILL_FILE, expand_home, moved_path, usual_path
 from prowess._internal.text import neutral, quoted
 from prowess.findings import finding
 
 from ._installed_plugins import InstalledPlugin
-from ._settings_files import get_dotted, without_comments
+from ._json_files import read_json_or_report
+from ._settings_files import get_dotted
 from ._settings_types import find_wrong_type
 
 TYPE_CHECKING = False
@@ -33,7 +34,6 @@ _MAX_PLUGINS = 1000
 """Plugins that count for one host."""
 _MAX_FOLDERS = 1000
 """Folders of skills that one plugin may list."""
-_MAX_JSON_BYTES = 4 * 1024 * 1024
 
 
 class MarketPluginFinder:
@@ -173,20 +173,7 @@ class MarketPluginFinder:
 
     def _json(self, path: str, *, comments: bool = False) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""
-        try:
-            data = self.filesystem.data(path, _MAX_JSON_BYTES)
-        except UnreadableError as error:
-            if error.code != "file-missing":
-                self._report(path, f"the file cannot be read: {error.message}")
-            return None
-        import json
-
-        text = data.decode("utf-8", "replace")
-        try:
-            return json.loads(without_comments(text.removeprefix("\ufeff")) if comments else text)
-        except (ValueError, RecursionError) as error:
-            self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
-            return None
+        return read_json_or_report(self.filesystem, path, self._report, mark=comments, comments=comments)
 
 
 def _is_inside(path: str, folder: str) -> bool:

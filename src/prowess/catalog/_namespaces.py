@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from prowess._internal.files import UnreadableError
 
-from ._strict_json import parse_json
+from ._json_files import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ._filesystem import Filesystem
 
 __all__ = ["Namespaces"]
-
-_MAX_JSON_BYTES = 4 * 1024 * 1024
 
 
 class Namespaces:
@@ -54,8 +52,8 @@ class Namespaces:
             if self.filesystem.kind(path) != "f":
                 continue
             try:
-                table = parse_json(self.filesystem.data(path, _MAX_JSON_BYTES), ("name",))
-            except (UnreadableError, ValueError, RecursionError):
+                table = read_json(self.filesystem, path, once=("name",), replace=False)
+            except (UnreadableError, ValueError):
                 return None
             if isinstance(table, list):
                 table = {"name": table[0]} if table else {}

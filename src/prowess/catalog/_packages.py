@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from prowess._internal.files import UnreadableError, expand_home
+from prowess._internal.files import expand_home
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.findings import finding
 
 from ._installed_plugins import InstalledPlugin
+from ._json_files import read_json_or_report
 from ._minimatch import minimatch
 from ._package_sources import git_folder, is_in_range, npm_name
 from ._path_patterns import PathPatterns
@@ -37,7 +38,6 @@ PackageSettings = tuple[tuple[str, tuple["Any", ...]], ...]
 _MAX_PACKAGES = 1000
 _MAX_MATCHES = 2000
 """Files and folders that the globs of a package may match, and folders in which they are searched."""
-_MAX_JSON_BYTES = 4 * 1024 * 1024
 
 
 class _Package(Frozen):
@@ -171,17 +171,7 @@ class PackageFinder:
 
     def _json(self, path: str) -> dict[str, Any] | None:
         """Return the table that a JSON file contains; `None` if it is missing or invalid."""
-        import json
-
-        try:
-            value = json.loads(self.filesystem.data(path, _MAX_JSON_BYTES).decode("utf-8-sig", "replace"))
-        except UnreadableError as error:
-            if error.code != "file-missing":
-                self._report(path, f"the file cannot be read: {error.message}")
-            return None
-        except (ValueError, RecursionError) as error:
-            self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
-            return None
+        value = read_json_or_report(self.filesystem, path, self._report, mark=True)
         return value if isinstance(value, dict) else None
 
     # ── what ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -13,18 +13,16 @@ from prowess._internal.files import UnreadableError
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
 
-from ._strict_json import parse_json
+from ._json_files import read_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-    from typing import Any
+    from collections.abc import Iterable
 
     from ._filesystem import Filesystem
 
-__all__ = ["FolderRules", "read_folder_rules", "read_json"]
+__all__ = ["FolderRules", "read_folder_rules"]
 
-_MAX_JSON_BYTES = 4 * 1024 * 1024
 _MAX_RULES = 10_000
 """Rules of one file that count."""
 _MAX_RULE_LENGTH = 4096
@@ -115,23 +113,3 @@ def folder_rules(table: object) -> dict[str, tuple[str, ...]] | None:
         rules[name] = tuple(text for text in texts[:left] if len(text) <= _MAX_RULE_LENGTH)
         left -= len(rules[name])
     return rules
-
-
-def read_json(filesystem: Filesystem, path: str, once: Collection[str] = (), *, replace: bool = True) -> Any:
-    """Return the content of a JSON file.
-
-    Args:
-        filesystem: what was read so far.
-        path: of the file.
-        once: keys that no object may have twice.
-        replace: whether bytes that are not UTF-8 are replaced, as in JavaScript.
-
-    Raises:
-        UnreadableError: the file cannot be read.
-        ValueError: it is not JSON.
-    """
-    data = filesystem.data(path, _MAX_JSON_BYTES)
-    try:
-        return parse_json(data.decode("utf-8", "replace").encode() if replace else data, once)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None

@@ -7,13 +7,14 @@ import re
 from collections.abc import Mapping
 from functools import cmp_to_key
 
-from prowess._internal.files import UnreadableError, expand_home, moved_path, usual_path
+from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import neutral
 from prowess.findings import finding
 
+from ._json_files import read_json_or_report
 from ._marketplaces import ListedPlugin, Marketplaces
-from ._plugin_enablement import FolderRules, read_folder_rules, read_json
+from ._plugin_enablement import FolderRules, read_folder_rules
 from ._plugin_versions import compare_versions
 from ._settings_files import get_dotted
 
@@ -199,11 +200,4 @@ class PluginPlaces:
 
     def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""
-        try:
-            return read_json(self.filesystem, path, once, replace=self.rules.replaces_bytes)
-        except UnreadableError as error:
-            if error.code != "file-missing":
-                self._report(path, f"the file cannot be read: {error.message}")
-        except (ValueError, RecursionError) as error:
-            self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
-        return None
+        return read_json_or_report(self.filesystem, path, self._report, once=once, replace=self.rules.replaces_bytes)

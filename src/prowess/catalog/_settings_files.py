@@ -12,6 +12,7 @@ from prowess.findings import Finding, finding
 from prowess.hosts import SettingsFile
 from prowess.skill import parse_yaml_mapping
 
+from ._json_files import MAX_JSON_BYTES, parse_json
 from ._settings_variables import replace_variables
 
 TYPE_CHECKING = False
@@ -21,22 +22,18 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml", "truth_of", "without_comments"]
+__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml", "truth_of"]
 
 _ANY_FILE = SettingsFile(path="")
 
 _MAX_SETTINGS_BYTES = 512 * 1024
-_MAX_JSON_BYTES = 4 * 1024 * 1024
-"""JSON is parsed a hundred times faster than TOML and YAML."""
+"""The limit for TOML and YAML; JSON is parsed a hundred times faster."""
 _MAX_TOML_KEY_COST = 2_000_000
 """The sum of the squares of the dots on each line of a TOML file: `tomllib` takes quadratic time for a dotted key."""
 _TRUE = frozenset(("true", "1", "yes", "on"))
 _FALSE = frozenset(("false", "0", "no", "off"))
 
-# An unclosed string or comment ends with the file: a search for its end from each start would take quadratic time.
-_COMMENT = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)'
 _FRONT_MATTER = re.compile(rb"(?s)(?:\xef\xbb\xbf)?---[ \t]*\r?\n(.*?)\n---[ \t]*(?:\r?\n|\Z)")
-_TRAILING_COMMA = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])'
 
 
 class SettingsFiles:
@@ -138,7 +135,7 @@ class SettingsFiles:
 
 
 def _size_limit(path: str) -> int:
-    return _MAX_SETTINGS_BYTES if path.endswith((".toml", ".yaml", ".yml")) else _MAX_JSON_BYTES
+    return _MAX_SETTINGS_BYTES if path.endswith((".toml", ".yaml", ".yml")) else MAX_JSON_BYTES
 
 
 def parse_bool(value: object) -> bool | None:
@@ -221,21 +218,4 @@ def _parse_settings(
     text = data.decode("utf-8-sig" if rules.mark else "utf-8", "replace")
     if prepare is not None:
         text = prepare(text)
-    import json
-
-    try:
-        return json.loads(text, parse_constant=_refuse_constant)
-    except ValueError:
-        if not (comments and rules.comments):
-            raise
-        return json.loads(without_comments(text, commas=rules.trailing_commas), parse_constant=_refuse_constant)
-
-
-def without_comments(text: str, *, commas: bool = True) -> str:
-    """Return JSON without its comments, and without its trailing commas unless they stay."""
-    text = re.sub(_COMMENT, lambda match: match[1] or " ", text)
-    return re.sub(_TRAILING_COMMA, lambda match: match[1] or "", text) if commas else text
-
-
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number in JSON")
+    return parse_json(text, comments=comments and rules.comments, commas=rules.trailing_commas)
