@@ -68,7 +68,7 @@ def test_a_file_of_another_form_has_no_rules_and_a_problem(text: str, tmp_path: 
 
 def test_hostile_rules_match_in_bounded_time() -> None:
     """A regular expression would take years."""
-    started = time.perf_counter()
+    started = time.process_time()
     assert not matches_rule("/*" * 1000 + "x", "/" + "a/" * 1000)
     assert not matches_rule("*a" * 1000, "/" + "a" * 900 + "/")
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
