@@ -15,10 +15,10 @@ from ._output import print_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from prowess.catalog import Catalog, Filesystem
+    from prowess.catalog import Catalog, Comparison, Filesystem
 
 __all__ = [
     "NO_SKILLS_HINT",
@@ -32,6 +32,7 @@ __all__ = [
     "add_sandbox_option",
     "catalog_from_args",
     "client_arguments",
+    "comparison_from_args",
     "make_parser",
     "require_paths",
     "skill_dirs",
@@ -294,4 +295,23 @@ def catalog_from_args(
         client_args=client_arguments(args),
         filesystem=filesystem,
         cache=not args.no_cache,
+    )
+
+
+def comparison_from_args(
+    args: argparse.Namespace, hosts: Sequence[str], files: Sequence[str], progress: Callable[[int], None]
+) -> Comparison:
+    """Return what some agents do with all skills, and with these files, as the discovery options ask for it."""
+    from prowess.catalog import compare
+
+    return compare(
+        args.cwd or ".",
+        hosts=hosts,
+        home=args.home,
+        skill_dirs=skill_dirs(args),
+        role=args.role,
+        client_args=client_arguments(args),
+        files=files,
+        cache=not args.no_cache,
+        progress=progress,
     )

@@ -6,7 +6,7 @@ import os
 
 from prowess._internal.files import real_path
 from prowess._internal.text import neutral
-from prowess.catalog import KINDS, REACHABLE, compare, find_repository_skills, with_linked_skills
+from prowess.catalog import KINDS, REACHABLE, find_repository_skills, with_linked_skills
 from prowess.errors import ConfigError
 from prowess.hosts import evidence_marks
 
@@ -19,10 +19,9 @@ from ._options import (
     add_allow_empty_option,
     add_discovery_options,
     add_json_option,
-    client_arguments,
+    comparison_from_args,
     make_parser,
     require_paths,
-    skill_dirs,
 )
 from ._output import (
     evidence_json,
@@ -98,17 +97,8 @@ def _find_rows(args: Namespace, top: str, hosts: Sequence[str]) -> tuple[Reposit
     """Return what was found, and each skill with the views of the agents."""
     progress = ProgressLine()
     found = find_repository_skills(top, home_too=True, progress=progress.show_folders)
-    comparison = compare(
-        args.cwd,
-        hosts=hosts,
-        home=args.home,
-        skill_dirs=skill_dirs(args),
-        role=args.role,
-        client_args=client_arguments(args),
-        files=[item.path for item in found.skills],
-        cache=not args.no_cache,
-        progress=progress.show_skills,
-    )
+    files = [item.path for item in found.skills]
+    comparison = comparison_from_args(args, hosts, files, progress.show_skills)
     progress.clear()
     compared = {skill.real: skill for skill in comparison.skills}
     found = with_linked_skills(found, {real: skill.path for real, skill in compared.items()})

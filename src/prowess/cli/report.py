@@ -14,10 +14,9 @@ from ._options import (
     add_all_option,
     add_discovery_options,
     add_json_option,
-    client_arguments,
+    comparison_from_args,
     make_parser,
     require_paths,
-    skill_dirs,
 )
 from ._output import pluralize, print_json, print_stderr
 from ._progress import ProgressLine
@@ -57,23 +56,14 @@ def run(args: Namespace) -> int:
         raise ConfigError("`--json` needs a file: with `-o -`, stdout is the page", hint="use `-o skills.html --json`")
     if not to_stdout:
         require_folder_of("-o", args.output)
-    from prowess.catalog import compare, find_repository_skills
+    from prowess.catalog import find_repository_skills
     from prowess.report import render_page
 
     hosts, note = chosen_hosts(args)
     progress = ProgressLine()
     found = find_repository_skills(args.cwd or ".", progress=progress.show_folders)
-    comparison = compare(
-        args.cwd or ".",
-        hosts=hosts,
-        home=args.home,
-        skill_dirs=skill_dirs(args),
-        role=args.role,
-        client_args=client_arguments(args),
-        files=[skill.path for skill in found.skills],
-        cache=not args.no_cache,
-        progress=progress.show_skills,
-    )
+    files = [skill.path for skill in found.skills]
+    comparison = comparison_from_args(args, hosts, files, progress.show_skills)
     progress.clear()
     try:
         page = render_page(comparison)
