@@ -44,7 +44,12 @@ if TYPE_CHECKING:
     from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
-    from ._mount_cures import mount_argument as mount_argument, mount_command as mount_command
+    from ._mount_cures import (
+        mount_argument as mount_argument,
+        mount_command as mount_command,
+        mount_folder as mount_folder,
+    )
+    from ._mount_rules import mount_blockers as mount_blockers
     from ._places import KINDS as KINDS
     from ._project import git_root as git_root
     from ._prompt import (
@@ -96,7 +101,8 @@ else:  # otherwise every misspelt name would have a type
             "_ignore_rules": ("IgnoreRule", "option_rules", "project_rules"),
             "_loss_groups": ("Cure", "LossGroup", "group_losses"),
             "_losses": ("Loss",),
-            "_mount_cures": ("mount_argument", "mount_command"),
+            "_mount_cures": ("mount_argument", "mount_command", "mount_folder"),
+            "_mount_rules": ("mount_blockers",),
             "_places": ("KINDS",),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),

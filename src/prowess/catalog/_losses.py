@@ -23,6 +23,7 @@ from ._fixed_filesystem import FilesystemWithText
 from ._found_skill import FoundSkill
 from ._lazy import LazyEntries
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_target
+from ._mount_rules import mount_blockers
 from ._mounted_copies import command_for_old_copy, old_copy
 from ._project import git_root
 from ._roots import ScanRoot
@@ -43,7 +44,6 @@ __all__ = [
     "Loss",
     "LossFinder",
     "is_identical_copy",
-    "is_refused_by_mount",
     "rejecting_codes",
 ]
 
@@ -142,15 +142,15 @@ class LossFinder:
             return old
         codes = rejecting_codes(alone)
         copy = self._copy(alone, target, self._text(alone, fixed=False))
-        refused = is_refused_by_mount(alone.skill)
+        refused = bool(mount_blockers(alone.skill))
         is_fit = copy is not None and copy[0].state in REACHABLE and not refused
         fixed = None if is_fit else self._copy(alone, target, self._text(alone, fixed=True))
         # `check --fix` fails if other errors remain.
         needs_fix = fixed is not None and fixed[0].state in REACHABLE and not _has_errors(fixed[1])
         if copy is not None and copy[0].state in REACHABLE and needs_fix:
-            needs_fix = refused and fixed is not None and not is_refused_by_mount(fixed[1])
+            needs_fix = refused and fixed is not None and not mount_blockers(fixed[1])
         chosen = fixed if needs_fix else copy
-        refused = is_refused_by_mount(chosen[1]) if needs_fix and chosen is not None else refused
+        refused = bool(mount_blockers(chosen[1])) if needs_fix and chosen is not None else refused
         refused = refused or target.is_linked_under_other_name
         steps = target.steps(self.display)
         program = next((item for item in alone.skill.findings if item.code == "frontmatter-code"), None)
@@ -222,7 +222,7 @@ class LossFinder:
         if old is None:
             return None
         (copy, source), catalog = old, self.catalog
-        validate = not is_refused_by_mount(load(source))
+        validate = not mount_blockers(load(source))
         hosts = self.taken_names.catalogs
         cure = command_for_old_copy(copy, source, hosts, cwd=catalog.cwd, home=catalog.home, validate=validate)
         reason = f"{self.display(copy)} is a mounted copy of {self.display(source)}, which has changed"
@@ -313,15 +313,6 @@ def rejecting_codes(entry: Entry) -> tuple[str, ...]:
 def is_identical_copy(entry: Entry) -> bool:
     """Return whether a shadowed skill is a byte-identical copy of the one that wins."""
     return any(item.code == "skill-copy" for item in entry.findings)
-
-
-def is_refused_by_mount(skill: Skill) -> bool:
-    """Return whether `mount` refuses a skill that it validates: it follows the rules of WINK."""
-    refused = {*load_host("wink").reading.rejects, "name-type", "description-type", "field-type"}
-    return any(
-        (CODES[item.code].spec is Severity.ERROR or item.code in refused) and item.code != "field-unknown"
-        for item in check_skill(skill)
-    )
 
 
 def _has_errors(skill: Skill) -> bool:

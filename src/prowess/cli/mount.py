@@ -7,9 +7,9 @@ import os
 from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
-from prowess.catalog import REACHABLE, git_root
+from prowess.catalog import REACHABLE
 from prowess.errors import ConfigError, SkillError, combine_errors
-from prowess.hosts import DEFAULT_HOST, load_host
+from prowess.hosts import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
 from ._commands import OK
@@ -91,11 +91,10 @@ def _home(args: Namespace) -> str:
 
 def _project_folder(args: Namespace) -> str:
     """Return the folder of the project in which the agent looks: the repository's, or the working directory."""
-    cwd = real_path(args.cwd or ".")
-    folder = skills_root(args.host, scope="project")
-    host = load_host(args.host)
-    walks = {root.walk for root in host.roots if root.path == folder}
-    return cwd if walks == {"none"} else git_root(cwd, host.git_marker) or cwd
+    from prowess.catalog import mount_folder
+
+    skills_root(args.host, scope="project")  # a host without a project folder is refused
+    return mount_folder(args.host, cwd=real_path(args.cwd or "."), home="", user=False)[0]
 
 
 def _scope(args: Namespace) -> Literal["project", "user"]:

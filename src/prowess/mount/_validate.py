@@ -10,10 +10,9 @@ import os
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
+from prowess.catalog import mount_blockers
 from prowess.errors import SkillMountError, SkillNotFoundError, SkillValidationError
-from prowess.findings import CODES, Severity
-from prowess.hosts import load_host
-from prowess.skill import MAX_NAME, check_skill, from_document, is_portable_name, parse_frontmatter, unreadable_skill
+from prowess.skill import MAX_NAME, from_document, is_portable_name, parse_frontmatter, unreadable_skill
 
 from ._config import path_text
 from ._programs import reject_programs
@@ -96,18 +95,8 @@ def _blocking_findings(source: str) -> tuple[Finding, ...]:
         skill = unreadable_skill(path, error)
     else:
         skill = from_document(parse_frontmatter(data, path), path)
-    refused = {*load_host("wink").reading.rejects, *_TYPE_CODES}
-    return tuple(
-        finding
-        for finding in check_skill(skill)
-        if (CODES[finding.code].spec is Severity.ERROR or finding.code in refused)
-        and finding.code != "field-unknown"
-        and (path != source or finding.code != "name-not-folder")
-    )
-
-
-_TYPE_CODES = ("name-type", "description-type", "field-type")
-"""Findings for values of a wrong type: a YAML parser does not return them as strings."""
+    # The name of a single file needs no folder of that name.
+    return tuple(item for item in mount_blockers(skill) if path != source or item.code != "name-not-folder")
 
 
 def skill_file(source: str) -> str:
