@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from itertools import accumulate
 
-from prowess._internal.files import expand_home
+from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral
 from prowess.hosts import RootAliases, fill_template, measure_text
@@ -39,7 +39,8 @@ def with_user_budget(host: Host, settings: Settings, home: str, variables: Mappi
     """
     budget = host.budget
     if budget.short_paths is not None:
-        own = _expanded(budget.short_paths.own, home, variables)
+        own = budget.short_paths.own
+        own = expand_home(moved_path(own, variables) or usual_path(own), home)
         budget = budget.with_changes(short_paths=budget.short_paths.with_changes(own=own))
     if settings.budget_limit is not None:
         budget = budget.with_changes(limit=settings.budget_limit)
@@ -49,14 +50,6 @@ def with_user_budget(host: Host, settings: Settings, home: str, variables: Mappi
         shown = host.description_rules.with_changes(limit=settings.description_limit)
         host = host.with_changes(description_rules=shown)
     return host if budget is host.budget else host.with_changes(budget=budget)
-
-
-def _expanded(path: str, home: str, variables: Mapping[str, str]) -> str:
-    """Return a path of a host's table on this machine."""
-    moved, _, usual = path.rpartition("|")
-    variable, _, rest = moved.removeprefix("$").partition("/")
-    value = variables.get(variable) if moved else ""
-    return os.path.join(value, rest) if value else expand_home(usual, home)
 
 
 def hide_all(host: Host, settings: Settings, entries: list[Entry]) -> list[Entry]:

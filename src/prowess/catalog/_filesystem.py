@@ -214,6 +214,13 @@ class Filesystem(FingerprintRecorder):
         state = b"" if error.code == "file-missing" else self.fingerprint_path(real, expected=True)
         return unreadable_skill(path, error), True, state
 
+    def modified_ns(self, path: str) -> int:
+        """Return when a file that was read has changed last, in nanoseconds; 0 if that is unknown."""
+        try:
+            return os.stat(path).st_mtime_ns
+        except OSError:
+            return 0
+
     def data(self, path: str, limit: int, *, follow: bool = True) -> bytes:
         """Return the bytes of a small file.
 

@@ -15,6 +15,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 
 from ._plugin_places import PluginCandidate, PluginPlaces
+from ._plugin_store import source_identity
 from ._settings_files import get_dotted
 from ._settings_types import find_problem
 
@@ -58,6 +59,8 @@ class InstalledPlugin(Frozen):
     """The folder in which it was found: another one if it is linked."""
     source: str = ""
     """Where it was installed from; its name if that is unknown."""
+    skills_off: tuple[str, ...] = ()
+    """The names of its skills that are off, in lower case."""
 
 
 class PluginFinder(PluginPlaces):
@@ -136,7 +139,8 @@ class PluginFinder(PluginPlaces):
             for pattern, text in ((rules.name_pattern, name), (rules.id_pattern, identity))
         ):
             return None
-        on, source = self._answer(identity, name)
+        installed_from = source_identity(install, name)
+        on, source = self._answer(identity, name, installed_from)
         if on is None and rules.setting_needed:
             return None
         if self.setting.off:
@@ -166,7 +170,8 @@ class PluginFinder(PluginPlaces):
             namespace=self._prefix(name) if rules.prefix else None,
             off=off and f"its plugin {quoted(identity)} is {off}",
             place=place,
-            source=f"{install.get('source') or name}:{install.get('pluginName')}",
+            source=installed_from,
+            skills_off=self._skills_off(name, installed_from, table),
         )
 
     def _fault(self, candidate: PluginCandidate, manifest: Mapping[str, Any] | None) -> str:
@@ -193,13 +198,24 @@ class PluginFinder(PluginPlaces):
             return None
         return os.path.normpath(os.path.join(self.cwd, source))
 
-    def _answer(self, identity: str, name: str) -> tuple[bool | None, str]:
-        """Return whether a plugin is on, and what says so: an argument, rules for folders, or the settings."""
+    def _answer(self, identity: str, name: str, source: str) -> tuple[bool | None, str]:
+        """Return whether a plugin is on, and what says so: an argument, the client's record, rules, or the settings."""
         if self.chosen is not None:
             return name.lower() in self.chosen, "the arguments"
         rules = self._folder_rules
+        if self._store is not None and rules is not None:
+            return self._store.answer(source, name, self.cwd, rules)
         on = rules.answer(name, (self.cwd,)) if rules is not None else None
         return (on, rules.path) if rules is not None and on is not None else self.setting.answer(identity)
+
+    def _skills_off(self, name: str, source: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return which skills of a plugin are off: its manifest says so, or the client's record."""
+        key = self.rules.skill_states
+        states = {word.strip().lower(): on for word, on in manifest.get(key, {}).items()} if key else {}
+        if self._store is not None:
+            states |= self._store.skills(source, name, self.cwd)
+        on = self.setting.skills_on
+        return tuple(skill for skill, is_on in states.items() if not is_on and f"{name}:{skill}".lower() not in on)
 
     def _prefix(self, name: str) -> str:
         """Return the name of a plugin as its skills have it."""

@@ -15,6 +15,7 @@ from prowess.findings import finding
 from ._json_files import read_json_or_report
 from ._marketplaces import ListedPlugin, Marketplaces
 from ._plugin_enablement import FolderRules, read_folder_rules
+from ._plugin_store import PluginStore, read_plugin_store
 from ._plugin_versions import compare_versions
 from ._settings_files import get_dotted
 
@@ -67,6 +68,7 @@ class PluginPlaces:
         self.stops = ""
         """What keeps the client from starting; empty if it starts."""
         self._folder_rules: FolderRules | None = None
+        self._store: PluginStore | None = None
 
     def _stop(self, path: str, message: str) -> None:
         self.stops = path
@@ -127,6 +129,11 @@ class PluginPlaces:
             self._stop(path, f"the file cannot be read: {rules.problem}")
         elif rules.problem:
             self._report(path, f"the file cannot be read: {rules.problem}")
+        if self.rules.store_file:
+            path = self._expand(self.rules.store_file)
+            self._store = read_plugin_store(self.filesystem, path, rules)
+            if self._store.problem:
+                self._stop(path, self._store.problem)
 
     def _expand(self, path: str) -> str:
         """Return a path of the table on this machine; empty if its variable is not set."""

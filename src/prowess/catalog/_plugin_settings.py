@@ -44,9 +44,17 @@ def read_plugin_setting(rules: PluginRules, values: Values, arguments: ClientArg
     market = rules.market
     markets = values(market.setting, market.setting_files) if market is not None and market.setting else ()
     named = arguments.values(rules.argument) if rules.argument else []
+    granted = values(rules.skills_on, rules.setting_files, "union") if rules.skills_on else ()
     return PluginSetting(
         answers=answers,
         off=switch[0] if switch is not None and switch[1] is False else "",
         markets=tuple(markets),
         named=tuple(named[:_MAX_NAMED_FOLDERS]),
+        skills_on=frozenset(
+            name.strip().lower()
+            for _, names in granted
+            if isinstance(names, list | tuple)
+            for name in names
+            if isinstance(name, str)
+        ),
     )

@@ -95,6 +95,7 @@ def resolve_skills(
         )
         plugins = found.plugins
         findings += found.findings
+        settings = _with_skills_off(settings, plugins)
         if found.stops:
             return _nothing(host, settings, findings, neutral(found.stops))
     scan_roots = find_scan_roots(
@@ -116,6 +117,17 @@ def resolve_skills(
     return ResolvedSkills(
         host=host, skills=skills, findings=tuple(findings), scan_roots=result.scan_roots, settings=settings
     )
+
+
+def _with_skills_off(settings: Settings, plugins: Mapping[str, Iterable[InstalledPlugin]]) -> Settings:
+    """Return the settings with the skills that plugins switch off themselves."""
+    off = {
+        f"{plugin.namespace or plugin.name}:{skill}".lower(): ("gone", plugin.folder)
+        for found in plugins.values()
+        for plugin in found
+        for skill in plugin.skills_off
+    }
+    return settings.with_changes(folded_effects={**off, **settings.folded_effects}) if off else settings
 
 
 def _nothing(host: Host, settings: Settings, findings: list[Finding], source: str) -> ResolvedSkills:

@@ -39,6 +39,8 @@ class PluginSetting(Frozen):
     """File to what it says about marketplaces, the most important first."""
     named: tuple[str, ...] = ()
     """Folders of plugins that an argument names."""
+    skills_on: frozenset[str] = frozenset()
+    """`PLUGIN:SKILL` in lower case for the skills that are on, whatever their plugin says."""
 
     @property
     def ids(self) -> tuple[str, ...]:

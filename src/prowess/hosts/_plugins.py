@@ -154,6 +154,14 @@ class PluginRules(Frozen):
     """Whether names in `rules_file` are compared without case."""
     rules_invalid: str = "ignored"
     """What the client does if it cannot read `rules_file`: `ignored`, or `stops` (it refuses to start)."""
+    store_file: str = ""
+    """A JSON file in which the client records which plugins and skills are on in which folder, as `path` of a root. It
+    counts before `rules_file`, unless a person has changed that one since."""
+    skill_states: str = ""
+    """The key of the manifest that says which skills of the plugin are on: name in lower case to true or false."""
+    skills_on: str = ""
+    """A dotted key of the settings files: a list of `PLUGIN:SKILL` that are on, whatever the manifest and `store_file`
+    say."""
     manifest_stops: tuple[str, ...] = ()
     """The types in the manifest of a plugin that counts without which the client refuses to start, as
     `manifest_types`."""
