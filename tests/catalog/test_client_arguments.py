@@ -234,3 +234,64 @@ def test_a_client_may_read_json_to_the_letter(text: str, seen: list[str], top: P
     roots = [{"setting": "paths", "scope": "extra"}]
     one = host(roots=roots, settings_files={"user": {"path": "~/s.json", "comments": False}})
     assert names(top, one) == seen
+
+
+MOVED = [
+    {"path": "$X_HOME/skills|~/.x/beside", "scope": "user"},
+    {"path": "~/far", "scope": "user", "unless_moved": "$X_HOME|~/.x"},
+]
+CONFIG = {"name": "--config", "values": "one", "effect": "variable", "sets": "X_HOME"}
+
+
+@pytest.mark.parametrize(
+    ("words", "moved", "expected"),
+    [
+        ((), "", ["beside", "far"]),
+        (("--config", "../repo/near"), "", ["near"]),
+        (("--config=~/elsewhere",), "repo/near", []),
+        (("--config", "~/elsewhere", "--config", "near"), "", ["near"]),
+        ((), "repo/near", ["near"]),
+        ((), "home/.x", ["far"]),
+        (("--config", "a\0b"), "", ["beside", "far"]),
+    ],
+)
+def test_an_argument_moves_the_clients_folder(
+    words: tuple[str, ...], moved: str, expected: list[str], top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes before the variable, and what belongs to the usual folder is not read elsewhere."""
+    monkeypatch.setenv("HOME", str(top / "home"))
+    env = {"X_HOME": str(top / moved)} if moved else {}
+    one = host(roots=MOVED, arguments=[CONFIG])
+    found = discover(top / "repo", host=one, env=env, client_args=words, cache=False)
+    paths = {f"{top}/home/.x/beside": "beside", f"{top}/home/far": "far", f"{top}/repo/near/skills": "near"}
+    assert [paths[root.path] for root in found.scan_roots if root.path in paths] == expected
+
+
+def test_such_an_argument_counts_with_a_home_and_for_settings(top: Path) -> None:
+    """Variables do not, since they belong to another home."""
+    write(top / "repo/more", "more")
+    (top / "repo/near/settings.json").write_text(json.dumps({"dirs": [str(top / "repo/more")]}))
+    files = {"user": {"path": "$X_HOME/settings.json|~/.x/settings.json"}}
+    one = host(roots=[MOVED[0], {"setting": "dirs", "scope": "extra"}], arguments=[CONFIG], settings_files=files)
+    assert names(top, one, "--config", "near") == ["near", "more"]
+
+
+def test_white_space_around_folders_may_be_removed(top: Path) -> None:
+    """In settings, and between the separators of a variable."""
+    (top / "home/.x/settings.json").write_text(json.dumps({"dirs": [" near/skills\n", "  "]}))
+    roots = [
+        {"setting": "dirs", "scope": "extra", "strips": True},
+        {"path": "$X_DIRS", "scope": "extra", "separator": ",", "strips": True},
+    ]
+    one = host(roots=roots)
+    env = {"X_DIRS": f" {top}/home/far , "}
+    found = discover(top / "repo", host=one, home=top / "home", env=env, cache=False)
+    assert [root.path for root in found.scan_roots] == [f"{top}/repo/near/skills", f"{top}/home/far"]
+
+
+@pytest.mark.parametrize(("value", "expected"), [("true", []), ("1", ["own"]), ("false", ["own"]), ("TRUE", ["own"])])
+def test_a_variable_may_trust_with_one_value_only(value: str, expected: list[str], top: Path) -> None:
+    (top / "repo/.x/s.json").write_text('{"off": ["own"]}')
+    one = host(settings=[{"key": "off", "form": "names"}], trust_variable="X_ALL", trust_value="true")
+    found = discover(top / "repo", host=one, home=top / "home", env={"X_ALL": value}, cache=False)
+    assert [entry.name for entry in found.skills if entry.state == "active"] == expected

@@ -80,7 +80,7 @@ def test_a_root_may_start_with_the_home_a_slash_or_a_variable(top: Path) -> None
     assert plain == ["home/.x/skills", os.path.relpath("/etc/x", top), "home/.xx/skills"]
     env = {"X_HOME": str(top / "moved"), "X_DIRS": os.pathsep.join([str(top / "d1"), "", "d2"])}
     assert paths(top, *roots, env=env)[2:] == ["moved/skills", "d1", "repo/a/b/d2"]
-    assert paths(top, *roots, env=env, use_home_variables=False)[2:] == ["home/.xx/skills", "d1", "repo/a/b/d2"]
+    assert paths(top, *roots, env=env, home_variables={})[2:] == ["home/.xx/skills", "d1", "repo/a/b/d2"]
 
 
 def test_skill_dirs_are_scanned_in_their_order(top: Path) -> None:

@@ -192,3 +192,62 @@ def test_one_root_may_be_stricter(rule: str, tmp_path: Path) -> None:
     }
     found = states(catalog(tmp_path, files, roots=roots))
     assert found == {"good": "active", "other": "rejected", "field": "rejected" if rule == "spec" else "active"}
+
+
+def test_a_tag_says_what_a_quoted_value_is(tmp_path: Path) -> None:
+    """`!!bool "true"` is true, and `!!int "3"` is a number; a tag that does not fit changes nothing."""
+    values = {"1": '!!bool "true"', "2": '"true"', "3": '!!bool "x"', "4": '!!int "3"'}
+    files = {
+        f".x/{key}/SKILL.md": front(f"name: {key}a\ndescription: d\noff: {value}") for key, value in values.items()
+    }
+    flags = [{"when": {"off": "not-bool"}, "state": "rejected", "reason": "no"}]
+    flags.append({"when": {"off": "true"}, "state": "user-only", "reason": "off"})
+    expected = {"1": "user-only", "2": "rejected", "3": "rejected", "4": "rejected"}
+    assert states(catalog(tmp_path, files, flags=flags)) == expected
+
+
+def test_a_list_of_texts_has_no_other_items(tmp_path: Path) -> None:
+    """Quoted items are texts, whatever is in them."""
+    values = {"1": "[a, b]", "2": "[a, 1]", "3": '["1", "true"]', "4": "[a, null]", "5": "\n  - 1", "6": '\n  - "1"'}
+    files = {f".x/{key}/SKILL.md": front(f"name: {key}a\ndescription: d\nt: {value}") for key, value in values.items()}
+    flags = [{"when": {"t": "not-texts"}, "state": "rejected", "reason": "no"}]
+    found = states(catalog(tmp_path, files, flags=flags))
+    assert {key for key, state in found.items() if state == "active"} == {"1", "3", "6"}
+
+
+@pytest.mark.parametrize(("rules", "name"), [({}, "trail"), ({"trim_folder": False, "replace": {" +": "-"}}, "trail-")])
+def test_blanks_around_the_name_of_a_folder_may_stay(tmp_path: Path, rules: dict[str, Any], name: str) -> None:
+    """Those around a name in the front matter are removed all the same."""
+    files = {".x/trail /SKILL.md": front("description: d"), ".x/b/SKILL.md": front("name: ' b '\ndescription: d")}
+    names = [entry.name for entry in catalog(tmp_path, files, name_rules=rules).skills]
+    assert sorted(names) == ["b", name]
+
+
+@pytest.mark.parametrize(
+    ("written", "state"),
+    [
+        ("|\n  12345", "active"),
+        ("|\n  12345\n", "rejected"),
+        ("|\n  12345\nb: c", "rejected"),
+        ("|\n  12345\n# comment", "rejected"),
+        ("|+\n  1234\n", "active"),
+        ("|+\n  12345\n", "rejected"),
+        ('"12345\\n"', "rejected"),
+    ],
+)
+def test_a_block_scalar_at_an_open_end_has_no_line_end(tmp_path: Path, written: str, state: str) -> None:
+    """It is one character shorter only if nothing follows it before the fence."""
+    rules = {"limit": 5, "past_limit": "drop", "open_end": True, "trim": False}
+    files = {".x/a/SKILL.md": front(f"name: a\ndescription: {written}")}
+    assert states(catalog(tmp_path, files, description_rules=rules)) == {"a": state}
+
+
+def test_a_command_may_be_called_like_a_skill_file(tmp_path: Path) -> None:
+    """It is read as the other files of its folder: without front matter too."""
+    roots = [{"path": ".x", "scope": "project", "files": r".*\.md", "depth": 0}]
+    reading = {"loose_as_body": ["frontmatter-missing"], "rejects": ["frontmatter-missing"]}
+    rules = {"on": {"missing": "body"}}
+    (entry,) = catalog(
+        tmp_path, {".x/SKILL.md": "Do it.\n"}, roots=roots, reading=reading, description_rules=rules
+    ).skills
+    assert (entry.name, str(entry.state)) == ("SKILL", "active")

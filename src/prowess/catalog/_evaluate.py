@@ -92,7 +92,7 @@ class Evaluator:
         if fields is not None and root.ignores:
             fields = {key: value for key, value in fields.items() if key not in root.ignores}
         reading_verdict = self._reading_verdict(item, host_findings, codes)
-        if is_loose(item.path) and self.host.name_rules.loose == "file":
+        if is_loose(item) and self.host.name_rules.loose == "file":
             name, name_verdict = self._fields.name_of_file(fields, item.path), None
         else:
             name, name_verdict = self._fields.name(fields, folder)
@@ -153,7 +153,7 @@ class Evaluator:
     def _visible_fields(self, item: FoundSkill, codes: set[str]) -> Mapping[str, Field] | None:
         """Return the front matter as the host reads it, or `None` if it sees none."""
         document = item.skill.document
-        if document is not None and is_loose(item.path) and codes & self._loose_as_body_codes:
+        if document is not None and is_loose(item) and codes & self._loose_as_body_codes:
             # It has no front matter, and the rules about names count for the one of the file.
             return {}
         if document is None or document.frontmatter is None or codes & self._body_codes(item):
@@ -173,7 +173,7 @@ class Evaluator:
 
     def _body_codes(self, item: FoundSkill) -> frozenset[str]:
         """Return the codes of findings with which the host reads a file as a body without front matter."""
-        return self._loose_as_body_codes if is_loose(item.path) else self._as_body_codes
+        return self._loose_as_body_codes if is_loose(item) else self._as_body_codes
 
     def _reading_verdict(self, item: FoundSkill, findings: tuple[Finding, ...], codes: set[str]) -> Verdict | None:
         """Return the verdict if the host cannot read the skill."""

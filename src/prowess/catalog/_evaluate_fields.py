@@ -77,7 +77,7 @@ class FieldEvaluator:
             name = javascript_string(value)
         if rules.one_line:
             name = " ".join(name.split())
-        elif rules.trim:
+        elif rules.trim and (rules.trim_folder or action != "folder"):
             name = name.strip(self._white_space)
         if verdict is None and (fields is not None or action != "folder"):
             verdict = self.name_limit_verdict(name, folder)
@@ -159,7 +159,7 @@ class FieldEvaluator:
     def _own_description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, Verdict | None]:
         """Return the description before the host shortens or extends it, and the verdict."""
         rules = self.host.description_rules
-        actions = self._loose_actions if is_loose(item.path) else self._description_actions
+        actions = self._loose_actions if is_loose(item) else self._description_actions
         value, kind, action = self._field_action(fields, "description", actions)
         verdict = None
         text = javascript_string(value) if value is not None else ""
@@ -172,6 +172,8 @@ class FieldEvaluator:
             text = self._description_from_body(item, whole=fields is None)
         if verdict is None and rules.limit and rules.past_limit == "drop":
             length = measure_text(text, rules.unit)
+            if length > rules.limit and rules.open_end and _is_at_open_end(item.skill, value):
+                length -= 1
             if length > rules.limit:
                 word = "bytes" if rules.unit == "bytes" else "characters"
                 reason = f"its description has {length:,} {word}, more than {rules.limit:,}"
@@ -244,9 +246,22 @@ class FieldEvaluator:
         return "number" if kind == "text" and plain and re.fullmatch(reading.not_texts or "(?!)", value.value) else kind
 
 
-def is_loose(path: str) -> bool:
+def is_loose(item: FoundSkill) -> bool:
     """Return whether a skill is a Markdown file of its own, not the SKILL.md of a folder."""
-    return not path.endswith(f"/{SKILL_FILE}")
+    root = item.scan_root.root
+    return not item.path.endswith(f"/{SKILL_FILE}") or (bool(root.files) and root.folder_files == "no")
+
+
+def _is_at_open_end(skill: Skill, value: Field | None) -> bool:
+    """Return whether a value is a block scalar that ends with the last line of the front matter."""
+    front = skill.document.frontmatter if skill.document is not None else None
+    if not front or value is None or not str(value.value).endswith("\n"):
+        return False
+    last = front.removesuffix("\n").rpartition("\n")[2]
+    keeps = re.search(r":[ \t]+[|>][0-9]?\+[0-9]?[ \t]*(?:#.*)?\Z", value.source) is not None
+    return value.line == max(field.line for field in skill.fields.values()) and (
+        (last.startswith(" ") and last.strip() != "") or keeps
+    )
 
 
 def _kind_of_items(value: Field) -> str:

@@ -69,9 +69,8 @@ class MarketPluginFinder:
 
     def _plugins(self) -> Iterator[InstalledPlugin]:
         for folder in self.setting.arguments:
-            manifest = self._manifest(folder)
-            if manifest is not None:
-                name = manifest.get("name")
+            if any(self.filesystem.kind(os.path.join(folder, name)) == "f" for name in self.rules.manifests):
+                name = (self._manifest(folder) or {}).get("name")
                 yield self._plugin(name if isinstance(name, str) and name else os.path.basename(folder), folder)
             elif self.filesystem.kind(os.path.join(folder, SKILL_FILE)) == "f":
                 name = os.path.basename(folder)

@@ -177,7 +177,7 @@ class TakenNames:
                 self.cwd,
                 self.home,
                 env=os.environ,
-                use_home_variables=self.use_home_variables,
+                home_variables=None if self.use_home_variables else {},
                 filesystem=new_filesystem(),
             )
             roots = self._roots[host] = [real_path(root.path) for root in found]

@@ -50,7 +50,10 @@ def trust_answers(
     """
     for argument, _ in reversed(arguments.with_effect("trusted", "untrusted")):
         yield argument.name, argument.effect
-    trusted = files.read_bool_variable(env, host.trust_variable)
+    if host.trust_value:
+        trusted = True if env.get(host.trust_variable) == host.trust_value else None
+    else:
+        trusted = files.read_bool_variable(env, host.trust_variable)
     if trusted is not None:
         yield host.trust_variable, "trusted" if trusted else "untrusted"
     switch = next(values(host.trust_switch, host.trust_switch_files, "first"), None) if host.trust_switch else None

@@ -13,6 +13,7 @@ from ._budget import with_user_budget
 from ._filesystem import Filesystem
 from ._found_skill import FoundSkill
 from ._lazy import LazyEntries
+from ._moved_folders import moving_variables
 from ._precedence import Precedence
 from ._project import git_root
 from ._roots import ScanRoot, find_scan_roots
@@ -68,13 +69,14 @@ def resolve_skills(
         filesystem: what was read so far.
     """
     project = git_root(cwd, host.git_marker, filesystem) or cwd
+    variables = moving_variables(host, env if use_home_variables else {}, client_args, cwd=cwd, home=home)
     settings = read_settings(
         host,
         project=project,
         cwd=cwd,
         home=home,
         env=env,
-        use_home_variables=use_home_variables,
+        home_variables=variables,
         role=role,
         client_args=client_args,
         filesystem=filesystem,
@@ -83,7 +85,6 @@ def resolve_skills(
     if not settings.enabled:
         return _nothing(host, settings, findings, settings.enabled_source)
     project = settings.project or project
-    variables = env if use_home_variables else {}
     host = with_user_budget(host, settings, home, variables)
     plugins: Mapping[str, Iterable[InstalledPlugin]] = {}
     if host.plugins or host.market_folders:
@@ -104,7 +105,7 @@ def resolve_skills(
         home,
         skill_dirs=skill_dirs,
         env=env,
-        use_home_variables=use_home_variables,
+        home_variables=variables,
         settings=settings,
         plugins=plugins,
         filesystem=filesystem,

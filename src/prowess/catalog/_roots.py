@@ -68,7 +68,7 @@ def find_scan_roots(
     *,
     skill_dirs: Iterable[str] = (),
     env: Mapping[str, str],
-    use_home_variables: bool = True,
+    home_variables: Mapping[str, str] | None = None,
     settings: Settings | None = None,
     plugins: Mapping[str, Iterable[InstalledPlugin]] = EMPTY,
     filesystem: Filesystem | None = None,
@@ -81,7 +81,8 @@ def find_scan_roots(
         home: the user's home.
         skill_dirs: directories the user named.
         env: the environment.
-        use_home_variables: whether variables that move a client's folders (`CODEX_HOME`, ...) count.
+        home_variables: the variables that may move a client's folders (`CODEX_HOME`, ...); those of the environment by
+            default.
         settings: what the host's settings and arguments say, which may name further directories.
         plugins: the installed plugins, by the name of their table.
         filesystem: what was read so far; needed for nested folders and packages.
@@ -89,7 +90,7 @@ def find_scan_roots(
     filesystem = filesystem or Filesystem()
     markers = settings.root_markers if settings is not None else None
     top = git_root(cwd, host.git_marker, filesystem) if markers is None else marked_root(cwd, markers, filesystem)
-    home_variables = env if use_home_variables else {}
+    home_variables = env if home_variables is None else home_variables
     result: list[ScanRoot] = []
     replacing = [argument.name for argument in host.arguments if argument.effect == "only-roots"]
     are_replaced = settings is not None and any(settings.folders.get(name) for name in replacing)
@@ -117,7 +118,7 @@ def find_scan_roots(
         if not host.levels_first:
             pairs = [(up, level, root) for root in block for up, level in levels]
         for up, level, root in pairs:
-            if not (root.not_home and level == home):
+            if not (root.not_home and level == home) and not _is_moved(root, home, home_variables):
                 expanded = _expand_root(root, level, home, skill_dirs, home_variables, env, filesystem)
                 result += [scan_root.with_changes(level=up) for scan_root in expanded] if up else expanded
         for root in block:
@@ -135,6 +136,12 @@ def find_scan_roots(
     return tuple(
         sorted(result, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
     )
+
+
+def _is_moved(root: Root, home: str, variables: Mapping[str, str]) -> bool:
+    """Return whether a variable names another folder than the one with which the client reads the root."""
+    folder = moved_path(root.unless_moved, variables)
+    return folder is not None and os.path.normpath(folder) != expand_home(usual_path(root.unless_moved), home)
 
 
 def _with_patterns(scan_root: ScanRoot, settings: Settings | None) -> ScanRoot:
@@ -216,10 +223,11 @@ def _expand_root(
             )
         return
     if path.startswith("$") and not set(path) & {"/", "|"}:
-        for directory in filter(None, env.get(path[1:], "").split(root.separator)):
+        named = env.get(path[1:], "").split(root.separator)
+        for directory in filter(None, map(str.strip, named) if root.strips else named):
             yield ScanRoot(os.path.abspath(os.path.join(level, directory)), root.scope, root, user_named=True)
         return
-    path = expand_home(moved_path(path, home_variables) or usual_path(path), home)
+    path = moved_path(path, home_variables) or expand_home(usual_path(path), home)
     if not path:
         return
     project_folder = None if os.path.isabs(path) else level
@@ -248,6 +256,9 @@ def _named_roots(
     for named in settings.folders.get(root.named_by, ()):
         expands = root.tilde and (root.tilde_alone or named.folder != "~")
         directory = _plain_path(named.folder, home) if root.trims else named.folder
+        directory = directory.strip() if root.strips else directory
+        if root.strips and not directory:
+            continue
         directory = expand_home(directory, home) if expands else directory
         if not os.path.isabs(directory):
             if root.relative_to == "none" and named.file:

@@ -31,7 +31,7 @@ def read_settings(
     cwd: str,
     home: str,
     env: Mapping[str, str],
-    use_home_variables: bool = True,
+    home_variables: Mapping[str, str] | None = None,
     role: str | None = None,
     client_args: Sequence[str] = (),
     filesystem: Filesystem | None = None,
@@ -44,7 +44,7 @@ def read_settings(
         cwd: the working directory.
         home: the user's home.
         env: the environment.
-        use_home_variables: whether variables that move a settings file count.
+        home_variables: the variables that may move a settings file; those of the environment by default.
         role: an InitRunner role file, whose `spec.auto_skills` counts.
         client_args: the arguments that the client is started with.
         filesystem: what was read so far.
@@ -55,7 +55,7 @@ def read_settings(
         cwd=cwd,
         home=home,
         env=env,
-        home_variables=env if use_home_variables else {},
+        home_variables=env if home_variables is None else home_variables,
         client_args=client_args,
         filesystem=filesystem or Filesystem(),
     )

@@ -97,7 +97,7 @@ class SkillPlace:
 
     def _roots(self, host: str) -> Iterator[str]:
         roots = find_scan_roots(
-            load_host(host), self.cwd, self.home, env=os.environ, use_home_variables=self.args.home is None
+            load_host(host), self.cwd, self.home, env=os.environ, home_variables={} if self.args.home else None
         )
         for root in roots:
             if root.scope == "project" and root.nested is None and root.project_folder in (self.cwd, self.project):

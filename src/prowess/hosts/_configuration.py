@@ -145,7 +145,8 @@ class Argument(Frozen):
     `plugins` (its values are folders of plugins, of a table that names it), `only-plugins` (its values, separated by
     commas, name the only plugins that count, without case), `sources` (as `files`, and the roots of scope `user` or
     `project` that it does not list are not read), `settings` (its value is JSON, or a file with it, for the settings
-    file `@arguments`), `named` (no skills but those that arguments name)."""
+    file `@arguments`), `named` (no skills but those that arguments name), `variable` (it sets the variable in `sets`
+    to its value, a folder: absolute, `~/...` or relative to the working directory)."""
     sets: str = "{value}"
     """For `set`: `KEY=VALUE`, with a dotted key and a value in TOML; a value that is invalid is text. Arguments with
     the default come first, and the last one for a key counts."""

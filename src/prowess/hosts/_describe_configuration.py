@@ -162,7 +162,9 @@ def describe_trust(host: Host) -> Iterator[str]:
     """Yield what decides whether a project is trusted."""
     if host.trust_note:
         yield host.trust_note
-    if host.trust_variable:
+    if host.trust_value:
+        yield f"with `{host.trust_variable}={host.trust_value}` in the environment, every project is trusted"
+    elif host.trust_variable:
         yield f"the variable `{host.trust_variable}` says whether a project is trusted"
     for setting in host.settings:
         if setting.form in _TRUST_FORMS:

@@ -277,7 +277,8 @@ def without_null_items(value: Field) -> Field:
     """Return a field without the nulls of a list: `null`, `~` and nothing."""
     if not isinstance(value.value, tuple) or not any(item in _NULLS for item in value.value):
         return value
-    return value.with_changes(value=tuple(item for item in value.value if item not in _NULLS))
+    pairs = [(item, kind) for item, kind in zip(value.value, value.kinds, strict=True) if item not in _NULLS]
+    return value.with_changes(value=tuple(item for item, _ in pairs), kinds=tuple(kind for _, kind in pairs))
 
 
 _NULLS = ("null", "Null", "NULL", "~", "")
@@ -328,8 +329,7 @@ def value_matches(value: Field | None, wanted: str) -> bool:
     if wanted in ("not-map", "not-list", "not-text"):
         return value.kind not in (wanted.removeprefix("not-"), "null")
     if wanted == "not-texts":
-        is_text_list = isinstance(value.value, tuple) and all(isinstance(item, str) for item in value.value)
-        return value.kind != "text" and not is_text_list
+        return value.kind != "text" and (value.kind != "list" or not set(value.kinds) <= {"text"})
     word = value.value if isinstance(value.value, str) else ""
     if value.kind == "bool":
         return word.lower() == wanted.lstrip("~")

@@ -256,6 +256,9 @@ class Host(Frozen):
     """Whether skills are enabled without any setting."""
     trust_variable: str = ""
     """An environment variable that says whether the project is trusted, and overrides any file."""
+    trust_value: str = ""
+    """The only value of that variable that counts, and means that the project is trusted; empty for any that means
+    yes or no."""
     trust_switch: str = ""
     """A dotted key in the settings files of this host; false means that every folder is trusted."""
     trust_switch_files: tuple[str, ...] = ()

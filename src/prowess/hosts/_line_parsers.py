@@ -96,7 +96,8 @@ def _parse_values(lines: list[str]) -> dict[str, Field]:
     for index, (number, line) in enumerate(kept):
         if line.startswith("  - ") and key and table is None:
             items = [*(items or []), _parse_value(line[4:].strip(JAVASCRIPT_SPACE))[0]]
-            fields[key] = Field(value=tuple(items), kind="list", line=number + 2, column=1)
+            kinds = ("text",) * len(items)
+            fields[key] = Field(value=tuple(items), kind="list", line=number + 2, column=1, kinds=kinds)
             continue
         if items is not None:
             key, items = "", None

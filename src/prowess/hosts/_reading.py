@@ -113,6 +113,8 @@ class NameRules(Frozen):
     without `.md` (`file`)."""
     trim: bool = True
     """Whether white space around it is removed."""
+    trim_folder: bool = True
+    """The same for a name that is that of the folder."""
     one_line: bool = False
     """Whether white space is collapsed."""
     pattern: str = ""
@@ -180,5 +182,8 @@ class DescriptionRules(Frozen):
     """Whether only a `when_to_use` that is text counts; otherwise it is converted as by JavaScript's `String`."""
     joiner: str = " - "
     """The text before `when_to_use`."""
+    open_end: bool = False
+    """Whether front matter ends before its last line end, so that a block scalar at its end is one character shorter
+    for the limit."""
     unit: str = "chars"
     """The unit of `limit`: `chars` (Unicode), `utf16` (units of UTF-16) or `bytes` (of UTF-8)."""

@@ -51,6 +51,10 @@ class Root(Frozen):
     trims: bool = False
     """For `setting` and `argument`: whether white space around a directory is removed, an empty text is the folder that
     relative ones belong to, and `file://` URLs are paths."""
+    strips: bool = False
+    """For `setting` and a path list: whether white space around a directory is removed."""
+    unless_moved: str = ""
+    """A folder as `$VAR/...|~/...`; the client does not read the directory if the variable names another folder."""
     switched_by: str = ""
     """A dotted key of settings, a list with patterns for the paths of its skills: `!GLOB` switches off, `+PATH` on
     again, `-PATH` off. Paths are relative to the settings file for `setting`, else to the folder above the root."""

@@ -178,7 +178,7 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
     """
     original = frontmatter.split("\n")
     entries = fast_parse_entries(frontmatter)
-    if entries is not None:
+    if entries is not None and not any(_has_other_items(value) for _, value, _, _ in entries):
         fields = {key: _plain_field(value, quoted, line, original[line]) for key, value, quoted, line in entries}
         return fields, frontmatter
     control = control_character()
@@ -264,12 +264,18 @@ class _Positions:
         return line + self._first, self._columns[line][min(column, len(self._repaired[line]))] + 1
 
 
+def _has_other_items(value: Value) -> bool:
+    """Return whether a list may have items that are not texts; only the full parser knows which are in quotes."""
+    return isinstance(value, tuple) and any(scalar_kind(item) != "text" for item in value if isinstance(item, str))
+
+
 def _plain_field(value: Value, quoted: bool, line: int, source: str) -> Field:
     if isinstance(value, str):
         kind = "text" if quoted else scalar_kind(value)
     else:
         kind = "list" if isinstance(value, tuple) else "map"
-    return Field(value=value, kind=kind, line=line + 2, column=1, source=source)
+    kinds = ("text",) * len(value) if isinstance(value, tuple) else ()
+    return Field(value=value, kind=kind, line=line + 2, column=1, source=source, kinds=kinds)
 
 
 def _map_columns(original: str, repaired: str) -> list[int]:

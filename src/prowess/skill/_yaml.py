@@ -65,6 +65,8 @@ class Field(Frozen):
     column: int
     source: str = ""
     """The line of the file, without its newline."""
+    kinds: tuple[str, ...] = ()
+    """The types of the items of a list."""
 
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
@@ -188,7 +190,7 @@ class FrontmatterReader:
 class _OpenCollection:
     """A list or map whose end is not read yet."""
 
-    __slots__ = ("column", "items", "key", "line", "lines", "start")
+    __slots__ = ("column", "items", "key", "kinds", "line", "lines", "start")
 
     def __init__(self, items: Any, start: Mark) -> None:
         self.items = items
@@ -198,6 +200,8 @@ class _OpenCollection:
         self.line = self.column = 0
         self.lines: dict[str, int] = {}
         """0-based line of each key."""
+        self.kinds: list[str] = []
+        """The types of the items of a list."""
 
 
 class _FieldComposer:
@@ -307,15 +311,16 @@ class _FieldComposer:
         if not self._open:
             return
         if isinstance(closed.items, list):
-            self._add(tuple(closed.items), "list", closed.start)
+            self._add(tuple(closed.items), "list", closed.start, tuple(closed.kinds))
         else:
             self._add(closed.items, "map", closed.start)
 
-    def _add(self, value: Value, kind: str, mark: Mark) -> None:
+    def _add(self, value: Value, kind: str, mark: Mark, kinds: tuple[str, ...] = ()) -> None:
         """Add a node to the innermost open collection: as a list's item, as a key, or as a key's value."""
         parent = self._open[-1]
         if isinstance(parent.items, list):
             parent.items.append(value)
+            parent.kinds.append(kind)
         elif parent.key is None:
             if not isinstance(value, str):
                 hint = "put the whole key in quotes"
@@ -330,7 +335,7 @@ class _FieldComposer:
             if parent.items is self.fields:
                 source = self._source[parent.line] if parent.line < len(self._source) else ""
                 self.fields[parent.key] = Field(
-                    value=value, kind=kind, line=parent.line + 2, column=parent.column + 1, source=source
+                    value=value, kind=kind, line=parent.line + 2, column=parent.column + 1, source=source, kinds=kinds
                 )
             else:
                 parent.items[parent.key] = value
