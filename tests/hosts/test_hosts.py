@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 FORMS = {
     *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread", "trusted", "scopes"),
+    *("denied", "closed", "variables"),
     *("description", "folders", "trust", "file-trust", "folder-lists"),
     "filter",
 }

@@ -52,13 +52,24 @@ def with_user_budget(host: Host, settings: Settings, home: str, variables: Mappi
     return host if budget is host.budget else host.with_changes(budget=budget)
 
 
-def hide_all(host: Host, settings: Settings, entries: list[Entry]) -> list[Entry]:
-    """Hide all skills from the model, if the host's user has set so."""
+def hide_all(host: Host, settings: Settings, entries: list[Entry], is_typed: Callable[[Entry], bool]) -> list[Entry]:
+    """Hide all skills from the model, if the host's user has set so.
+
+    Args:
+        host: whose skills.
+        settings: what its user has set.
+        entries: the skills.
+        is_typed: returns whether the user may type the name of a skill; others are not listed any more.
+    """
     if not settings.catalog_off:
         return entries
     reason = f"{host.title} sends its model no skills, says {neutral(settings.catalog_off)}"
-    hidden = {"state": State.USER_ONLY, "reason": reason, "rule": "settings"}
-    return [entry.with_changes(**hidden) if entry.state is State.ACTIVE else entry for entry in entries]
+    return [
+        entry.with_changes(state=State.USER_ONLY if is_typed(entry) else State.REJECTED, reason=reason, rule="settings")
+        if entry.state is State.ACTIVE
+        else entry
+        for entry in entries
+    ]
 
 
 def fit_to_budget(

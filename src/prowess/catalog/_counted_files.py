@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatchcase
 from functools import partial
 
 from prowess._internal.text import quoted
@@ -33,6 +34,8 @@ __all__ = ["CountedFiles", "TRUST_FORMS"]
 
 TRUST_FORMS = ("folders", "folder-lists", "trust", "trusted", "file-trust")
 """Forms of settings that say which folders are trusted."""
+_MAX_FILES = 1000
+"""Settings files of one folder that count."""
 _MAX_ROOT_MARKERS = 100
 """Names that may make a project's root."""
 
@@ -99,7 +102,13 @@ class CountedFiles:
         filesystem = self.files.filesystem
         has_git = git_root(self.cwd, self.host.git_marker, filesystem) is not None
         layers = settings_layers(
-            self.host, project=self.project, cwd=self.cwd, home=self.home, env=home_variables, has_git=has_git
+            self.host,
+            project=self.project,
+            cwd=self.cwd,
+            home=self.home,
+            env=home_variables,
+            has_git=has_git,
+            arguments=self.arguments.values,
         )
         return tuple(layer for found in layers if self._prepare(found) for layer in self._files_of(found))
 
@@ -124,6 +133,11 @@ class CountedFiles:
 
     def _files_of(self, layer: SettingsLayer) -> Iterator[SettingsLayer]:
         """Yield a layer, or if it is a folder, one for each of its files."""
+        if "*" in os.path.basename(layer.path):
+            for path in self._matching_files(layer.path):
+                self.files.rules[path] = layer.rules
+                yield layer.with_changes(path=path)
+            return
         if not layer.rules.markdown:
             yield layer
             return
@@ -132,6 +146,19 @@ class CountedFiles:
             if "." not in name:
                 self.files.under[path] = f"{layer.rules.markdown}.{name}"
                 yield layer.with_changes(path=path)
+
+    def _matching_files(self, pattern: str) -> list[str]:
+        """Return the files whose names match a pattern, the last one first."""
+        folder, name = os.path.split(pattern)
+        try:
+            names = [item for item, _ in self.files.filesystem.listing(folder) if not item.startswith(".")]
+        except OSError:
+            return []
+        names = [item for item in names if fnmatchcase(item, name)]
+        if len(names) > _MAX_FILES:
+            self.files.report(folder, f"only {_MAX_FILES:,} settings files of this folder count")
+        paths = [os.path.join(folder, item) for item in sorted(names)[:_MAX_FILES]]
+        return [path for path in reversed(paths) if self.files.filesystem.kind(path) != "d"]
 
     def values(self, key: str, files: tuple[str, ...] = (), merge: str = "join") -> Iterator[tuple[str, Any]]:
         """Yield the values of a key that count, each with its file, highest precedence first.
@@ -167,12 +194,14 @@ class CountedFiles:
 
     def _has_wrong_type(self, layer: SettingsLayer, key: str, value: object) -> bool:
         """Return whether a value does not count for its type, and report it."""
-        types = self.host.settings_types
-        if (
-            layer.rules.wrong_type != "key"
-            or key not in types
-            or find_wrong_type({"": value}, {"": types[key]}) is None
-        ):
+        if layer.rules.wrong_type != "key":
+            return False
+        types = {
+            f"value{name.removeprefix(key)}": word
+            for name, word in self.host.settings_types.items()
+            if name == key or name.startswith(f"{key}.")
+        }
+        if find_wrong_type({"value": value}, types) is None:
             return False
         self.files.report(layer.path, f"{quoted(key)} has the wrong type, so the agent ignores it")
         return True

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation", "Evaluator"]
 
+TYPED = "user-invocable"
+"""The field that says whether the user may type the name of a skill."""
+
 
 class Evaluation(Frozen):
     """What a host shows of one skill, and its verdict."""
@@ -43,6 +46,8 @@ class Evaluation(Frozen):
     """As the host shows it without a budget."""
     first_line: str
     """The description, if only its first line is shown."""
+    typed: bool
+    """Whether its user may type its name."""
     alias: str
     """The name in the front matter, for a host that uses the folder's name; empty if it reads no name."""
     verdict: Verdict
@@ -98,6 +103,7 @@ class Evaluator:
             name, name_verdict = self._fields.name(fields, folder)
         name = _name_in_root(item, fields, name)
         description, first_line, description_verdict = self._fields.description(item, fields)
+        description = item.scan_root.description or description
         verdict = (
             self._unread_verdict(item)
             or reading_verdict
@@ -112,6 +118,7 @@ class Evaluator:
         )
         return Evaluation(
             name=name,
+            typed=self.is_typed(fields),
             alias=self._fields.alias(fields),
             description=description,
             first_line=first_line,
@@ -207,7 +214,7 @@ class Evaluator:
 
     def _flag_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
         """Return the verdict if the author hides the skill from the model."""
-        untrusted = item.scan_root.scope == "project" and self.settings.trust == "untrusted"
+        untrusted = item.scan_root.scope == "project" and self.settings.trust == "untrusted" and self.host.trust_hides
         if fields is None or untrusted:
             return None
         for flag in self.host.flags:
@@ -220,20 +227,33 @@ class Evaluator:
 
     def _undescribed_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
         """Return the verdict if the host shows the skills of this root only with a description of their own."""
-        if item.scan_root.root.undescribed == "shown" or self._fields.is_described(fields):
+        if (
+            item.scan_root.root.undescribed == "shown"
+            or item.scan_root.description
+            or self._fields.is_described(fields)
+        ):
             return None
         reason = "its description is missing, so the model does not see it"
-        typed = fields is None or not value_matches(fields.get("user-invocable"), "falsy")
-        return Verdict(State.USER_ONLY if typed else State.REJECTED, reason, "description-missing")
+        state = State.USER_ONLY if self.is_typed(fields) else State.REJECTED
+        return Verdict(state, reason, "description-missing")
+
+    def is_typed(self, fields: Mapping[str, Field] | None) -> bool:
+        """Return whether the user may type the name of a skill, so that one hidden from the model is listed at all."""
+        wanted = [flag.when.get(TYPED, "") for flag in self.host.flags if flag.state == "rejected"]
+        return fields is None or not any(value and value_matches(fields.get(TYPED), value) for value in wanted)
 
     def _unread_verdict(self, item: FoundSkill) -> Verdict | None:
         """Return the verdict if the client does not read the folder that the skill was found in."""
-        return Verdict(State.REJECTED, item.scan_root.off, "settings") if item.scan_root.off else None
+        folders = self.settings.hidden_folders
+        off = item.scan_root.off or (folders.get(os.path.dirname(item.path), "") if folders else "")
+        return Verdict(State.REJECTED, off, "settings") if off else None
 
     def _hiding_verdict(
         self, item: FoundSkill, fields: Mapping[str, Field] | None, by_user: Verdict | None
     ) -> Verdict | None:
         """Return what its author or the user says of a skill; one that is hidden from the model may also be off."""
+        if by_user is not None and by_user.state is State.USER_ONLY and not self.is_typed(fields):
+            by_user = Verdict(State.REJECTED, f"{by_user.reason}, who cannot type it", by_user.rule)
         by_author = self._flag_verdict(item, fields) or self._undescribed_verdict(item, fields)
         off = by_user is not None and by_user.state in (State.DISABLED, State.REJECTED)
         hidden = by_author is not None and by_author.state is State.USER_ONLY
@@ -242,8 +262,8 @@ class Evaluator:
     def settings_verdict(self, item: FoundSkill, name: str, folder: str) -> Verdict | None:
         """Return the verdict of the user's settings."""
         settings = self.settings
-        if item.scan_root.off:
-            return Verdict(State.REJECTED, item.scan_root.off, "settings")
+        if unread := self._unread_verdict(item):
+            return unread
         if item.scan_root.scope == "project" and settings.trust == "untrusted" and self.host.trust_hides:
             if settings.trust_source == "default":
                 return Verdict(State.UNTRUSTED, "its user has not trusted the folder", AWAITS_TRUST)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from prowess.hosts import collation_key
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,4 +80,8 @@ def find_files(
         waiting += [] if has_own and root.folder_files == "alone" else below
     if len(visited) > root.max_folders:
         reports.folder_limit(scan_root)
-    yield from sorted(found)
+    yield from (
+        sorted(found, key=lambda item: collation_key(os.path.relpath(item[0], scan_root.path)))
+        if root.collated
+        else sorted(found)
+    )

@@ -45,6 +45,8 @@ class FoundSkill:
     def folder(self) -> str:
         """The name of its folder; for a file that is a whole skill, its path below the root as a name."""
         root = self.scan_root.root
+        if self.scan_root.label:
+            return self.scan_root.label
         if root.files:
             return file_label(self.scan_root.path, self.path, root)
         return os.path.basename(os.path.dirname(self.path))

@@ -14,6 +14,7 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 
+from ._plugin_commands import CommandPlace, plugin_commands
 from ._plugin_places import PluginCandidate, PluginPlaces
 from ._plugin_store import source_identity
 from ._settings_files import get_dotted
@@ -43,8 +44,8 @@ class InstalledPlugin(Frozen):
     """Absolute."""
     skill_folders: tuple[str, ...]
     """Absolute, in order."""
-    command_folders: tuple[str, ...] = ()
-    """Absolute; folders of files that are skills."""
+    commands: tuple[CommandPlace, ...] = ()
+    """Files that are skills, and folders of them."""
     bounds: tuple[str, ...] = ()
     """Folders that links inside the plugin must not leave; empty for no bounds."""
     namespace: str | None
@@ -146,7 +147,11 @@ class PluginFinder(PluginPlaces):
         if self.setting.off:
             on, source = False, self.setting.off
         off = candidate.off
-        if not off and not (rules.enabled if on is None else on):
+        default = table.get(rules.enabled_key) if rules.enabled_key else None
+        default = default if isinstance(default, bool) else rules.enabled
+        if on is False and rules.off_hides:
+            self.hidden[candidate.folder] = f"its plugin {quoted(identity)} is switched off in {neutral(source)}"
+        if not off and not (default if on is None else on):
             off = f"switched off in {neutral(source)}" if source else "not switched on"
         if not off and rules.manifest_stops and (problem := find_problem(table, rules.manifest_stops)):
             self._stop(candidate.folder, problem)
@@ -162,8 +167,12 @@ class PluginFinder(PluginPlaces):
             name=name,
             folder=candidate.folder,
             skill_folders=tuple(skill_folders),
-            command_folders=tuple(
-                os.path.join(candidate.folder, item) for item in rules.commands if not table.get("commands")
+            commands=plugin_commands(
+                rules,
+                candidate.folder,
+                table,
+                candidate.listed.entry if candidate.listed is not None else {},
+                self.filesystem,
             ),
             bounds=self._bounds(candidate),
             own_only=own_only,

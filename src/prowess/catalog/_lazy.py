@@ -69,6 +69,7 @@ class LazyEntries:
             or settings.folded_effects
             or settings.patterns
             or settings.name_filter
+            or settings.hidden_folders
             or settings.entries.names
             or settings.entries.paths
         )
@@ -146,6 +147,11 @@ class LazyEntries:
     def first_line(self, entry: Entry) -> str:
         """Return the first line of a description."""
         return self.evaluate(self._found_by_path[entry.path]).first_line
+
+    def is_typed(self, entry: Entry) -> bool:
+        """Return whether the user may type the name of a skill."""
+        item = self._found_by_path.get(entry.path)
+        return item is None or self.evaluate(item).typed
 
     def frontmatter_alias(self, entry: Entry) -> str:
         """Return the name in the front matter for a host that uses folder names; empty if it reads no name."""

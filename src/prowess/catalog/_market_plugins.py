@@ -14,6 +14,7 @@ from prowess.findings import finding
 
 from ._installed_plugins import InstalledPlugin
 from ._json_files import read_json_or_report
+from ._plugin_commands import CommandPlace
 from ._settings_files import get_dotted
 from ._settings_types import find_wrong_type
 
@@ -142,7 +143,7 @@ class MarketPluginFinder:
             name=name,
             folder=folder,
             skill_folders=tuple(self._folders(folder, self.rules.skills, manifest.get("skills"))),
-            command_folders=tuple(self._folders(folder, self.rules.commands, manifest.get("commands"))),
+            commands=tuple(map(CommandPlace, self._folders(folder, self.rules.commands, manifest.get("commands")))),
             namespace=None,
             off="" if on else f"its plugin {quoted(identity)} is {off}",
         )

@@ -10,8 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["name_matcher", "permission_rules", "rules_table"]
+__all__ = ["denies_tool", "name_matcher", "permission_rules", "rules_table"]
 
+_MAX_RULES, _MAX_RULE_LENGTH, _MAX_STARS = 10_000, 100, 4
+"""Rules of one list that count, and the characters and stars of one."""
 _ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
 
 
@@ -34,6 +36,21 @@ def permission_rules(value: object, tool: str, effects: Mapping[str, str]) -> li
             words = _items(item) if isinstance(item, Mapping) else [("*", item)]
             rules += [(name, effects[key]) for name, word in words if (key := _word(word)) in effects]
     return rules
+
+
+def denies_tool(rules: object, tool: str) -> bool:
+    """Return whether a list of rules denies a tool as a whole: `TOOL`, `TOOL(*)`, or a name with `*`.
+
+    Args:
+        rules: the list.
+        tool: the name of the tool.
+    """
+    texts = [item for item in rules if isinstance(item, str)] if isinstance(rules, list | tuple) else []
+    return any(
+        text == f"{tool}(*)" or re.fullmatch(re.escape(text).replace(r"\*", ".*"), tool) is not None
+        for text in texts[:_MAX_RULES]
+        if len(text) <= _MAX_RULE_LENGTH and text.count("*") <= _MAX_STARS
+    )
 
 
 def _items(table: Mapping[str, object]) -> list[tuple[str, object]]:

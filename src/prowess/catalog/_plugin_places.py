@@ -58,13 +58,16 @@ class PluginPlaces:
         setting: PluginSetting,
         chosen: Collection[str] | None = None,
         trusted: bool = True,
+        unread: Collection[str] = (),
         filesystem: Filesystem,
     ) -> None:
-        self.trusted = trusted or not rules.needs_trust
+        self.trusted, self.project_trusted, self.unread = trusted or not rules.needs_trust, trusted, unread
         self.rules, self.cwd, self.home, self.variables = rules, cwd, home, variables
         self.setting, self.chosen, self.filesystem = setting, chosen, filesystem
         self._invalid_manifests: set[str] = set()
         self.findings: list[Finding] = []
+        self.hidden: dict[str, str] = {}
+        """The folders whose own SKILL.md the client does not read, each with the reason."""
         self.stops = ""
         """What keeps the client from starting; empty if it starts."""
         self._folder_rules: FolderRules | None = None
@@ -89,10 +92,13 @@ class PluginPlaces:
             path = os.path.normpath(os.path.join(self.cwd, folder))
             if self.filesystem.kind(path) == "d":
                 yield PluginCandidate(folder=path, parts={"plugin": os.path.basename(path)})
-        for pattern in self.rules.folders:
-            path = self._expand(pattern)
-            if path:
-                yield from self._newest(self._matching(path.split("*"), {}, list(self.rules.parts)))
+        for pattern in (*self.rules.folders, *self.rules.trusted_folders):
+            scope = "user" if pattern.startswith(("~", "$")) else "project"
+            path = self._expand(pattern) if scope not in self.unread else ""
+            found = self._newest(self._matching(path.split("*"), {}, list(self.rules.parts))) if path else ()
+            untrusted = pattern in self.rules.trusted_folders and not self.project_trusted
+            for item in found:
+                yield item.with_changes(off="in a project that is not trusted") if untrusted else item
 
     def _of_markets(self, rules: MarketRules) -> Iterator[PluginCandidate]:
         """Yield the plugins that settings name and marketplaces list."""
@@ -152,7 +158,7 @@ class PluginPlaces:
         except OSError:
             return
         for name, letter in listing:
-            if letter in "dl":
+            if letter in "dl" and re.fullmatch(self.rules.folder_pattern or "(?s:.+)", name):
                 inner = {**parts, names[0]: name} if names else parts
                 if letter == "l" and self.rules.broken_links == "stops" and not self.filesystem.kind(before + name):
                     self._stop(before + name, "it is a link to nothing")

@@ -28,21 +28,31 @@ _MAX_NAMED_FOLDERS = 1000
 """Folders of plugins that arguments may name."""
 
 
-def read_plugin_setting(rules: PluginRules, values: Values, arguments: ClientArguments) -> PluginSetting:
-    """Return which plugins of one table the settings switch on and off, and which folders arguments name."""
+def read_plugin_setting(
+    rules: PluginRules, values: Values, arguments: ClientArguments, *, trusted: bool
+) -> PluginSetting:
+    """Return which plugins of one table the settings switch on and off, and which folders arguments name.
+
+    Args:
+        rules: of the table.
+        values: returns the values of a key.
+        arguments: of the client.
+        trusted: whether the project is.
+    """
     answers: dict[str, tuple[bool, str]] = {}
     found = list(values(rules.setting, rules.setting_files, rules.merge)) if rules.setting else []
     for path, value in reversed(found):
         for name, item in value.items() if isinstance(value, Mapping) else ():
             answer = item.get("enabled", True) if isinstance(item, Mapping) else item
             if isinstance(answer, bool | list):
-                answers[name] = answer is True, path
+                answers[name] = answer is True or (rules.lists_are_on and isinstance(answer, list)), path
     for path, value in values(rules.setting_off, rules.setting_files) if rules.setting_off else ():
         names = value if isinstance(value, list | tuple) else ()
         answers |= {name.strip(): (False, path) for name in names if isinstance(name, str)}
     switch = next(iter(values(rules.switch, rules.setting_files, "first")), ("", True)) if rules.switch else None
     market = rules.market
-    markets = values(market.setting, market.setting_files) if market is not None and market.setting else ()
+    files = () if market is None else (*market.setting_files, *(market.trusted_files if trusted else ()))
+    markets = values(market.setting, files) if market is not None and market.setting else ()
     named = arguments.values(rules.argument) if rules.argument else []
     granted = values(rules.skills_on, rules.setting_files, "union") if rules.skills_on else ()
     return PluginSetting(

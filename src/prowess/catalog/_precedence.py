@@ -13,6 +13,7 @@ from itertools import groupby
 
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.findings import Finding, finding
+from prowess.hosts import collation_key
 from prowess.skill import MAX_NAME
 
 from ._budget import fit_to_budget, hide_all
@@ -52,6 +53,10 @@ class Precedence:
         """The paths of such skills."""
         self.plugins: dict[str, str] = {}
         """The skills folders of plugins by path, each with its plugin."""
+        self.hidden_losers: set[str] = set()
+        """The paths of skills that the model does not see and that lose their name, but not their alias."""
+        self.file_roots: set[str] = set()
+        """The folders whose files are skills, except those of plugins."""
         self.levels_up: dict[str, int] = {}
         """How many folders above the working directory a skills folder belongs, by its path."""
         self.named_reasons = {flag.reason for flag in host.flags if flag.takes_name}
@@ -68,6 +73,8 @@ class Precedence:
                     self.scoped[scan_root.path] = scan_root
                 if scan_root.nested is not None:
                     self.nested[scan_root.path] = scan_root.nested
+                if scan_root.root.files and not scan_root.plugin:
+                    self.file_roots.add(scan_root.path)
                 if scan_root.plugin:
                     self.plugins[scan_root.path] = scan_root.plugin
         entries = [self.lazy_entries.entry(item) for item in found]
@@ -78,7 +85,7 @@ class Precedence:
         entries = self.add_aliases(entries)
         entries = self.apply_max_skills(entries)
         entries = self.sort_entries(entries)
-        entries = hide_all(self.host, self.settings, entries)
+        entries = hide_all(self.host, self.settings, entries, self.lazy_entries.is_typed)
         entries = fit_to_budget(self.host, entries, self.lazy_entries.first_line, self.levels_up)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
             hint = f"trust the folder in {self.host.title}"
@@ -111,6 +118,8 @@ class Precedence:
                 result[index] = _scope_to(scan_root, entry)
                 self.moved.add(entry.path)
                 continue
+            if entry.state is State.USER_ONLY and not self.host.hidden_shadows:
+                self.hidden_losers.add(entry.path)
             result[index] = self.shadow(entry, winner)
         winning = {entry.shadowed_by for entry in result if entry.rule == "undefined"}
         if winning:
@@ -220,13 +229,14 @@ class Precedence:
                 alias
                 and alias not in used_names
                 and re.fullmatch(rules.alias_pattern or ".+", alias)
-                and entry.state is not State.SHADOWED
+                and (entry.state is not State.SHADOWED or entry.path in self.hidden_losers)
                 and entry.rule != "name-only"
                 and entry.path not in self.moved
             ):
                 if entry.state is not State.DEFERRED:
                     used_names.add(alias)
-                entry = entry.with_changes(alias=alias)
+                if entry.state is not State.SHADOWED:
+                    entry = entry.with_changes(alias=alias)
             result.append(entry)
         return result
 
@@ -250,6 +260,8 @@ class Precedence:
 
     def sort_entries(self, entries: list[Entry]) -> list[Entry]:
         """Put the entries in the order in which the host shows them."""
+        if self.host.sorts == "files":
+            return self._sort_files(entries)
         if self.host.sorts == "name":
             return sorted(entries, key=lambda entry: entry.name)
         if self.host.sorts == "scopes":
@@ -263,6 +275,19 @@ class Precedence:
         listed = [entry for entry in entries if entry.state not in _NOT_LISTED]
         runs = groupby(listed, key=lambda entry: (entry.scope, self.levels_up[entry.root] > 0))
         return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
+
+    def _sort_files(self, entries: list[Entry]) -> list[Entry]:
+        """Sort files that are skills by name among themselves; all others keep their places."""
+        places = [
+            index
+            for index, entry in enumerate(entries)
+            if entry.root in self.file_roots and entry.path not in self.moved
+        ]
+        ordered = sorted((entries[index] for index in places), key=lambda entry: collation_key(entry.name))
+        result = list(entries)
+        for index, entry in zip(places, ordered, strict=True):
+            result[index] = entry
+        return result
 
 
 def _scope_to(scan_root: ScanRoot, entry: Entry) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from ._file_trust import main_working_tree
 from ._setting_values import is_trusted_project
 from ._settings_files import parse_bool
 
@@ -91,6 +92,10 @@ def trust_of(setting: Setting, value: object, cwd: str, filesystem: Filesystem) 
         found = [(word, value.get(word)) for word in list(setting.effects)[::-1]]
         pairs = [(item, word) for word, items in found if isinstance(items, list) for item in items]
         value = {item: word for item, word in pairs if isinstance(item, str)}
+    if setting.nearest == "project":
+        item = value.get(main_working_tree(cwd, filesystem) or cwd)
+        word = item.get(setting.word) if isinstance(item, Mapping) else None
+        return setting.effects.get(str(word).lower(), "unknown") if isinstance(word, bool) else "unknown"
     if setting.nearest != "exact":
         return _best_folder(setting, value, cwd, filesystem)
     directory = cwd

@@ -96,7 +96,7 @@ def resolve_skills(
         )
         plugins = found.plugins
         findings += found.findings
-        settings = _with_skills_off(settings, plugins)
+        settings = _with_skills_off(settings, plugins).with_changes(hidden_folders=found.hidden)
         if found.stops:
             return _nothing(host, settings, findings, neutral(found.stops))
     scan_roots = find_scan_roots(

@@ -15,6 +15,7 @@ from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
 from ._path_patterns import PathPatterns
+from ._plugin_commands import CommandPlace
 from ._project import ancestors, git_root, marked_root
 from ._settings_files import parse_bool
 
@@ -50,6 +51,10 @@ class ScanRoot(Frozen, kw_only=False):
     """Folders that links inside must not leave; empty for the bounds of the root's rules."""
     plugin: str = ""
     """The plugin that it belongs to, if any."""
+    label: str = ""
+    """What it is called if it is one file that is a skill; empty for a folder."""
+    description: str = ""
+    """What is shown instead of the description of that file; empty for that."""
     off: str = ""
     """Why the client does not read it although it is there, such as a plugin that is switched off."""
     user_named: bool = False
@@ -128,6 +133,8 @@ def find_scan_roots(
     result = [_switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
     if settings is not None and settings.unread_folders:
         result = [_as_read(scan_root, settings) for scan_root in result]
+    if settings is not None and settings.closed:
+        result = [_as_closed(scan_root, settings.closed) for scan_root in result]
     for scope, file in settings.scopes_off.items() if settings is not None else ():
         off = f"the agent does not read skills of the scope `{scope}`, says {neutral(file)}"
         result = [root.with_changes(off=root.off or off) if root.scope == scope else root for root in result]
@@ -159,6 +166,15 @@ def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
     """Return a root, off if a variable says that the client does not read it."""
     variable = next((name for name in scan_root.root.unless if parse_bool(env.get(name, ""))), None)
     return scan_root.with_changes(off=f"the variable `{variable}` is set") if variable else scan_root
+
+
+def _as_closed(scan_root: ScanRoot, closed: Mapping[str, str]) -> ScanRoot:
+    """Return a root, off if it is one of those that the settings close."""
+    closable = scan_root.root.closable
+    file = closed.get("closed", "") or (closed.get("partly", "") if closable == "partly" else "")
+    if closable == "no" or not file or scan_root.off:
+        return scan_root
+    return scan_root.with_changes(off=f"managed settings keep the agent from reading it, says {neutral(file)}")
 
 
 def _as_read(scan_root: ScanRoot, settings: Settings) -> ScanRoot:
@@ -295,11 +311,14 @@ def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[Sc
     """Yield the folders of skills of plugins."""
     for plugin in plugins:
         rules = root.with_changes(depth=0, own="yes") if plugin.own_only else root
-        for folder in plugin.command_folders if root.files else plugin.skill_folders:
+        places = plugin.commands if root.files else map(CommandPlace, plugin.skill_folders)
+        for place in places:
             yield ScanRoot(
-                folder,
+                place.path,
                 root.scope,
                 rules,
+                label=place.label,
+                description=place.description,
                 namespace=plugin.namespace,
                 patterns=plugin.patterns,
                 bounds=plugin.bounds,

@@ -94,7 +94,7 @@ class _Walk:
         try:
             real = self.filesystem.real(scan_root.path)
             kind = self.filesystem.kind(real)
-            if kind == "f" and scan_root.root.may_be_file:
+            if kind == "f" and (scan_root.root.may_be_file or scan_root.label):
                 if scan_root.path.endswith(".md"):
                     self.ignore_rules = IgnoreRules()
                     self.add_skill(scan_root, scan_root.path, scan_root.path)

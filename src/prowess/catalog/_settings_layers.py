@@ -12,7 +12,7 @@ from ._project import ancestors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from prowess.hosts import Host, SettingsFile
 
@@ -36,7 +36,14 @@ class SettingsLayer(Frozen, kw_only=False):
 
 
 def settings_layers(
-    host: Host, *, project: str, cwd: str, home: str, env: Mapping[str, str], has_git: bool = True
+    host: Host,
+    *,
+    project: str,
+    cwd: str,
+    home: str,
+    env: Mapping[str, str],
+    has_git: bool = True,
+    arguments: Callable[[str], list[str]] = lambda _: [],
 ) -> tuple[SettingsLayer, ...]:
     """Return where a host's settings files may be, highest precedence first.
 
@@ -47,11 +54,19 @@ def settings_layers(
         home: the user's home.
         env: the environment; variables may move a file.
         has_git: whether the project is a git repository.
+        arguments: returns the values of an argument of the client.
     """
+
+    def paths(rules: SettingsFile) -> dict[str, str | None]:
+        if rules.argument:
+            folders = (os.path.normpath(os.path.join(cwd, name)) for name in reversed(arguments(rules.argument)))
+            return {os.path.join(folder, rules.path): folder for folder in folders if "\0" not in folder}
+        return dict(_paths(rules, project, cwd, home, env, has_git))
+
     return tuple(
         SettingsLayer(name, os.path.join(os.path.dirname(path), file) if file else path, rules, folder)
         for name, rules in host.settings_files.items()
-        for path, folder in dict(_paths(rules, project, cwd, home, env, has_git)).items()
+        for path, folder in paths(rules).items()
         for file in ("", *rules.beside)
     )
 

@@ -9,7 +9,7 @@ from ._counted_files import TRUST_FORMS, CountedFiles
 from ._market_settings import market_setting
 from ._name_filter import NameFilter, read_name_filter
 from ._path_patterns import MAX_PATTERNS, is_pattern
-from ._permission_rules import rules_table
+from ._permission_rules import denies_tool, rules_table
 from ._plugin_settings import read_plugin_setting
 from ._setting_values import merge_deep, merge_files, skill_effects, unread_folders
 from ._settings_entries import entry_rules
@@ -50,6 +50,8 @@ class SettingsReader(CountedFiles):
         self._folders: dict[str, tuple[NamedFolder, ...]] = {}
         self._entries: list[tuple[str, Any]] = []
         self._catalog_off, self._bundled = "", True
+        self._closed: dict[str, str] = {}
+        self._variables: dict[str, str] = {}
         self._budget_limit: int | None = None
         self._description_limit: int | None = None
         self._decided: set[str] = set()
@@ -71,6 +73,7 @@ class SettingsReader(CountedFiles):
             max_skills=self._max_skills,
             entries=entry_rules(self._entries, cwd=self.cwd, home=self.home, filesystem=self.files.filesystem),
             catalog_off=self._catalog_off,
+            closed=self._closed,
             budget_limit=self._budget_limit,
             bundled=self._bundled,
             project="" if self._root_markers is None else self.project,
@@ -88,7 +91,7 @@ class SettingsReader(CountedFiles):
             packages={name: self._packages(rules) for name, rules in self.host.plugins.items() if rules.sources},
             only_named=bool(self.arguments.with_effect("named")),
             plugins={
-                name: read_plugin_setting(rules, self.values, self.arguments)
+                name: read_plugin_setting(rules, self.values, self.arguments, trusted=self._trust == "trusted")
                 for name, rules in self.host.plugins.items()
             },
             chosen_plugins=self.arguments.chosen_plugins(),
@@ -128,7 +131,9 @@ class SettingsReader(CountedFiles):
         for root in self.host.roots:
             if root.setting or root.argument:
                 self._add_folders(root)
-        limit = self.env.get(self.host.budget.variable, "") if self.host.budget.variable else ""
+        self._apply_arguments()
+        variables = {**self.env, **self._variables}
+        limit = variables.get(self.host.budget.variable, "") if self.host.budget.variable else ""
         if re.fullmatch("[1-9][0-9]{0,9}", limit):
             self._budget_limit = int(limit)
         if role is not None:
@@ -201,6 +206,12 @@ class SettingsReader(CountedFiles):
                 self._entries.append((path, value))
         elif setting.form in ("catalog", "budget", "description", "bundled"):
             self._apply_to_catalog(setting, path, value)
+        elif setting.form == "denied":
+            self._catalog_off = self._catalog_off or (path if denies_tool(value, setting.tool) else "")
+        elif setting.form == "closed":
+            self._apply_closed(setting, path, value)
+        elif setting.form == "variables":
+            self._add_variables(value)
         elif setting.form == "unread":
             self._add_unread_folders(path, value)
         elif setting.form == "scopes":
@@ -210,6 +221,32 @@ class SettingsReader(CountedFiles):
             self._add_patterns(setting, path, value)
         else:
             self._add_effects(setting, path, value)
+
+    def _apply_closed(self, setting: Setting, path: str, value: Any) -> None:
+        """Apply a setting that closes roots: lists are joined, of other values the highest counts."""
+        if setting.form in self._decided:
+            return
+        if not isinstance(value, list | tuple):
+            self._decided.add(setting.form)
+            value = [] if value is False else setting.effects
+        for effect in {setting.effects.get(word, "") for word in value if isinstance(word, str)} - {""}:
+            self._closed.setdefault(effect, path)
+
+    def _add_variables(self, value: Any) -> None:
+        """Add environment variables of a settings file; those of a higher one are there already."""
+        if isinstance(value, Mapping):
+            texts = {name: str(text) for name, text in value.items() if isinstance(text, str | int | float)}
+            self._variables = {**texts, **self._variables}
+
+    def _apply_arguments(self) -> None:
+        """Apply the arguments that say which tools the client has."""
+        for argument, values in self.arguments.with_effect("denied-tools", "only-tools"):
+            rules = [rule for value in values for rule in re.findall(r"(?:[^,\s(]|\([^)]*\)?)+", value)]
+            denied = denies_tool(rules, argument.tool)
+            if argument.effect == "only-tools":
+                denied = not {argument.tool, "default"} & set(rules)
+            if denied:
+                self._catalog_off = self._catalog_off or argument.name
 
     def _apply_switch(self, setting: Setting, path: str, value: Any) -> None:
         answer = truth_of(value) if setting.any_value else parse_bool(value)

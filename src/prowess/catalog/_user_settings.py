@@ -75,6 +75,8 @@ class Settings(Frozen):
     """What lists of entries say."""
     catalog_off: str = ""
     """The file that hides all skills from the model; empty if none does."""
+    closed: Mapping[str, str] = EMPTY
+    """`closed` and `partly` to the file that keeps the client from reading such roots."""
     budget_limit: int | None = None
     """In place of the host's own."""
     description_limit: int | None = None
@@ -101,6 +103,8 @@ class Settings(Frozen):
     """The same for tables of marketplaces."""
     unread_folders: tuple[tuple[str, str], ...] = ()
     """Folders in which no root is read, absolute and with their links, each with the file that says so."""
+    hidden_folders: Mapping[str, str] = EMPTY
+    """The folders whose own SKILL.md is not read, since they are plugins that are switched off, with the reason."""
     scopes_off: Mapping[str, str] = EMPTY
     """Scopes whose folders are not read, each with the file that says so."""
     chosen_plugins: frozenset[str] | None = None

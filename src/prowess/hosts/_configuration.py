@@ -19,7 +19,10 @@ class SettingsFile(Frozen):
 
     path: str
     """Relative to a project folder, `~/...`, or absolute; `$VAR/...|~/...` as in `path` of a root; `@arguments` is what
-    the arguments with the effect `set` say."""
+    the arguments with the effect `set` say. A name with `*`, for any text, is all such files that are not hidden; the
+    last one counts first."""
+    argument: str = ""
+    """An argument of the client; a relative path belongs to each folder that it names, the last one first."""
     where: str = "cwd"
     """The project folders to which a relative path belongs: `cwd` (the working directory), `project` (the git root, or
     the working directory without one), `both` (first the working directory, then the git root), `upwards` (each folder
@@ -90,6 +93,9 @@ class Setting(Frozen):
     `rules` (pattern of tools to effect, or to a table of name pattern to effect; the last that matches counts),
     `file-trust` (folder to trust word, for settings files that need trust: the folder of the file decides, then that of
     the project, then the main working tree of its repository), `catalog` (false hides all skills from the model),
+    `denied` (a list of rules about tools; if one denies `tool` as a whole, all skills are hidden from the model),
+    `closed` (a list of words with `effects`, or anything but false for all of them: some roots are not read),
+    `variables` (environment variables, which replace those of the environment),
     `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills),
     `description` (a number that replaces the limit of descriptions),
     `unread` (a list of folders, absolute or `~/...`, in which no root is read), `scopes` (a list of words for scopes
@@ -97,22 +103,24 @@ class Setting(Frozen):
     `re:` begins a regular expression; `effects` says what becomes of skills that `match` and of the `rest`, but not of
     those of plugins; the first such setting that is not empty counts)."""
     word: str = ""
-    """For `file-trust`: the key with the trust word, if the value of a folder is a table."""
+    """For `file-trust` and `folders`: the key with the trust word, if the value of a folder is a table."""
     part: float = 1
     """For `budget`: the part of the number that counts."""
     effects: Mapping[str, str] = EMPTY
     """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
     `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders`, `folder-lists` and
-    `trust`: to `trusted`, `untrusted`, or `parent-trusted` (the folder that contains it); for `scopes`: to scopes."""
+    `trust`: to `trusted`, `untrusted`, or `parent-trusted` (the folder that contains it); for `scopes`: to
+    scopes; for `closed`: to `closed` or `partly`, the roots that are not read."""
     nearest: str = "exact"
     """For `folders`: which of the folders that contain the working directory counts: the nearest by its `exact` path,
-    the `deepest` with links resolved (of two, the untrusted one), or the one with the `longest` text."""
+    the `deepest` with links resolved (of two, the untrusted one), the one with the `longest` text, or only the
+    `project` (the main working tree of its repository, or the working directory without one)."""
     unless: str = ""
     """Another key of the same form in the same file (with `union`: in any), with names that stay enabled."""
     patterns: bool = False
     """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
     tool: str = ""
-    """For `rules`: the tool that loads skills."""
+    """For `rules` and `denied`: the tool that loads skills."""
     over: str = ""
     """For `rules`: another key of the same form, whose table this one is merged over."""
     fold: bool = False
@@ -146,7 +154,11 @@ class Argument(Frozen):
     commas, name the only plugins that count, without case), `sources` (as `files`, and the roots of scope `user` or
     `project` that it does not list are not read), `settings` (its value is JSON, or a file with it, for the settings
     file `@arguments`), `named` (no skills but those that arguments name), `variable` (it sets the variable in `sets`
-    to its value, a folder: absolute, `~/...` or relative to the working directory)."""
+    to its value, a folder: absolute, `~/...` or relative to the working directory), `denied-tools` (its values are
+    rules of the setting of the form `denied`), `only-tools` (its values are names of tools; unless `tool` or `default`
+    is one of them, all skills are hidden from the model)."""
+    tool: str = ""
+    """For `denied-tools` and `only-tools`: the tool that loads skills."""
     sets: str = "{value}"
     """For `set`: `KEY=VALUE`, with a dotted key and a value in TOML; a value that is invalid is text. Arguments with
     the default come first, and the last one for a key counts."""

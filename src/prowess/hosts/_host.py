@@ -280,8 +280,9 @@ class Host(Frozen):
     activation: str = ""
     """How a skill is activated, in words."""
     sorts: str = "precedence"
-    """Order of the catalog: `precedence`, `name`, `scopes` (by name within each scope, in `scope_order`), or `runs` (by
-    name within successive skills of one scope; parent folders are separate)."""
+    """Order of the catalog: `precedence`, `files` (the same, but the files of roots with `files` that belong to no
+    plugin are sorted by name, as in a dictionary), `name`, `scopes` (by name within each scope, in `scope_order`), or
+    `runs` (by name within successive skills of one scope; parent folders are separate)."""
     scope_order: tuple[str, ...] = ()
     """For `sorts = "scopes"`: the scopes, first to last; `user|plugin` are two that count as one."""
     levels_first: bool = True

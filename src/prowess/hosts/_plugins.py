@@ -27,6 +27,8 @@ class MarketRules(Frozen):
     the folder in `path`."""
     setting_files: tuple[str, ...] = ()
     """The names of the settings files that may have it; empty for all that are not `apart`."""
+    trusted_files: tuple[str, ...] = ()
+    """The names of further settings files that may have it, but count only if the project is trusted."""
     in_place: tuple[str, ...] = ("directory",)
     """Kinds of sources whose plugins are read in the folder of the marketplace; all others must be installed."""
     catalogs: tuple[str, ...] = (".claude-plugin/marketplace.json",)
@@ -49,6 +51,14 @@ class PluginRules(Frozen):
     """For `sources`: the same for repositories, in `HOST/PATH`."""
     folders: tuple[str, ...] = ()
     """The folders of installed plugins: paths as in `path` of a root, where `*` is any name of a folder."""
+    folder_pattern: str = ""
+    """A regular expression for the whole name of each folder in place of a `*`; others are no plugins."""
+    trusted_folders: tuple[str, ...] = ()
+    """Further ones, which count only if the project is trusted."""
+    off_hides: bool = False
+    """Whether the client does not read the SKILL.md in the folder of a plugin either that the settings switch off."""
+    yields_to: tuple[str, ...] = ()
+    """The tables of plugins whose names keep plugins of this one from being read."""
     where: str = "cwd"
     """What a relative path belongs to: `cwd` (the working directory), or `project` (the git root)."""
     needs_trust: bool = False
@@ -83,6 +93,8 @@ class PluginRules(Frozen):
     """How settings name a plugin of `folders`: `{plugin}`, `{market}`, and `{manifest}`, the name in its manifest."""
     setting: str = ""
     """A dotted key of the settings files: a map of `id` to true or false, or to a table with `enabled`."""
+    lists_are_on: bool = False
+    """Whether a list in place of true or false in the setting means true; otherwise false."""
     setting_files: tuple[str, ...] = ()
     """The names of the settings files that may have it; empty for all that are not `apart`."""
     switch: str = ""
@@ -97,6 +109,8 @@ class PluginRules(Frozen):
     """Whether only plugins that the setting names count at all."""
     enabled: bool = True
     """Whether a plugin counts about which the settings say nothing."""
+    enabled_key: str = ""
+    """A key of the manifest that says so for this plugin, instead of `enabled`."""
     manifests: tuple[str, ...] = ()
     """The files with the plugin's name and folders of skills, in its folder; the first that exists counts."""
     manifest_needed: bool = False

@@ -48,6 +48,9 @@ class Root(Frozen):
     resolved."""
     unless: tuple[str, ...] = ()
     """Environment variables; if one of them is true, the client does not read the directory."""
+    closable: str = "no"
+    """Whether a setting of the form `closed` keeps the client from reading it: `no`, if its effect is `closed`, or also
+    if it is only `partly`."""
     trims: bool = False
     """For `setting` and `argument`: whether white space around a directory is removed, an empty text is the folder that
     relative ones belong to, and `file://` URLs are paths."""
