@@ -36,7 +36,7 @@ FORMS = {
     *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread", "trusted", "scopes"),
     *("denied", "closed", "variables"),
     *("description", "folders", "trust", "file-trust", "folder-lists"),
-    "filter",
+    *("filter", "tools"),
 }
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}

@@ -168,6 +168,8 @@ class Evaluator:
         if codes & self._as_empty_codes:
             return {}
         reading, fields = self.host.reading, item.skill.fields
+        if self.host.fields.aliases:
+            fields = {self.host.fields.aliases.get(key, key): value for key, value in fields.items()}
         if not reading.null_items:
             fields = {key: without_null_items(value) for key, value in fields.items()}
         if not reading.second_parser:

@@ -42,6 +42,7 @@ class FieldEvaluator:
         self._white_space = WHITE_SPACE[host.reading.white_space]
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
         shown = host.description_rules
+        self._loose_as_body = frozenset((*host.reading.as_body, *host.reading.loose_as_body))
         self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on})
         self._loose_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on, **shown.loose_on})
 
@@ -169,7 +170,9 @@ class FieldEvaluator:
             reason = f"its description is {describe_kind(kind)}, so the model does not see it"
             verdict = Verdict(State.USER_ONLY, reason, value_code("description", kind))
         elif action == "body":
-            text = self._description_from_body(item, whole=fields is None)
+            # A loose file without front matter has fields that are missing, not none.
+            no_front = is_loose(item.path) and any(f.code in self._loose_as_body for f in item.skill.findings)
+            text = self._description_from_body(item, whole=fields is None or no_front)
         if verdict is None and rules.limit and rules.past_limit == "drop":
             length = measure_text(text, rules.unit)
             if length > rules.limit and rules.open_end and _is_at_open_end(item.skill, value):

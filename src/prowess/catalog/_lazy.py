@@ -78,7 +78,7 @@ class LazyEntries:
             and _UNCHECKED_CODES.isdisjoint(reading.rejects)
             and not (shown.limit and shown.past_limit == "drop")
             and not any(flag.file for flag in host.flags)
-            and not name.lower
+            and not (name.lower or host.fields.aliases)
         )
         self.only_trims_description = (
             shown.shown

@@ -15,6 +15,7 @@ from ._setting_values import merge_deep, merge_files, skill_effects, unread_fold
 from ._settings_entries import entry_rules
 from ._settings_files import get_dotted, parse_bool, truth_of
 from ._settings_types import find_wrong_type
+from ._tools import hidden_by_tools
 from ._user_settings import NamedFolder, Settings
 
 TYPE_CHECKING = False
@@ -128,6 +129,7 @@ class SettingsReader(CountedFiles):
             self._enabled, self._enabled_source = enabled, self.host.switch_variable
         for argument, _ in self.arguments.with_effect("off"):
             self._enabled, self._enabled_source = False, argument.name
+        self._catalog_off = self._catalog_off or hidden_by_tools(self.host, self.arguments, self.values)
         for root in self.host.roots:
             if root.setting or root.argument:
                 self._add_folders(root)

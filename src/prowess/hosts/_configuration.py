@@ -96,7 +96,8 @@ class Setting(Frozen):
     `denied` (a list of rules about tools; if one denies `tool` as a whole, all skills are hidden from the model),
     `closed` (a list of words with `effects`, or anything but false for all of them: some roots are not read),
     `variables` (environment variables, which replace those of the environment),
-    `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills),
+    `budget` (a number that replaces the limit of the budget), `tools` (a list of the model's tools),
+    `bundled` (false removes the client's own skills),
     `description` (a number that replaces the limit of descriptions),
     `unread` (a list of folders, absolute or `~/...`, in which no root is read), `scopes` (a list of words for scopes
     whose folders are not read), `filter` (patterns of names, where
@@ -156,7 +157,9 @@ class Argument(Frozen):
     file `@arguments`), `named` (no skills but those that arguments name), `variable` (it sets the variable in `sets`
     to its value, a folder: absolute, `~/...` or relative to the working directory), `denied-tools` (its values are
     rules of the setting of the form `denied`), `only-tools` (its values are names of tools; unless `tool` or `default`
-    is one of them, all skills are hidden from the model)."""
+    is one of them, all skills are hidden from the model), `tools` (its value, separated by commas, names the only tools
+    of the model), `not-tools` (those that it does not have), `no-tools` (it has none, unless another argument names
+    some)."""
     tool: str = ""
     """For `denied-tools` and `only-tools`: the tool that loads skills."""
     sets: str = "{value}"

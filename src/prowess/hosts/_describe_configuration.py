@@ -211,6 +211,9 @@ _ARGUMENT_PHRASES = {
     "trusted": "the project is trusted",
     "untrusted": "the project is not trusted",
     "off": "no skills at all",
+    "tools": "the only tools of the model, with commas",
+    "not-tools": "tools that the model does not have, with commas",
+    "no-tools": "the model has no tools, unless another argument names some",
     "agent": "the agent that runs",
     "files": "lists the settings files that count, by name: {files}",
 }

@@ -14,7 +14,7 @@ from prowess.skill import Field, from_document, parse_frontmatter
 
 from ._javascript import javascript_globs
 from ._lenient_yaml import has_unquoted_controls, replace_half_pairs
-from ._line_parsers import JAVASCRIPT_SPACE, host_pattern
+from ._line_parsers import JAVASCRIPT_SPACE, WHITE_SPACE, host_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
         opening = re.match(host_pattern(reading.opening, reading.white_space), text)
         closing = opening and re.compile(host_pattern(reading.closing, reading.white_space)).search(text, opening.end())
         if opening is None or closing is None:
+            if opening is not None and "frontmatter-not-first" in codes:
+                found = tuple(item for item in skill.findings if item.code not in _FENCE_CODES)
+                skill, codes = skill.with_changes(findings=found), codes - _FENCE_CODES
             if codes & _FENCE_CODES:
                 return skill
             code = "frontmatter-missing" if opening is None else "frontmatter-unclosed"
@@ -194,6 +197,7 @@ def _without_tabs(skill: Skill, path: str) -> Skill:
         indent = len(line) - len(line.lstrip(" "))
         if block_indent is None or (line.strip() and indent <= block_indent):
             line = line[:indent] + line[indent:].lstrip("\t ")
+            line = f" {line}" if line.startswith("---") and not found[len(lines)].startswith("---") else line
             block_indent = indent if _BLOCK_SCALAR.search(line) else None
         lines.append(line)
     return skill if lines == found else _parse_between_fences(skill, path, "\n".join(lines), document.body)
@@ -252,7 +256,7 @@ def _repair_lines(lines: list[str], rule: Repair, white_space: str) -> list[str]
         block_indent = None
         match = pattern.match(line)
         if match is not None:
-            value = match["value"].rstrip()
+            value = match["value"].rstrip(WHITE_SPACE[white_space])
             if rule.blocks and value.startswith(("|", ">")):
                 block_indent = indent
             elif when.search(value) and not unless.search(value):

@@ -98,6 +98,8 @@ class HonouredFields(Frozen):
     """Those whose effect was seen in the real client."""
     documented: tuple[str, ...] = ()
     """Those that its documents or its source describe; their effect was not tried."""
+    aliases: Mapping[str, str] = EMPTY
+    """Further names of fields: each to the name that counts. Of several in one file, the last counts."""
 
 
 class Flag(Frozen):
@@ -288,6 +290,8 @@ class Host(Frozen):
     levels_first: bool = True
     """Whether all roots of a nearer folder come before those of its parent; otherwise all levels of a root come before
     the next root."""
+    catalog_tools: tuple[str, ...] = ()
+    """The model gets a catalog only if it has one of these tools; empty: it always does."""
     git_marker: str = "exists"
     """What makes a git root: `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository."""
     scope_words: Mapping[str, str] = EMPTY

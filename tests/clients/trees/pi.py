@@ -433,3 +433,22 @@ def pi_packages_wrong_type(t: Tree) -> None:
     four(t)
     settings(t, packages=["~/a", 7])
     package(t, "home/a", "a")
+
+
+def tools_tree(name: str, about: str, *args: str) -> None:
+    """Make a tree in which pi is started with arguments about tools; its settings leave the model only `edit`."""
+
+    def fill(t: Tree) -> None:
+        four(t)
+        t.args = ["--approve", *args]
+        settings(t, defaultTools=["edit"])
+
+    fill.__name__, fill.__doc__ = f"pi_tools_{name}", about
+    tree("pi")(fill)
+
+
+tools_tree("default", "Without a tool to read files, the model gets no catalog.")
+tools_tree("named", "An argument beats the settings; `bash` can read files too.", "--tools", "grep, bash")
+tools_tree("excluded", "What is excluded is taken away from what is named.", "-t", "read,bash", "-xt", "read,bash")
+tools_tree("none", "`--tools` counts more than `--no-tools`.", "--no-tools", "--tools", "read")
+tools_tree("no_builtin", "Without pi's own tools there is no catalog.", "-nbt")
