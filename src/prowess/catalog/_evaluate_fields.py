@@ -171,7 +171,7 @@ class FieldEvaluator:
             verdict = Verdict(State.USER_ONLY, reason, value_code("description", kind))
         elif action == "body":
             # A loose file without front matter has fields that are missing, not none.
-            no_front = is_loose(item.path) and any(f.code in self._loose_as_body for f in item.skill.findings)
+            no_front = is_loose(item) and any(f.code in self._loose_as_body for f in item.skill.findings)
             text = self._description_from_body(item, whole=fields is None or no_front)
         if verdict is None and rules.limit and rules.past_limit == "drop":
             length = measure_text(text, rules.unit)

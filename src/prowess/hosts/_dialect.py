@@ -191,7 +191,7 @@ def _without_tabs(skill: Skill, path: str) -> Skill:
     first = next(filter(str.strip, found), "")
     if _TABBED_LINE.match(first):
         return _with_finding(skill, "yaml-syntax", "the client's YAML parser refuses a tab before the first key", path)
-    lines = []
+    lines: list[str] = []
     block_indent: int | None = None
     for line in found:
         indent = len(line) - len(line.lstrip(" "))
