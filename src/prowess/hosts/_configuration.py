@@ -158,7 +158,7 @@ class Argument(Frozen):
     to its value, a folder: absolute, `~/...` or relative to the working directory), `denied-tools` (its values are
     rules of the setting of the form `denied`), `only-tools` (its values are names of tools; unless `tool` or `default`
     is one of them, all skills are hidden from the model), `tools` (its value, separated by commas, names the only tools
-    of the model), `not-tools` (those that it does not have), `no-tools` (it has none, unless another argument names
+    of the model), `not-tools` (those that it does not have), `no-tools` (no tools, unless another argument names
     some)."""
     tool: str = ""
     """For `denied-tools` and `only-tools`: the tool that loads skills."""

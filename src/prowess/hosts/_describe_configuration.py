@@ -213,7 +213,7 @@ _ARGUMENT_PHRASES = {
     "off": "no skills at all",
     "tools": "the only tools of the model, with commas",
     "not-tools": "tools that the model does not have, with commas",
-    "no-tools": "the model has no tools, unless another argument names some",
+    "no-tools": "no tools for the model, unless another argument names some",
     "agent": "the agent that runs",
     "files": "lists the settings files that count, by name: {files}",
 }
