@@ -101,7 +101,7 @@ def client_fields() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
 
 def _honoured_keys(when: dict[str, str]) -> list[str]:
     """Return the fields whose value counts; a field whose type only must be right may have no effect."""
-    return [key for key, wanted in when.items() if not wanted.startswith("not-")]
+    return [key for key, wanted in when.items() if not wanted.startswith("not-") and "." not in key]
 
 
 def fields_module() -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from clients._answers import load_answers, recorded_clients
 from clients._cells import prowess_differs
 from clients._trees import HERE, all_trees
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TREES = all_trees()
 ANSWERS: dict[str, Any] = {client: load_answers(client) for client in recorded_clients()}
@@ -29,11 +29,16 @@ FIRST = json.loads((HERE / "trees.json").read_text("utf-8"))
         for tree in answers["trees"]
     ],
 )
-def test_every_cell_is_the_clients_own_answer(client: str, tree: str, tmp_path: Path) -> None:
-    """Each SKILL.md of a tree has the client's state, name and length of description."""
+def test_every_cell_is_the_clients_own_answer(client: str, tree: str) -> None:
+    """Each SKILL.md of a tree has the client's state, name and length of description.
+
+    The tree is where the observer has it: the length of its paths counts in a client's budget.
+    """
     answers = ANSWERS[client]
-    built = TREES[tree].build(tmp_path / "tree", client, answers["project"], answers["user"])
-    wrong = prowess_differs(built, client, answers["trees"][tree])
+    with TemporaryDirectory(prefix="observe-", dir="/tmp" if os.path.isdir("/tmp") else None) as folder:
+        place = Path(folder).resolve() / "tree"
+        built = TREES[tree].build(place, client, answers["project"], answers["user"])
+        wrong = prowess_differs(built, client, answers["trees"][tree])
     known = EXCEPTIONS.get(client, {}).get(tree, ())
     assert {variant: problem for variant, problem in wrong.items() if variant not in known} == {}
 

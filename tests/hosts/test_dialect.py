@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.hosts import load_host
-from prowess.hosts._dialect import (
-    apply_dialect,
-    value_kind,
-    value_matches,
-)
+from prowess.hosts._dialect import apply_dialect
+from prowess.hosts._field_values import field_or_entry, value_kind, value_matches
 from prowess.hosts._javascript import javascript_literal, javascript_string
 from prowess.skill import Field, from_document, parse_frontmatter
 
@@ -165,3 +162,21 @@ def test_lists_and_maps_are_written_as_in_javascript() -> None:
 def test_a_flag_matches_a_value(value: Field | None, wanted: str, matches: bool) -> None:
     """Each word of `Flag.when`."""
     assert value_matches(value, wanted) is matches
+
+
+@pytest.mark.parametrize(
+    ("front", "key", "wanted", "matches"),
+    [
+        ("paths: null", "paths", "present", False),
+        ("paths: [a, ../b]", "paths", r"found:(?:^|/)\.\.(?:/|$)", True),
+        ("paths: [a, b..c]", "paths", r"found:(?:^|/)\.\.(?:/|$)", False),
+        ("metadata: {a: [b]}", "metadata.a", "not:null text", True),
+        ("metadata: {a: b}", "metadata.a", "not:null text", False),
+        ("metadata: b", "metadata.a", "absent", True),
+        ("metadata: {a: b}", "metadata.a", "absent", False),
+    ],
+)
+def test_flags_look_into_lists_and_metadata(front: str, key: str, wanted: str, matches: bool) -> None:
+    """`FIELD.KEY` is the entry of a table, and `found:REGEX` looks at each text of a list."""
+    fields = parse_frontmatter(f"---\n{front}\n---\n".encode()).fields
+    assert value_matches(field_or_entry(fields, key), wanted) is matches

@@ -11,7 +11,14 @@ import re
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
-from prowess.hosts import INVALID_YAML_CODES, Host, parse_fallback_fields, value_matches, without_null_items
+from prowess.hosts import (
+    INVALID_YAML_CODES,
+    Host,
+    field_or_entry,
+    parse_fallback_fields,
+    value_matches,
+    without_null_items,
+)
 from prowess.skill import check_skill
 
 from ._entry import AWAITS_TRUST, State
@@ -223,7 +230,7 @@ class Evaluator:
             if flag.file:
                 if sidecar_matches(self.filesystem, item.path, flag, self.host.sidecar_types):
                     return Verdict(State(flag.state), flag.reason, flag.file)
-            elif all(value_matches(fields.get(key), wanted) for key, wanted in flag.when.items()):
+            elif all(value_matches(field_or_entry(fields, key), wanted) for key, wanted in flag.when.items()):
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
         return None
 

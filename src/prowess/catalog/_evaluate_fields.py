@@ -123,7 +123,7 @@ class FieldEvaluator:
             text = " ".join(text.split())
         elif rules.trim:
             text = text.strip(self._white_space)
-        line = text.split("\n", 1)[0].strip()
+        line = text.split("\n", 1)[0].strip(self._white_space)
         when = self._when_to_use(fields)
         if when:
             text = f"{text}{rules.joiner}{when}"

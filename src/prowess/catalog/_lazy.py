@@ -57,7 +57,8 @@ class LazyEntries:
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.evaluator = Evaluator(host, settings, filesystem)
         self._flag_fields = [
-            frozenset(field for field, value in flag.when.items() if value != "absent") for flag in host.flags
+            frozenset(field.partition(".")[0] for field, value in flag.when.items() if value != "absent")
+            for flag in host.flags
         ]
         name, shown, reading = host.name_rules, host.description_rules, host.reading
         self._named_by_folder = name.identity == "folder"

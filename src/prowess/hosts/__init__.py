@@ -17,19 +17,19 @@ if TYPE_CHECKING:
         observed_hosts as observed_hosts,
         skills_folder as skills_folder,
     )
-    from ._dialect import (
-        INVALID_YAML_CODES as INVALID_YAML_CODES,
-        apply_dialect as apply_dialect,
-        value_kind as value_kind,
-        value_matches as value_matches,
-        without_null_items as without_null_items,
-    )
+    from ._dialect import INVALID_YAML_CODES as INVALID_YAML_CODES, apply_dialect as apply_dialect
     from ._evidence import (
         EVIDENCE_MARK as EVIDENCE_MARK,
         Evidence as Evidence,
         evidence_marks as evidence_marks,
         evidence_note as evidence_note,
         evidence_of as evidence_of,
+    )
+    from ._field_values import (
+        field_or_entry as field_or_entry,
+        value_kind as value_kind,
+        value_matches as value_matches,
+        without_null_items as without_null_items,
     )
     from ._host import (
         Budget as Budget,
@@ -84,10 +84,8 @@ else:  # otherwise every misspelt name would have a type
             "_dialect": (
                 "INVALID_YAML_CODES",
                 "apply_dialect",
-                "value_kind",
-                "value_matches",
-                "without_null_items",
             ),
+            "_field_values": ("field_or_entry", "value_kind", "value_matches", "without_null_items"),
             "_evidence": ("EVIDENCE_MARK", "Evidence", "evidence_marks", "evidence_note", "evidence_of"),
             "_host": (
                 "Budget",

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 
 from prowess.findings import finding
-from prowess.skill import Field, from_document, parse_frontmatter
+from prowess.skill import from_document, parse_frontmatter
 
-from ._javascript import javascript_globs
 from ._lenient_yaml import has_unquoted_controls, replace_half_pairs
 from ._line_parsers import JAVASCRIPT_SPACE, WHITE_SPACE, host_pattern
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "INVALID_YAML_CODES",
     "apply_dialect",
-    "value_kind",
-    "value_matches",
-    "without_null_items",
 ]
 
 INVALID_YAML_CODES = frozenset(
@@ -272,69 +268,3 @@ def _quote_value(value: str, style: str) -> str:
     if style == "double":
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f"|-\n  {value}"
-
-
-# ── values: what a client takes a field for ──────────────────────────────────────────────────────────────────────────
-
-
-def without_null_items(value: Field) -> Field:
-    """Return a field without the nulls of a list: `null`, `~` and nothing."""
-    if not isinstance(value.value, tuple) or not any(item in _NULLS for item in value.value):
-        return value
-    pairs = [(item, kind) for item, kind in zip(value.value, value.kinds, strict=True) if item not in _NULLS]
-    return value.with_changes(value=tuple(item for item, _ in pairs), kinds=tuple(kind for _, kind in pairs))
-
-
-_NULLS = ("null", "Null", "NULL", "~", "")
-
-
-def value_kind(value: Field | None, white_space: str = JAVASCRIPT_SPACE) -> str:
-    """Name what a field holds: `missing`, `null`, `empty`, `blank`, `text`, `number`, `bool`, `list` or `map`.
-
-    Args:
-        value: the field.
-        white_space: the characters that a `blank` text consists of.
-    """
-    if value is None:
-        return "missing"
-    if value.kind == "text" and not str(value.value).strip(white_space):
-        return "blank" if value.value else "empty"
-    return value.kind
-
-
-_LAX_TRUE = frozenset(("1", "1.0", "on", "t", "true", "y", "yes"))
-_LAX_FALSE = frozenset(("0", "0.0", "off", "f", "false", "n", "no"))
-"""What pydantic takes for a boolean."""
-_TRUTHY_WORDS = frozenset(("1", "true", "yes", "on"))
-
-
-def value_matches(value: Field | None, wanted: str) -> bool:
-    """Tell whether a field has the value that a flag requires; `Flag.when` lists the words for it."""
-    if value is None or wanted == "absent":
-        return wanted == "absent" and (value is None or value.kind == "null")
-    if wanted == "present":
-        items = value.value if isinstance(value.value, tuple) else (value.value,)
-        return any(bool(item) and str(item).strip() != "" for item in items)
-    if wanted in ("truthy", "falsy"):
-        return (str(value.value).strip().lower() in _TRUTHY_WORDS) is (wanted == "truthy")
-    if wanted == "globs":
-        globs = [glob.removesuffix("/**") for glob in javascript_globs(value)]
-        return any(glob not in ("", "**") for glob in globs)
-    word, colon, rest = wanted.partition(":")
-    if colon:
-        if word in ("is", "other"):
-            return (value.kind == "text" and str(value.value).strip() in rest.split()) is (word == "is")
-        return value_kind(value) not in rest.split()
-    if wanted in ("lax-true", "not-lax-bool"):
-        text = str(value.value).lower() if value.kind in ("bool", "text", "number") else ""
-        return text in _LAX_TRUE if wanted == "lax-true" else text not in _LAX_TRUE | _LAX_FALSE
-    if wanted == "not-bool":
-        return value.kind != "bool"
-    if wanted in ("not-map", "not-list", "not-text"):
-        return value.kind not in (wanted.removeprefix("not-"), "null")
-    if wanted == "not-texts":
-        return value.kind != "text" and (value.kind != "list" or not set(value.kinds) <= {"text"})
-    word = value.value if isinstance(value.value, str) else ""
-    if value.kind == "bool":
-        return word.lower() == wanted.lstrip("~")
-    return wanted.startswith("~") and value.kind == "text" and word == wanted[1:]

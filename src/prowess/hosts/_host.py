@@ -106,15 +106,15 @@ class Flag(Frozen):
     """A field, or a file beside SKILL.md, with which an author hides a skill from the model. The first match counts."""
 
     when: Mapping[str, str]
-    """Field to value; all must match: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (text as well),
-    `truthy` (a boolean, text or number that means yes), `falsy` (anything else), `present` (not empty), `absent`
-    (missing or null), `globs` (text, or a list with one, that is not `**`), `is:A B` (one of these texts),
-    `other:A B` (anything else), `not:A B` (none of these kinds: `null`, `empty`, `blank`, `text`, `number`,
-    `bool`, `list`, `map`), `lax-true` and `not-lax-bool` (what pydantic takes for true, and for no boolean), or
-    a type that it is not: `not-bool`, `not-map`, `not-list`, `not-text`, `not-texts` (neither text nor a list of
-    texts). In a file: dotted path of keys to text, to `not-true` (anything else), `not-map`, `keys:A B` (a map with
-    other keys), or `lacks:A B` (a list that is not empty, with none of these); no key to `invalid` (not a map at
-    all)."""
+    """Field, or `metadata.KEY`, to value; all must match: `true`, `false` (an unquoted YAML boolean), `~true`, `~false`
+    (text as well), `truthy` (a boolean, text or number that means yes), `falsy` (anything else), `present` (not empty),
+    `absent` (missing or null), `globs` (text, or a list with one, that is not `**`), `is:A B` (one of these texts),
+    `other:A B` (anything else), `found:REGEX` (in the text, or in one of the texts of the list), `not:A B` (none of
+    these kinds: `null`, `empty`, `blank`, `text`, `number`, `bool`, `list`, `map`), `lax-true` and `not-lax-bool` (what
+    pydantic takes for true, and for no boolean), or a type that it is not: `not-bool`, `not-map`, `not-list`,
+    `not-text`, `not-texts` (neither text nor a list of texts). In a file: dotted path of keys to text, to `not-true`
+    (anything else), `not-map`, `keys:A B` (a map with other keys), or `lacks:A B` (a list that is not empty, with none
+    of these); no key to `invalid` (not a map at all)."""
     state: str
     """The state of the skill: `user-only`, `deferred`, `disabled` or `rejected`."""
     reason: str
