@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from prowess._internal.files import SKILL_FILE
@@ -15,6 +16,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 
 from ._plugin_commands import CommandPlace, plugin_commands
+from ._plugin_files import named_files
 from ._plugin_places import PluginCandidate, PluginPlaces
 from ._plugin_store import source_identity
 from ._settings_files import get_dotted
@@ -100,6 +102,14 @@ class PluginFinder(PluginPlaces):
         """Keep one plugin of each name, or note that the client does not start."""
         fold = str.lower if self.rules.same_source else str
         last = {fold(plugin.name): plugin for plugin in sorted(found, key=lambda plugin: os.fsencode(plugin.place))}
+        if self.rules.same_name == "none":
+            counts = Counter(plugin.name for plugin in found)
+            return [
+                plugin.with_changes(off=f"another plugin has the name of its plugin {quoted(plugin.id)} too")
+                if counts[plugin.name] > 1
+                else plugin
+                for plugin in found
+            ]
         for index, plugin in enumerate(found):
             winner = last[fold(plugin.name)]
             differ = (plugin.name, plugin.source) != (winner.name, winner.source)
@@ -123,7 +133,7 @@ class PluginFinder(PluginPlaces):
             return None
         candidate = candidate.with_changes(folder=folder)
         manifest = self._manifest(folder)
-        if manifest is None and rules.manifest_needed:
+        if (manifest is None and rules.manifest_needed) or not self._names_files(folder, manifest):
             return None
         table = manifest or {}
         written = table.get("name")
@@ -250,6 +260,16 @@ class PluginFinder(PluginPlaces):
                 self._report(path, f"the plugin is ignored: {problem}")
             return None
         return None
+
+    def _names_files(self, folder: str, manifest: Mapping[str, Any] | None) -> bool:
+        """Return whether the manifest of a plugin, or of the folder above, names a file in its folder."""
+        key = self.rules.manifest_files
+        above = os.path.dirname(folder)
+        return not key or any(
+            path.startswith(folder + os.sep) and self.filesystem.kind(path) == "f"
+            for place, table in ((folder, manifest), (above, self._manifest(above)))
+            for path in named_files(get_dotted(table, key), place)
+        )
 
     def _skill_folders(self, candidate: PluginCandidate, manifest: Mapping[str, Any], listed: list[str]) -> list[str]:
         """Return all folders of skills of a plugin; `listed` are those that its manifest lists."""

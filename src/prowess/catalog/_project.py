@@ -20,7 +20,8 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
 
     Args:
         directory: an absolute path.
-        marker: `exists`; `head` if a `.git` folder needs a HEAD; or `valid` if the client asks git.
+        marker: `exists`; `head` if a `.git` folder needs a HEAD; `valid` if only repositories count; or `git` if the
+            client asks git, which looks no further than a `.git` file.
         filesystem: what was read so far.
     """
     filesystem = filesystem or Filesystem()
@@ -31,13 +32,13 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
             marker == "exists"
             or (
                 _is_repository(path, kind, filesystem)
-                if marker == "valid"
+                if marker in ("valid", "git")
                 else kind != "d" or filesystem.kind(f"{path}/HEAD") != ""
             )
         ):
             return directory
         parent = os.path.dirname(directory)
-        if parent == directory:
+        if parent == directory or (marker == "git" and kind == "f"):
             return None
         directory = parent
 

@@ -293,6 +293,7 @@ class Host(Frozen):
     catalog_tools: tuple[str, ...] = ()
     """The model gets a catalog only if it has one of these tools; empty: it always does."""
     git_marker: str = "exists"
-    """What makes a git root: `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository."""
+    """What makes a git root: `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository; `git` is
+    the same, but a `.git` file that is invalid ends the search, as the program git does."""
     scope_words: Mapping[str, str] = EMPTY
     """Scope to the client's own word for it."""

@@ -115,6 +115,9 @@ class PluginRules(Frozen):
     """The files with the plugin's name and folders of skills, in its folder; the first that exists counts."""
     manifest_needed: bool = False
     """Whether a plugin without a valid manifest has no skills."""
+    manifest_files: str = ""
+    """A dotted key of the manifest: a list of files, or of tables with files in `paths`. One of them must be there, or
+    the manifest of the folder above must name one in this folder."""
     manifest_valid: bool = False
     """Whether a plugin with an invalid manifest has no skills, though one without a manifest may have some."""
     manifest_types: tuple[str, ...] = ()
@@ -184,7 +187,8 @@ class PluginRules(Frozen):
     broken_links: str = "ignored"
     """What the client does if one of `folders` is a link to nothing: `ignored` or `stops`."""
     same_name: str = "all"
-    """Of several plugins with one name: `all` count, the `last` folder counts, or the client `stops`."""
+    """Of several plugins with one name: `all` count, the `last` folder counts, `none` counts, or the client
+    `stops`."""
     same_source: bool = False
     """With `last`: whether it counts only if all were installed from the same place; otherwise, and if names differ in
     case only, the client stops."""
