@@ -118,3 +118,84 @@ def test_equal_names_in_two_plugins_stay_apart(world: Path) -> None:
         ("s", "shadowed"),
         ("s", "shadowed"),
     ]
+
+
+def copies(world: Path, *rows: dict[str, Any]) -> None:
+    """Write a list of installed copies."""
+    base = {"installed_at": "2026", "enabled": True}
+    write(world / "home/.copilot/config.json", {"installedPlugins": [base | row for row in rows]})
+
+
+def test_a_copy_without_its_folder_is_in_the_agents_list_only(world: Path) -> None:
+    """It hides nothing that the model sees, and its place is below the usual folder."""
+    copies(world, {"name": "c", "marketplace": "x"}, {"name": "../../../out", "marketplace": "x"})
+    settings = json.loads((world / "home/.copilot/settings.json").read_text())
+    settings["enabledPlugins"] |= {"c@x": True, "../../../out@x": True}
+    write(world / "home/.copilot/settings.json", settings)
+    write_skill(world / "home/.copilot/installed-plugins/x/c/skills/c", "c")
+    write_skill(world / "home/.copilot/installed-plugins/x/c/skills/s", "s")
+    write_skill(world / "home/out/skills/o", "out")
+    found = discover(world / "repo", host="copilot", home=world / "home", env={}, cache=False).skills
+    assert [(entry.name, str(entry.state)) for entry in found if "installed-plugins" not in entry.path] == [
+        ("s", "active")
+    ]
+    listed = {entry.name: entry for entry in found if "installed-plugins" in entry.path}
+    assert str(listed["c"].state) == "user-only"
+    assert "cache_path" in (listed["c"].reason or "")
+    assert "out" not in listed
+
+
+@pytest.mark.parametrize(("row", "winner"), [({}, "copy"), ({"enabled": False}, "copy"), ({"source": {}}, "user")])
+def test_a_copy_that_comes_from_nowhere_counts_as_an_argument(world: Path, row: dict[str, Any], winner: str) -> None:
+    """It is always on, and comes before the user's own skills."""
+    copies(world, {"name": "c", "marketplace": "", "cache_path": str(world / "copy"), **row})
+    write_skill(world / "copy/skills/t", "t")
+    write_skill(world / "home/.copilot/skills/t", "t")
+    found = discover(world / "repo", host="copilot", home=world / "home", env={}, cache=False).skills
+    (active,) = [entry.path for entry in found if entry.name == "t" and entry.state == "active"]
+    assert active.startswith(str(world / ("copy" if winner == "copy" else "home")))
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (None, {"own"}),
+        ({"name": "x"}, {"own"}),
+        (b"{", {"own"}),
+        ({"skills": ""}, {"own"}),
+        ({"skills": []}, set()),
+        ({"skills": "./extra"}, {"extra"}),
+        ({"skills": {"paths": ["./extra"]}}, {"extra"}),
+    ],
+)
+def test_a_plugin_without_a_folder_of_skills_may_be_one_skill(
+    world: Path, manifest: object, expected: set[str]
+) -> None:
+    """If its manifest names no other folder."""
+    os.rename(world / "m/p/skills", world / "m/p/elsewhere")
+    write(world / "m/p/SKILL.md", b"---\nname: own\ndescription: d\n---\n")
+    write_skill(world / "m/p/extra", "extra")
+    if manifest is not None:
+        write(world / "m/p/plugin.json", manifest)
+    assert set(names(world)) == expected
+    (world / "m/p/skills").mkdir()
+    assert set(names(world)) == expected - {"own"}
+
+
+@pytest.mark.parametrize(("value", "expected"), [(True, {"e"}), (1, {"e"}), ("no", {"e"}), ([], {"e"})])
+def test_paths_replace_the_usual_folder_if_they_are_exclusive(world: Path, value: object, expected: set[str]) -> None:
+    """By the truth of JavaScript."""
+    write_skill(world / "m/p/extra/e", "e")
+    write(world / "m/p/plugin.json", {"skills": {"paths": ["./extra"], "exclusive": value}})
+    assert set(names(world)) == expected
+    for other in (False, None, "", 0):
+        write(world / "m/p/plugin.json", {"skills": {"paths": ["./extra"], "exclusive": other}})
+        assert set(names(world)) == {"e", "s"}
+
+
+@pytest.mark.parametrize("text", [b"{bad", b"null", b"", b"[]"])
+def test_a_folder_of_an_argument_needs_a_manifest_of_any_content(world: Path, text: bytes) -> None:
+    write_skill(world / "dir/skills/d", "d")
+    assert names(world, "--plugin-dir", str(world / "dir")) == {"s": "active"}
+    write(world / "dir/plugin.json", text)
+    assert names(world, "--plugin-dir", str(world / "dir")) == {"s": "active", "d": "active"}

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess.catalog import discover
 from prowess.catalog._project import git_root
 from prowess.catalog._roots import find_scan_roots
-from prowess.hosts import Host, Root
+from prowess.hosts import Host, Root, host_from_table
 from support.trees import write_repository
 
 if TYPE_CHECKING:
@@ -136,3 +137,32 @@ def test_a_git_root_is_a_folder_or_a_worktrees_file(top: Path) -> None:
     (top / "repo/.git").rmdir()
     write_repository(top / "repo/.git")
     assert git_root(str(top / "repo/a/b"), "valid") == str(top / "repo")
+
+
+def test_a_clients_list_may_go_further_up_than_its_model_sees(top: Path) -> None:
+    """A skill that only the list has hides none, and is hidden by those below it."""
+    (top / "plain/.git").write_text("gitdir: ../missing\n")
+    roots = [{"path": ".x", "scope": "project", "walk": "git-root", "without_git": "filesystem-root"}]
+    roots.append({"path": "~/.x", "scope": "user"})
+    for folder, name in (("plain/.x/a", "a"), (".x/a", "a"), (".x/b", "b"), (".x/c", "c"), ("home/.x/b", "b")):
+        (top / folder).mkdir(parents=True)
+        (top / folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n---\n")
+    host = host_from_table("x", {"title": "X", "git_marker": "named", "list_git_marker": "valid", "roots": roots})
+    found = discover(top / "plain/c", host=host, home=top / "home", env={}, cache=False).skills
+    states = {os.path.relpath(entry.path, top).removesuffix("/SKILL.md"): str(entry.state) for entry in found}
+    assert states == {
+        "plain/.x/a": "active", ".x/a": "shadowed", ".x/b": "user-only", ".x/c": "user-only", "home/.x/b": "active",
+    }  # fmt: skip
+
+
+def test_what_a_clients_list_leaves_out_is_seen_or_not_there(top: Path) -> None:
+    """A skill that is hidden from the model is then nowhere."""
+    for name, flag in (("shown", ""), ("hidden", "off: true\n")):
+        (top / "repo/.x" / name).mkdir(parents=True)
+        (top / "repo/.x" / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n{flag}---\n")
+    flags = [{"when": {"off": "true"}, "state": "user-only", "reason": "off"}]
+    for unlisted, state in ((False, "user-only"), (True, "rejected")):
+        roots = [{"path": ".x", "scope": "project", "unlisted": unlisted}]
+        host = host_from_table("x", {"title": "X", "roots": roots, "flags": flags})
+        found = discover(top / "repo", host=host, home=top / "home", env={}, cache=False).skills
+        assert {entry.name: str(entry.state) for entry in found} == {"shown": "active", "hidden": state}

@@ -27,7 +27,7 @@ from ._namespaces import Namespaces
 from ._permission_rules import name_matcher
 from ._rejection_hints import rejection_hint
 from ._sidecar_values import sidecar_matches
-from ._verdicts import ACTIVE_VERDICT, Verdict, rejection
+from ._verdicts import ACTIVE_VERDICT, LIST_ONLY, Verdict, rejection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,8 +121,11 @@ class Evaluator:
             or self._root_verdict(item, name, folder, host_findings)
             or self._hiding_verdict(item, fields, self.settings_verdict(item, name, folder))
             or self.nested_verdict(item)
+            or _list_verdict(item)
             or ACTIVE_VERDICT
         )
+        if item.scan_root.root.unlisted and verdict.state in (State.DISABLED, State.USER_ONLY):
+            verdict = Verdict(State.REJECTED, f"{verdict.reason}, and the agent's list leaves it out", verdict.rule)
         return Evaluation(
             name=name,
             typed=self.is_typed(fields),
@@ -319,6 +322,11 @@ class Evaluator:
             return None
         reason = f"it is below {neutral(item.scan_root.nested)} and appears when the agent works there"
         return Verdict(State.DEFERRED, reason, "nested")
+
+
+def _list_verdict(item: FoundSkill) -> Verdict | None:
+    """Return the verdict if only the client's own list has the skill."""
+    return Verdict(State.USER_ONLY, item.scan_root.list_only, LIST_ONLY) if item.scan_root.list_only else None
 
 
 def _name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str) -> str:

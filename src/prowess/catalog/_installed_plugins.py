@@ -58,6 +58,8 @@ class InstalledPlugin(Frozen):
     """What switches its skills off and on by their paths."""
     off: str = ""
     """Why the client does not use it; empty if it does."""
+    list_only: str = ""
+    """Why only the client's own list has its skills, not its model; empty if both have."""
     place: str = ""
     """The folder in which it was found: another one if it is linked."""
     source: str = ""

@@ -166,7 +166,8 @@ class LazyEntries:
     def _evaluate_fast(self, item: FoundSkill) -> tuple[str, Verdict] | None:
         """Return the name and verdict as `Evaluator` would, or `None` if the fast path is not enough."""
         fast_fields = item.fast_fields
-        if fast_fields is None or item.scan_root.off or _has_own_rules(item.scan_root.root):
+        scan_root = item.scan_root
+        if fast_fields is None or scan_root.off or scan_root.list_only or _has_own_rules(scan_root.root):
             return None
         name, _, keys, _ = fast_fields
         for flag in self._flag_fields:
@@ -195,7 +196,9 @@ class LazyEntries:
 
 def _has_own_rules(root: Root) -> bool:
     """Return whether a root names or shows its skills in a way of its own."""
-    return bool(root.files or root.replace or root.own_name or root.ignores or root.undescribed != "shown")
+    return bool(
+        root.files or root.unlisted or root.replace or root.own_name or root.ignores or root.undescribed != "shown"
+    )
 
 
 def _has_no_findings(fast_fields: FastFrontmatter, path: str) -> bool:

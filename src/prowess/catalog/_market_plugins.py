@@ -69,6 +69,8 @@ class MarketPluginFinder:
         self.findings.append(finding("config-invalid", message, path=path, hint=hint))
 
     def _plugins(self) -> Iterator[InstalledPlugin]:
+        if self.rules.listed_bare == "only":
+            yield from self._copies()
         for folder in self.setting.arguments:
             if any(self.filesystem.kind(os.path.join(folder, name)) == "f" for name in self.rules.manifests):
                 name = (self._manifest(folder) or {}).get("name")
@@ -78,7 +80,8 @@ class MarketPluginFinder:
                 yield InstalledPlugin(id=name, name=name, folder=folder, skill_folders=(folder,), namespace=None)
         for market, folder in self.setting.folders.items():
             yield from self._in_folder(market, folder)
-        yield from self._copies()
+        if self.rules.listed_bare != "only":
+            yield from self._copies()
 
     def _in_folder(self, market: str, folder: str) -> Iterator[InstalledPlugin]:
         """Yield the plugins of a marketplace in a folder."""
@@ -107,7 +110,7 @@ class MarketPluginFinder:
     def _copies(self) -> Iterator[InstalledPlugin]:
         """Yield the copies that the client has installed."""
         rules = self.rules
-        file = expand_home(moved_path(rules.listed, self.variables) or usual_path(rules.listed), self.home)
+        file = self._expand(rules.listed)
         entries = get_dotted(self._json(file, comments=True), rules.listed_key) if file else None
         if not isinstance(entries, list):
             return
@@ -117,12 +120,37 @@ class MarketPluginFinder:
             return
         for item in entries:
             name, market = item["name"], item["marketplace"]
-            folder = item.get(rules.listed_folder)
-            if not isinstance(folder, str) or market in self.setting.folders or "\0" in folder:
+            is_bare = not market and "source" not in item
+            if market in self.setting.folders or is_bare is (rules.listed_bare == "others"):
                 continue
-            folder = os.path.normpath(os.path.join(self.cwd, folder))
+            if rules.listed_bare == "only" and not is_bare:
+                continue
             own = (item["enabled"] is True, file) if not market or self.setting.switches is None else None
-            yield self._plugin(name, folder, f"{name}@{market}", own)
+            own = (True, "") if rules.listed_bare == "only" else own
+            folder, unused = self._folder_of_copy(item)
+            if folder:
+                plugin = self._plugin(name, folder, f"{name}@{market}", own)
+                yield plugin.with_changes(list_only=unused)
+
+    def _folder_of_copy(self, item: Mapping[str, Any]) -> tuple[str, str]:
+        """Return the folder of an installed copy, and why only the client's own list looks there; both may be empty."""
+        folder = item.get(self.rules.listed_folder)
+        unused = ""
+        if folder is None and self.rules.listed_usual:
+            usual = self._expand(self.rules.listed_usual)
+            folder = os.path.normpath(os.path.join(usual, item["marketplace"], item["name"]))
+            if not _is_inside(folder, usual):
+                return "", ""
+            unused = (
+                f"the list of plugins does not say `{self.rules.listed_folder}`, so only the agent's own list has it"
+            )
+        if not isinstance(folder, str) or "\0" in folder:
+            return "", ""
+        return os.path.normpath(os.path.join(self.cwd, folder)), unused
+
+    def _expand(self, path: str) -> str:
+        """Return a path of the table on this machine."""
+        return moved_path(path, self.variables) or expand_home(usual_path(path), self.home)
 
     def _plugin(
         self, name: str, folder: str, identity: str = "", own: tuple[bool, str] | None = None
@@ -142,7 +170,7 @@ class MarketPluginFinder:
             id=identity or name,
             name=name,
             folder=folder,
-            skill_folders=tuple(self._folders(folder, self.rules.skills, manifest.get("skills"))),
+            skill_folders=tuple(self._skill_folders(folder, manifest.get("skills"))),
             commands=tuple(map(CommandPlace, self._folders(folder, self.rules.commands, manifest.get("commands")))),
             namespace=None,
             off="" if on else f"its plugin {quoted(identity)} is {off}",
@@ -157,18 +185,27 @@ class MarketPluginFinder:
                 return table if isinstance(table, Mapping) else {}
         return None
 
+    def _skill_folders(self, plugin: str, value: object) -> Iterator[str]:
+        """Yield its folders of skills; without them it may be one skill itself."""
+        usual = os.path.join(plugin, self.rules.skills)
+        is_own = value is None or value == ""
+        if is_own and self.filesystem.kind(usual) != "d" and self.filesystem.kind(f"{plugin}/{SKILL_FILE}") == "f":
+            yield plugin
+        else:
+            yield from self._folders(plugin, self.rules.skills, value)
+
     def _folders(self, plugin: str, default: str, value: object) -> Iterator[str]:
         """Yield the folders that a manifest names, or the default."""
         listed = [value] if isinstance(value, str) else value
         adds = value is None or value == ""
         if isinstance(value, Mapping):
-            listed, adds = value.get("paths"), bool(value.get("paths")) and "exclusive" not in value
+            listed, adds = value.get("paths"), value.get("exclusive") in (None, False, "")
         is_valid = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
         if default and (adds if not isinstance(value, Mapping) else adds and is_valid):
             yield os.path.join(plugin, default)
         for item in listed[:_MAX_FOLDERS] if isinstance(listed, list) and is_valid else ():
             path = os.path.normpath(os.path.join(plugin, item))
-            if item and "\0" not in item and _is_inside(path, plugin):
+            if "\0" not in item and (item or not isinstance(value, str)) and _is_inside(path, plugin):
                 yield path
 
     def _json(self, path: str, *, comments: bool = False) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._entry import State
+from ._verdicts import LIST_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def share_names(
     """
     groups: dict[str, list[int]] = {}
     for index, entry in enumerate(entries):
-        if entry.namespace is None and entry.state not in (State.REJECTED, State.UNTRUSTED):
+        is_seen = entry.state not in (State.REJECTED, State.UNTRUSTED) and entry.rule != LIST_ONLY
+        if entry.namespace is None and is_seen:
             groups.setdefault(entry.name, []).append(index)
     result = list(entries)
     for name, group in groups.items():

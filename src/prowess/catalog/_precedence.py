@@ -20,6 +20,7 @@ from ._budget import fit_to_budget, hide_all
 from ._entry import Entry, State
 from ._lazy import LazyEntries
 from ._plugin_names import share_names
+from ._verdicts import LIST_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ class Precedence:
             # A name with a namespace never collides with a bare name, even if that is written to look like it.
             name = self.compared_name(entry.name)
             key = (entry.namespace is not None, name)
-            if not self.host.hidden_shadows and entry.state in (State.DEFERRED, State.USER_ONLY):
+            hides_nothing = not self.host.hidden_shadows or entry.rule == LIST_ONLY
+            if hides_nothing and entry.state in (State.DEFERRED, State.USER_ONLY):
                 # It loses to a skill that the model sees, and to another one in the client's list.
                 first = hidden.setdefault(key, index) if entry.state is State.USER_ONLY else index
                 apart[index] = winners.get(key, first)

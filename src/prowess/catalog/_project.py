@@ -20,8 +20,8 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
 
     Args:
         directory: an absolute path.
-        marker: `exists`; `head` if a `.git` folder needs a HEAD; `valid` if only repositories count; or `git` if the
-            client asks git, which looks no further than a `.git` file.
+        marker: `exists`; `head` if a `.git` folder needs a HEAD; `valid` if only repositories count; `named` if a file
+            needs only to name a folder; or `git` if the client asks git, which looks no further than a `.git` file.
         filesystem: what was read so far.
     """
     filesystem = filesystem or Filesystem()
@@ -31,8 +31,8 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
         if kind and (
             marker == "exists"
             or (
-                _is_repository(path, kind, filesystem)
-                if marker in ("valid", "git")
+                _is_repository(path, kind, filesystem, named=marker == "named")
+                if marker in ("valid", "named", "git")
                 else kind != "d" or filesystem.kind(f"{path}/HEAD") != ""
             )
         ):
@@ -58,8 +58,8 @@ def marked_root(directory: str, markers: Sequence[str], filesystem: Filesystem) 
     return None
 
 
-def _is_repository(path: str, kind: str, filesystem: Filesystem) -> bool:
-    """Return whether `.git` is a repository's folder, or a worktree's file that points to one."""
+def _is_repository(path: str, kind: str, filesystem: Filesystem, *, named: bool) -> bool:
+    """Return whether `.git` is a repository's folder, or a worktree's file that points to one, or just `named` one."""
     if kind == "f":
         try:
             text = filesystem.data(path, 4096).decode("utf-8", "replace")
@@ -67,7 +67,7 @@ def _is_repository(path: str, kind: str, filesystem: Filesystem) -> bool:
             return False
         target = text.removeprefix("gitdir:").strip()
         path = os.path.join(os.path.dirname(path), target) if text.startswith("gitdir:") and target else ""
-        return bool(path) and filesystem.kind(os.path.join(path, "HEAD")) == "f"
+        return bool(path) and (named or filesystem.kind(os.path.join(path, "HEAD")) == "f")
     return all(filesystem.kind(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
 
 

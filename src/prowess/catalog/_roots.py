@@ -57,6 +57,8 @@ class ScanRoot(Frozen, kw_only=False):
     """What is shown instead of the description of that file; empty for that."""
     off: str = ""
     """Why the client does not read it although it is there, such as a plugin that is switched off."""
+    list_only: str = ""
+    """Why only the client's own list has its skills, not its model; empty if both have."""
     user_named: bool = False
     """Whether the user named it, so that it is reported if it is missing."""
 
@@ -118,14 +120,16 @@ def find_scan_roots(
         folders = _project_folders(block[0], cwd, marked)
         if block[0].home_stops and home in folders:
             folders = folders[: folders.index(home)]
-        levels = list(enumerate(folders))
+        further = _further_folders(host, block[0], cwd, folders, filesystem) if markers is None else []
+        levels = list(enumerate([*folders, *further]))
         pairs = [(up, level, root) for up, level in levels for root in block]
         if not host.levels_first:
             pairs = [(up, level, root) for root in block for up, level in levels]
         for up, level, root in pairs:
             if not (root.not_home and level == home) and not _is_moved(root, home, home_variables):
                 expanded = _expand_root(root, level, home, skill_dirs, home_variables, env, filesystem)
-                result += [scan_root.with_changes(level=up) for scan_root in expanded] if up else expanded
+                reason = _BEYOND_ROOT if up >= len(folders) else ""
+                result += [item.with_changes(level=up, list_only=reason) for item in expanded] if up else expanded
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
@@ -143,6 +147,17 @@ def find_scan_roots(
     return tuple(
         sorted(result, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
     )
+
+
+_BEYOND_ROOT = "it is above the git root at which the agent stops, so only its own list has it"
+
+
+def _further_folders(host: Host, root: Root, cwd: str, folders: list[str], filesystem: Filesystem) -> list[str]:
+    """Return the project folders above others in which only the client's own list looks."""
+    if not host.list_git_marker or root.walk != "git-root" or root.git_marker:
+        return []
+    found = _project_folders(root, cwd, git_root(cwd, host.list_git_marker, filesystem))
+    return found[len(folders) :] if found[: len(folders)] == folders else []
 
 
 def _is_moved(root: Root, home: str, variables: Mapping[str, str]) -> bool:
@@ -324,6 +339,7 @@ def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[Sc
                 bounds=plugin.bounds,
                 plugin=plugin.name,
                 off=plugin.off,
+                list_only=plugin.list_only,
             )
 
 

@@ -6,7 +6,11 @@ from prowess._internal.frozen import Frozen
 
 from ._entry import State
 
-__all__ = ["ACTIVE_VERDICT", "Verdict", "rejection", "value_rejection", "describe_kind", "value_code"]
+__all__ = ["ACTIVE_VERDICT", "LIST_ONLY", "Verdict", "rejection", "value_rejection", "describe_kind", "value_code"]
+
+
+LIST_ONLY = "list-only"
+"""The rule of a skill that only the client's own list has."""
 
 
 class Verdict(Frozen, kw_only=False):

@@ -39,13 +39,19 @@ class MarketFolderRules(Frozen):
     """The types in that list; one wrong type, and no copy counts."""
     listed_folder: str = ""
     """The key of an entry with the folder of the copy; relative to the working directory."""
+    listed_usual: str = ""
+    """The folder, as `path` of a root, that has the copies of entries without `listed_folder`, in `MARKET/PLUGIN`; only
+    the client's own list looks there, and its model does not see their skills."""
+    listed_bare: str = "all"
+    """Whether entries count that have neither a `marketplace` nor a `source`: `all`, `others` (only the others), or
+    `only` (no others; they are always on and come first)."""
     argument: str = ""
     """An argument of the client whose values are folders of plugins: with a manifest, or with one SKILL.md."""
     manifests: tuple[str, ...] = ()
     """The manifest, in the folder of a plugin; the first that is JSON counts."""
     skills: str = "skills"
     """The folder of its skills, if its manifest does not name others under `skills`: text, a list of texts that
-    replaces it, or a table with `paths`, which come in addition unless it has `exclusive`; anything else is
-    no folder."""
+    replaces it, or a table with `paths`, which come in addition unless `exclusive` there is true; anything else is
+    no folder. A plugin without such a folder, whose manifest names none, is one skill itself if it has a SKILL.md."""
     commands: str = ""
     """The folder of its commands, the same under `commands`; for roots with `files`."""

@@ -56,6 +56,8 @@ class Root(Frozen):
     relative ones belong to, and `file://` URLs are paths."""
     strips: bool = False
     """For `setting` and a path list: whether white space around a directory is removed."""
+    unlisted: bool = False
+    """Whether the client's own list leaves out its skills; then one that its model does not see is not seen at all."""
     unless_moved: str = ""
     """A folder as `$VAR/...|~/...`; the client does not read the directory if the variable names another folder."""
     switched_by: str = ""

@@ -177,3 +177,175 @@ def copilot_direct_without_source(t: Tree) -> None:
     for row in rows:
         t.skill(copies / str(row["name"]) / "skills/s", str(row["name"]))
     t.write(t.home / SETTINGS, {"enabledPlugins": {"bare-on": False, "bare-on@": False, "full-on@": False}})
+
+
+def marked(t: Tree, text: str) -> None:
+    """Write a `.git` file, and skills in the project and above it."""
+    t.write(t.repo / ".git", text)
+    t.cwd = t.repo / "sub"
+    t.skill(t.cwd / ".github/skills/sub", "sub")
+    t.skill(t.P / "project", "project")
+    t.skill(t.root / ".github/skills/above", "above")
+    t.skill(t.root / ".github/skills/usual", "above-usual", name="usual")
+    t.skill(t.U / "usual", "usual")
+
+
+@tree("copilot")
+def copilot_git_file_to_nothing(t: Tree) -> None:
+    """A `.git` file that names a folder which is missing: a root for a conversation, but not for the client's list."""
+    marked(t, "gitdir: ../gone/worktrees/repo\n")
+
+
+@tree("copilot")
+def copilot_git_file_without_folder(t: Tree) -> None:
+    """A `.git` file that names no folder is no root for either."""
+    marked(t, "not a git file\n")
+
+
+@tree("copilot")
+def copilot_copies_of_arguments(t: Tree) -> None:
+    """Copies without a marketplace and a `source` come before the user, like plugins of `--plugin-dir`."""
+    t.git()
+    copies = t.home / ".copilot/installed-plugins"
+    write_copies(
+        t,
+        {"name": "b1", "marketplace": "", "cache_path": f"{copies}/_direct/b1"},
+        {"name": "b2", "marketplace": "", "cache_path": f"{copies}/_direct/b2", "enabled": False},
+        {
+            "name": "d1",
+            "marketplace": "",
+            "cache_path": f"{copies}/_direct/d1",
+            "source": {"source": "github", "repo": "a/b"},
+        },
+        {"name": "m1", "marketplace": "gitm", "cache_path": f"{copies}/gitm/m1"},
+    )
+    t.write(t.root / "pd/plugin.json", {"name": "pd"})
+    t.args = ("--plugin-dir", str(t.root / "pd"))
+    folders = {
+        "b1": copies / "_direct/b1/skills",
+        "b2": copies / "_direct/b2/skills",
+        "d1": copies / "_direct/d1/skills",
+        "m1": copies / "gitm/m1/skills",
+        "pd": t.root / "pd/skills",
+        "user": t.U,
+        "project": t.P,
+    }
+    names = {"u": "b1 user", "p": "b1 project", "s": "b1 b2 user", "x": "d1 user", "y": "b2 m1 pd", "z": "m1 pd user"}
+    for name, places in names.items():
+        for place in places.split():
+            t.skill(folders[place] / name, f"{name}-{place}", name=name)
+    for place in ("b1", "pd", "m1"):
+        t.skill(folders[place].parent / "commands", f"c-{place}", raw=f"Use [[c-{place}]]", file="c.md")
+
+
+@tree("copilot")
+def copilot_plugin_is_one_skill(t: Tree) -> None:
+    """Plugins with a SKILL.md and without a folder of skills, whose manifests name none, some, or a wrong type."""
+    t.git()
+    manifests: dict[str, object] = {
+        "bare": None, "named": {"name": "x"}, "folder": None, "empty": None, "listed": {"skills": "./extra"},
+        "gone": {"skills": "./nope"}, "none": {"skills": []}, "null": {"skills": None}, "text": {"skills": ""},
+        "number": {"skills": 5}, "added": {"skills": {"paths": ["./extra"]}}, "broken": "{bad", "below": None,
+    }  # fmt: skip
+    table = {"name": "m", "owner": {"name": "Ada"}, "plugins": [{"name": n, "source": f"./{n}"} for n in manifests]}
+    t.write(t.root / "m/.claude-plugin/marketplace.json", table)
+    known = {"m": {"source": {"source": "directory", "path": f"{t.root}/m"}}}
+    t.write(
+        t.home / SETTINGS,
+        {"extraKnownMarketplaces": known, "enabledPlugins": {f"{name}@m": True for name in manifests}},
+    )
+    for name, manifest in manifests.items():
+        t.skill(t.root / "m" / name, name)
+        if manifest is not None:
+            t.write(t.root / "m" / name / ".claude-plugin/plugin.json", manifest)
+    t.skill(t.root / "m/folder/skills/s", "folder-s")
+    (t.root / "m/empty/skills").mkdir()
+    t.skill(t.root / "m/listed/extra/e", "listed-e")
+    t.skill(t.root / "m/added/extra/e", "added-e")
+    t.skill(t.root / "m/below/other/o", "below-o")
+    t.skill(t.root / "m/bare/commands", "bare-command", raw="Use [[bare-command]]", file="go.md")
+
+
+@tree("copilot")
+def copilot_plugin_adds_paths(t: Tree) -> None:
+    """`skills` with `paths`, and `exclusive` of every kind."""
+    t.git()
+    kinds: dict[str, object] = {
+        "true": True, "false": False, "null": None, "empty": "", "zero": 0, "one": 1, "word": "true", "list": [],
+    }  # fmt: skip
+    manifests: dict[str, object] = {key: {"paths": ["./extra"], "exclusive": value} for key, value in kinds.items()}
+    manifests |= {
+        "no-paths": {"paths": []}, "blank": {"paths": [""]}, "both": {"paths": [], "exclusive": False},
+        "off": {"exclusive": False}, "mixed": {"paths": ["./extra", 5], "exclusive": False},
+    }  # fmt: skip
+    table = {"name": "m", "owner": {"name": "Ada"}, "plugins": [{"name": n, "source": f"./{n}"} for n in manifests]}
+    t.write(t.root / "m/.claude-plugin/marketplace.json", table)
+    known = {"m": {"source": {"source": "directory", "path": f"{t.root}/m"}}}
+    t.write(
+        t.home / SETTINGS,
+        {"extraKnownMarketplaces": known, "enabledPlugins": {f"{name}@m": True for name in manifests}},
+    )
+    for name, value in manifests.items():
+        t.write(t.root / "m" / name / "plugin.json", {"skills": value})
+        t.skill(t.root / "m" / name / "skills/s", f"{name}-s")
+        t.skill(t.root / "m" / name / "extra/e", f"{name}-e")
+
+
+@tree("copilot")
+def copilot_plugin_dir_manifests(t: Tree) -> None:
+    """Folders after `--plugin-dir` whose manifests are not JSON, or not a table."""
+    t.git()
+    texts = {"bad": "{bad", "null": "null", "list": "[]", "nothing": "", "comments": '// c\n{"skills": "./extra"}'}
+    t.args = tuple(word for name in texts for word in ("--plugin-dir", str(t.root / name)))
+    for name, text in texts.items():
+        t.write(t.root / name / "plugin.json", text)
+        t.skill(t.root / name / "skills/s", f"{name}-s")
+        t.skill(t.root / name / "extra/e", f"{name}-e")
+        t.skill(t.root / name, f"{name}-itself")
+
+
+@tree("copilot")
+def copilot_add_dir_switched_off(t: Tree) -> None:
+    """Skills of `--add-dir` that are switched off, or hidden by their authors: the client's list leaves them out."""
+    t.git()
+    t.args = ("--add-dir", str(t.root / "more"))
+    t.write(t.home / SETTINGS, {"disabledSkills": ["off", "alone"]})
+    t.skill(t.root / "more/.github/skills/off", "off-added", name="off")
+    t.skill(t.U / "off", "off-user", name="off")
+    t.skill(t.root / "more/.github/skills/alone", "alone")
+    t.skill(t.root / "more/.github/skills/manual", "manual", fm="disable-model-invocation: true\n")
+    t.skill(t.root / "more/.github/skills/shown", "shown")
+
+
+@tree("copilot")
+def copilot_command_file_names(t: Tree) -> None:
+    """Files of commands whose names are no names of skills, though their front matter has good ones."""
+    t.git()
+    files = ("caf\u00e9", "-lead", "_under", "has space", "a.b", "a:b", "x" * 64, "y" * 65, "1", "a+b", "(x)", "UP")
+    for number, name in enumerate(files):
+        raw = f"---\nname: name-{number}\ndescription: Use [[name-{number}]]\n---\n"
+        t.skill(t.repo / ".claude/commands", f"name-{number}", raw=raw, file=f"{name}.md")
+
+
+@tree("copilot")
+def copilot_command_flags(t: Tree) -> None:
+    """`user-invocable` does not matter in a command; other fields have the types that they have in a skill."""
+    t.git()
+    values = ("true", "false", '"true"', "null", "1", "[a]", "[1]", "{}", "a, b", "")
+    for key in ("user-invocable", "disable-model-invocation", "allowed-tools", "argument-hint", "license"):
+        for number, value in enumerate(values):
+            name = f"{key}-{number}"
+            raw = f"---\n{key}: {value}\ndescription: Use [[{name}]]\n---\nBody.\n"
+            t.skill(t.repo / ".claude/commands", name, raw=raw, file=f"{name}.md")
+
+
+@tree("copilot")
+def copilot_repository_marks(t: Tree) -> None:
+    """A byte order mark voids the settings of a repository, unlike those of the user."""
+    t.git()
+    t.write(t.home / STATE, {"trustedFolders": [str(t.repo)]})
+    t.write(t.home / SETTINGS, "\ufeff" + json.dumps({"skillDirectories": ["of-user"]}))
+    t.write(t.repo / ".github/copilot/settings.json", json.dumps({"skillDirectories": ["shared"]}))
+    t.write(t.repo / ".github/copilot/settings.local.json", "\ufeff" + json.dumps({"skillDirectories": ["local"]}))
+    for folder in ("of-user", "shared", "local"):
+        t.skill(t.repo / folder / "s", folder)
