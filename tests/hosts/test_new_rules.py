@@ -251,3 +251,21 @@ def test_a_command_may_be_called_like_a_skill_file(tmp_path: Path) -> None:
         tmp_path, {".x/SKILL.md": "Do it.\n"}, roots=roots, reading=reading, description_rules=rules
     ).skills
     assert (entry.name, str(entry.state)) == ("SKILL", "active")
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("Do it.\n", "active"),
+        ("# a\n---\nname: b\n---\n", "active"),
+        (" ---\nname: b\n---\n", "rejected"),
+        ("---x\nname: b\n---\n", "rejected"),
+    ],
+)
+def test_a_loose_file_that_begins_like_front_matter_may_be_no_body(tmp_path: Path, text: str, state: str) -> None:
+    roots = [{"path": ".x", "scope": "project", "files": r".*\.md", "depth": 0}]
+    codes = ["frontmatter-missing", "frontmatter-not-first"]
+    reading = {"loose_as_body": codes, "rejects": codes, "loose_unless": r"\s*---"}
+    rules = {"on": {"missing": "body"}}
+    found = catalog(tmp_path, {".x/do.md": text}, roots=roots, reading=reading, description_rules=rules)
+    assert states(found) == {"do": state}

@@ -200,6 +200,11 @@ class Evaluator:
             return rejection(findings[0].code, findings[0].message)
         if self.host.reading.body_needed and not self._has_body(item, codes):
             return rejection("body-empty", "it has no instructions")
+        unless = self.host.reading.loose_unless
+        if unless and is_loose(item) and re.match(unless, item.skill.document.text):
+            for problem in findings:
+                if problem.code in self._loose_as_body_codes:
+                    return rejection(problem.code, problem.message)
         if codes & (self._body_codes(item) | self._as_empty_codes):
             return None
         for problem in findings:

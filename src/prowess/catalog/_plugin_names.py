@@ -26,13 +26,12 @@ def share_names(
         plugins: the skills folders of plugins, each with its plugin.
         shadow: returns a skill as hidden by another one.
     """
-    groups: dict[str, list[int]] = {}
+    groups: dict[tuple[str, bool], list[int]] = {}
     for index, entry in enumerate(entries):
-        is_seen = entry.state not in (State.REJECTED, State.UNTRUSTED) and entry.rule != LIST_ONLY
-        if entry.namespace is None and is_seen:
-            groups.setdefault(entry.name, []).append(index)
+        if entry.namespace is None and entry.state not in (State.REJECTED, State.UNTRUSTED):
+            groups.setdefault((entry.name, entry.rule == LIST_ONLY), []).append(index)
     result = list(entries)
-    for name, group in groups.items():
+    for (name, _), group in groups.items():
         owners = {index: _plugin(entries[index], plugins) for index in group}
         if not owners[group[0]] or len(set(filter(None, owners.values()))) < 2:
             continue

@@ -47,6 +47,8 @@ class ReadingRules(Frozen):
     """Codes of files that it reads as a body without front matter."""
     loose_as_body: tuple[str, ...] = ()
     """Further codes of loose Markdown files that it reads so."""
+    loose_unless: str = ""
+    """A regular expression; a loose file that matches it from its beginning is not read so."""
     as_empty: tuple[str, ...] = ()
     """Codes of files whose front matter it reads as empty."""
     opening: str = ""

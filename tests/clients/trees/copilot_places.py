@@ -349,3 +349,16 @@ def copilot_repository_marks(t: Tree) -> None:
     t.write(t.repo / ".github/copilot/settings.local.json", "\ufeff" + json.dumps({"skillDirectories": ["local"]}))
     for folder in ("of-user", "shared", "local"):
         t.skill(t.repo / folder / "s", folder)
+
+
+@tree("copilot")
+def copilot_command_beginnings(t: Tree) -> None:
+    """Commands without front matter, of which some begin like front matter."""
+    t.git()
+    beginnings = {
+        "plain": "", "indented": " ---\nname: x\n---\n", "word": "---x\nname: x\n---\n",
+        "comment": "--- # c\nname: x\n---\n", "late": "# c\n---\nname: x\n---\n", "dashes": "----\nname: x\n----\n",
+        "unclosed": "---\nname: x\n", "blank": "\n---\nname: x\n---\n", "rule": "a\n\n---\n\n", "empty": "---\n---\n",
+    }  # fmt: skip
+    for name, beginning in beginnings.items():
+        t.skill(t.repo / ".claude/commands", name, raw=f"{beginning}Use [[{name}]]\n", file=f"{name}.md")
