@@ -206,7 +206,7 @@ class PluginPlaces:
             if rules.listed_project and item.get(rules.listed_project) not in (None, self.cwd):
                 continue
             off = ""
-            if rules.listed_enabled and item.get(rules.listed_enabled) is not True:
+            if rules.listed_enabled and not item.get(rules.listed_enabled):
                 off = f"switched off in {neutral(file)}"
             name, _, market = key.partition("@")
             yield PluginCandidate(folder=folder, id=key, parts={"plugin": name, "market": market}, off=off)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ._agents import chosen_agent
 from ._counted_files import TRUST_FORMS, CountedFiles
 from ._market_settings import market_setting
 from ._name_filter import NameFilter, read_name_filter
@@ -118,7 +119,7 @@ class SettingsReader(CountedFiles):
         # Trust comes first: some files count only in a trusted project.
         self._read_trust()
         self._check_files()
-        self._agent = self._chosen_agent()
+        self._agent, no_agent = chosen_agent(self.host, self.arguments, self.values)
         for setting in self.host.settings:
             if setting.form not in TRUST_FORMS:
                 for path, value in self.setting_values(setting):
@@ -129,7 +130,7 @@ class SettingsReader(CountedFiles):
             self._enabled, self._enabled_source = enabled, self.host.switch_variable
         for argument, _ in self.arguments.with_effect("off"):
             self._enabled, self._enabled_source = False, argument.name
-        self._catalog_off = self._catalog_off or hidden_by_tools(self.host, self.arguments, self.values)
+        self._catalog_off = self._catalog_off or no_agent or hidden_by_tools(self.host, self.arguments, self.values)
         for root in self.host.roots:
             if root.setting or root.argument:
                 self._add_folders(root)
@@ -152,14 +153,6 @@ class SettingsReader(CountedFiles):
         low = [(path, rules_table(value)) for path, value in self.values(over, setting.files)] if over else []
         if high or low:
             yield (high or low)[0][0], merge_deep(merge_files(low), merge_files(high)) if high else merge_files(low)
-
-    def _chosen_agent(self) -> str:
-        """Return the agent of the client that runs."""
-        chosen = [values[-1] for _, values in self.arguments.with_effect("agent") if values]
-        if self.host.agent_key:
-            chosen += [value for _, value in self.values(self.host.agent_key) if isinstance(value, str)][:1]
-        # A key is dotted, so a name with a dot is no part of one.
-        return next((name for name in chosen if name and "." not in name), self.host.agent)
 
     def _add_folders(self, root: Root) -> None:
         """Note the directories that settings or arguments name for a root."""

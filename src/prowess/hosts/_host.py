@@ -252,6 +252,12 @@ class Host(Frozen):
     """The agent of the client that runs unless another one is chosen; `{agent}` in keys of settings."""
     agent_key: str = ""
     """The dotted key of the settings files that chooses another agent."""
+    agents: Mapping[str, str] = EMPTY
+    """The client's own agents in order, each with its kind: `primary`, `subagent`, `all` (both) or `hidden` (runs only
+    if an argument names it). The one that `agent_key` names must be able to run, otherwise there is no catalog."""
+    agent_tables: Mapping[str, str] = EMPTY
+    """The dotted keys of the settings files with further agents and changes to these (tables with `mode`, `hidden` and
+    `disable`), each with the kind of the agents there; empty if `mode` says it."""
     switch_variable: str = ""
     """An environment variable that enables or disables all skills, and overrides any file."""
     enabled: bool = True

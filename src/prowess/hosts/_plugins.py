@@ -86,7 +86,7 @@ class PluginRules(Frozen):
     listed_folder: str = "installPath"
     """The key of an entry with the plugin's folder."""
     listed_enabled: str = ""
-    """The key of an entry that must be true."""
+    """The key of an entry that must be true, a number but 0, or a text that is not empty."""
     listed_project: str = ""
     """The key of an entry with the only working directory in which it counts."""
     id: str = "{plugin}@{market}"

@@ -18,6 +18,8 @@ SKILL = re.compile(
 BUNDLED = "<built-in>"
 REFUSED = re.compile(r"Configuration is invalid|is not valid JSON|Failed to parse YAML frontmatter|default agent \"")
 """It does not start if it cannot read its configuration: no list, and no catalog."""
+BROKEN = "Unexpected server error"
+"""It lists skills, but fails when it starts to work: no catalog. Its agent may be missing, for example."""
 DUPLICATE = re.compile(r'message="duplicate skill name" .*?existing=(".*?"|\S+) duplicate=(".*?"|\S+)$', re.MULTILINE)
 """The log names both sides of each collision; the last one that is read wins, and it reads all at once."""
 OFFLINE = {
@@ -50,10 +52,13 @@ def ask(question: Question, clients: Clients) -> Answer:
             if entry["location"] != BUNDLED
         ]
         command = [*opencode, "run", "--model", "local/model", "--title", "title", *question.args, "hi"]
-        ended = clients.run(command, question, {**env, **connection(question, model.url)})
+        env |= connection(question, model.url)
+        ended = clients.run(command, question, env)
+        if BROKEN in ended.stderr:  # it says no more; if it is the configuration, it says so again
+            ended = clients.run(command, question, env)
         sent = [request.json() for request in model.requests if request.path.endswith("/messages")]
     requests = [request for request in sent if request and request.get("system")]
-    if not requests and REFUSED.search(ended.stderr):
+    if not requests and (REFUSED.search(ended.stderr) or BROKEN in ended.stderr):
         return Answer(listed=listed, undefined=undefined)
     if not requests:
         raise ClientError(f"opencode sent no request: {ended.stderr[-500:]}")

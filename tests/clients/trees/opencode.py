@@ -324,3 +324,24 @@ def opencode_languages(t: Tree) -> None:
     t.skill(t.P / "d", "yml", raw="---yml\nname: yml\ndescription: Use for tests" + body)
     t.skill(t.P / "e", "toml", raw='---toml\nname = "toml"\ndescription = "Use for tests"' + body)
     t.skill(t.P / "f", "json-number", raw='---json\n{"name": "json-number", "description": 3}' + body)
+
+
+def agent_tree(name: str, about: str, agent: object = None, **settings: object) -> None:
+    """Make a tree in which settings choose, change or remove agents; `plan` does not get the skill `hidden`."""
+
+    def fill(t: Tree) -> None:
+        t.git()
+        t.skill(t.P / "seen", "seen")
+        t.skill(t.P / "hidden", "hidden")
+        agents = {"plan": {"permission": {"skill": {"hidden": "deny"}}}, "build": agent or {}}
+        t.write(t.repo / "opencode.json", {"agent": agents, **settings})
+
+    fill.__name__, fill.__doc__ = f"opencode_agent_{name}", about
+    tree("opencode")(fill)
+
+
+agent_tree("missing", "The default agent is missing, so the model gets no catalog.", default_agent="nobody")
+agent_tree("subagent", "A subagent cannot be the default.", default_agent="general")
+agent_tree("as_mode", "What `mode` names is no subagent.", default_agent="general", mode={"general": {}})
+agent_tree("disabled", "Without `build`, the next agent runs.", {"disable": True})
+agent_tree("hidden", "A hidden agent is not the default.", {"hidden": True})
