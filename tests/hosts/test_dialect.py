@@ -180,3 +180,23 @@ def test_flags_look_into_lists_and_metadata(front: str, key: str, wanted: str, m
     """`FIELD.KEY` is the entry of a table, and `found:REGEX` looks at each text of a list."""
     fields = parse_frontmatter(f"---\n{front}\n---\n".encode()).fields
     assert value_matches(field_or_entry(fields, key), wanted) is matches
+
+
+@pytest.mark.parametrize(
+    ("value", "broken"),
+    [
+        ("[a, 'b]', {c}]", False),
+        ("[[a]]", False),
+        ("{{a}}", False),
+        ("[a [[b]]", True),
+        ("[a] b", True),
+        ("[a,, b]", True),
+        ("[@a]", True),
+        ("{a]", True),
+        ("a]", False),
+    ],
+)
+def test_brackets_that_are_no_list_are_text(value: str, broken: bool) -> None:
+    """Codex puts such a value in quotes, and reads the others as lists."""
+    shown = described("codex", f"---\nname: n\ndescription: {value}\n---\n")
+    assert (shown == value) is (broken or value == "a]")

@@ -26,6 +26,7 @@ from ._evaluate_fields import FieldEvaluator, is_loose
 from ._namespaces import Namespaces
 from ._permission_rules import name_matcher
 from ._rejection_hints import rejection_hint
+from ._settings_variables import fill_braces
 from ._sidecar_values import sidecar_matches
 from ._verdicts import ACTIVE_VERDICT, LIST_ONLY, Verdict, rejection
 
@@ -111,6 +112,8 @@ class Evaluator:
         name = _name_in_root(item, fields, name)
         description, first_line, description_verdict = self._fields.description(item, fields)
         description = item.scan_root.description or description
+        if variables := item.scan_root.variables:
+            name, description, first_line = (fill_braces(text, variables) for text in (name, description, first_line))
         verdict = (
             self._unread_verdict(item)
             or reading_verdict

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.frozen import Frozen
+from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 
+from ._allowed_sources import AllowedSources
 from ._plugin_commands import CommandPlace, plugin_commands
 from ._plugin_files import named_files
 from ._plugin_places import PluginCandidate, PluginPlaces
@@ -64,6 +65,8 @@ class InstalledPlugin(Frozen):
     """The folder in which it was found: another one if it is linked."""
     source: str = ""
     """Where it was installed from; its name if that is unknown."""
+    variables: Mapping[str, str] = EMPTY
+    """What `${NAME}` is in the texts of its skills."""
     skills_off: tuple[str, ...] = ()
     """The names of its skills that are off, in lower case."""
 
@@ -130,7 +133,7 @@ class PluginFinder(PluginPlaces):
         place = candidate.folder
         install = self._json(os.path.join(place, rules.install_file)) if rules.install_file else None
         install = install if isinstance(install, Mapping) else {}
-        folder = self._source_folder(place, install)
+        folder = self._source_folder(place, install) if self._is_allowed(place, install) else None
         if folder is None:
             return None
         candidate = candidate.with_changes(folder=folder)
@@ -192,6 +195,7 @@ class PluginFinder(PluginPlaces):
             off=off and f"its plugin {quoted(identity)} is {off}",
             place=place,
             source=installed_from,
+            variables=self._variables(candidate.folder) if rules.text_variables else EMPTY,
             skills_off=self._skills_off(name, installed_from, table),
         )
 
@@ -209,6 +213,30 @@ class PluginFinder(PluginPlaces):
             return ()
         in_place = candidate.listed if candidate.listed is not None and candidate.listed.folder else None
         return (candidate.folder,) if in_place is None else (candidate.folder, in_place.market_folder)
+
+    def _is_allowed(self, place: str, install: Mapping[str, Any]) -> bool:
+        """Return whether the settings allow a plugin by where it was installed from."""
+        setting = self.setting
+        if setting.allowed is None:
+            return not (setting.git_blocked and install.get("type") in ("git", "github-release"))
+        source = install.get("source")
+        if not isinstance(source, str) or not source:
+            self._stop(place, f"{neutral(setting.allowed[0])} allows some sources only, and this one is unknown")
+            return False
+        path = os.path.normpath(os.path.join(self.cwd, source.replace("\0", "")))
+        path = self.filesystem.real(path) if self.filesystem.kind(path) else path
+        allowed = AllowedSources(path=setting.allowed[0], patterns=setting.allowed[1])
+        try:
+            return allowed.allows(path)
+        except ValueError as error:
+            self._stop(allowed.path, f"a regular expression is invalid: {quoted(str(error), 120)}")
+        except TimeoutError as error:
+            self._report(allowed.path, f"the regular expression {quoted(str(error), 120)} may take too long")
+        return False
+
+    def _variables(self, folder: str) -> Mapping[str, str]:
+        """Return what `${NAME}` is in the texts of a plugin's skills."""
+        return {"extensionPath": folder, "workspacePath": self.cwd, "/": os.sep, "pathSeparator": os.sep}
 
     def _source_folder(self, folder: str, install: Mapping[str, Any]) -> str | None:
         """Return the folder of a plugin: its own, or the one it is linked to; `None` if the link is invalid."""

@@ -97,7 +97,7 @@ class LazyEntries:
     def entry(self, item: FoundSkill) -> Entry:
         """Return the entry of a found skill."""
         rules = item.scan_root.root
-        allowed = self._fast_path_allowed and not (rules.spec or rules.name_is_folder)
+        allowed = self._fast_path_allowed and not (rules.spec or rules.name_is_folder or item.scan_root.variables)
         quick = self._evaluate_fast(item) if allowed else None
         if quick is None:
             evaluation = self.evaluate(item)

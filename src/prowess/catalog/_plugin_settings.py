@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ._settings_files import truth_of
 from ._user_settings import PluginSetting
 
 TYPE_CHECKING = False
@@ -55,7 +56,11 @@ def read_plugin_setting(
     markets = values(market.setting, files) if market is not None and market.setting else ()
     named = arguments.values(rules.argument) if rules.argument else []
     granted = values(rules.skills_on, rules.setting_files, "union") if rules.skills_on else ()
+    allowed = next(iter(values(rules.allowed, rules.setting_files, "first")), None) if rules.allowed else None
+    blocked = next(iter(values(rules.blocks_git, rules.setting_files, "first")), None) if rules.blocks_git else None
     return PluginSetting(
+        allowed=(allowed[0], tuple(allowed[1])) if allowed and isinstance(allowed[1], list) and allowed[1] else None,
+        git_blocked=blocked[0] if blocked and truth_of(blocked[1]) else "",
         answers=answers,
         off=switch[0] if switch is not None and switch[1] is False else "",
         markets=tuple(markets),

@@ -59,6 +59,8 @@ class ScanRoot(Frozen, kw_only=False):
     """Why the client does not read it although it is there, such as a plugin that is switched off."""
     list_only: str = ""
     """Why only the client's own list has its skills, not its model; empty if both have."""
+    variables: Mapping[str, str] = EMPTY
+    """What `${NAME}` is in the names and descriptions of its skills."""
     user_named: bool = False
     """Whether the user named it, so that it is reported if it is missing."""
 
@@ -340,6 +342,7 @@ def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[Sc
                 plugin=plugin.name,
                 off=plugin.off,
                 list_only=plugin.list_only,
+                variables=plugin.variables,
             )
 
 

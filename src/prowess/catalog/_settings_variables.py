@@ -9,11 +9,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["replace_variables"]
+__all__ = ["fill_braces", "replace_variables"]
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z0-9_]+)|\{([^}]{1,200})\})")
 _MAX_LENGTH = 65_536
 """Characters of a text with its variables; a text that would be longer stays as it is."""
+
+
+def fill_braces(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with `${NAME}` replaced by its value; an unknown name stays, and so does a text that gets long."""
+    if "${" not in text:
+        return text
+    filled = re.sub(r"\$\{([^\n}]*)\}", lambda match: values.get(match[1], match[0]), text[:_MAX_LENGTH])
+    return filled if len(filled) <= 16 * _MAX_LENGTH and len(text) <= _MAX_LENGTH else text
 
 
 def replace_variables(value: Any, env: Mapping[str, str]) -> Any:

@@ -39,6 +39,10 @@ class PluginSetting(Frozen):
     """File to what it says about marketplaces, the most important first."""
     named: tuple[str, ...] = ()
     """Folders of plugins that an argument names."""
+    allowed: tuple[str, tuple[Any, ...]] | None = None
+    """The file with expressions for the sources of plugins, and those expressions."""
+    git_blocked: str = ""
+    """The file that blocks plugins from repositories; empty if none does."""
     skills_on: frozenset[str] = frozenset()
     """`PLUGIN:SKILL` in lower case for the skills that are on, whatever their plugin says."""
 

@@ -91,13 +91,14 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
             return _with_finding(skill, code, "the client finds no front matter in this file", path)
         skill = _parse_between_fences(skill, path, text[opening.end() : closing.start()], text[closing.end() :])
     document = skill.document
-    if reading.yaml_line_breaks and document is not None and document.frontmatter is not None:
-        front = "\n".join(_frontmatter_lines(document))
+    lines = _frontmatter_lines(document) if document is not None and document.frontmatter is not None else []
+    if reading.yaml_line_breaks and document is not None and lines:
+        front = "\n".join(lines)
         split = re.sub(reading.yaml_line_breaks, "\n", front)
         skill = skill if split == front else _parse_between_fences(skill, path, split, document.body)
     skill = _read_leniently(skill, path, reading)
     skill = _with_parser_refusal(_without_tabs(skill, path) if reading.skips_tabs else skill, path, reading)
-    return skill if reading.repair is None else _repair(skill, path, reading, reading.repair, read_text)
+    return skill if reading.repair is None else _repair(skill, path, reading, lines, read_text)
 
 
 def _codes(skill: Skill) -> set[str]:
@@ -212,9 +213,11 @@ def _frontmatter_lines(document: Document) -> list[str]:
 # ── repairs: what a client does to lines that its YAML parser refuses ────────────────────────────────────────────────
 
 
-def _repair(skill: Skill, path: str, reading: ReadingRules, rule: Repair, read_text: Callable[[], str]) -> Skill:
+def _repair(skill: Skill, path: str, reading: ReadingRules, lines: list[str], read_text: Callable[[], str]) -> Skill:
     """Return the skill parsed from repaired lines, or as it is if the client repairs nothing or in vain."""
-    codes = _codes(skill)
+    codes, rule = _codes(skill), reading.repair
+    if rule is None:
+        return skill
     if codes.isdisjoint(_REPAIRABLE_CODES) and not (rule.types and _has_wrong_types(skill)):
         return skill
     document = skill.document
@@ -222,13 +225,15 @@ def _repair(skill: Skill, path: str, reading: ReadingRules, rule: Repair, read_t
         return skill
     if rule.file and not re.match(rule.file, ("\ufeff" if "encoding-bom" in codes else "") + read_text()):
         return skill
-    lines = _frontmatter_lines(document)
+    if not reading.yaml_line_breaks:
+        lines = _frontmatter_lines(document)
     repaired_lines = _repair_lines(lines, rule, reading.white_space)
     if repaired_lines == lines:
         return skill
-    repaired = _with_parser_refusal(
-        _parse_between_fences(skill, path, "\n".join(repaired_lines), document.body), path, reading
-    )
+    front = "\n".join(repaired_lines)
+    if reading.yaml_line_breaks:
+        front = re.sub(reading.yaml_line_breaks, "\n", front)
+    repaired = _with_parser_refusal(_parse_between_fences(skill, path, front, document.body), path, reading)
     is_better = codes.isdisjoint(_REPAIRABLE_CODES) or _codes(repaired).isdisjoint(_REPAIRABLE_CODES)
     return repaired if is_better else skill
 
@@ -255,11 +260,32 @@ def _repair_lines(lines: list[str], rule: Repair, white_space: str) -> list[str]
             value = match["value"].rstrip(WHITE_SPACE[white_space])
             if rule.blocks and value.startswith(("|", ">")):
                 block_indent = indent
-            elif when.search(value) and not unless.search(value):
+            elif (when.search(value) or (rule.brackets and _is_broken_flow(value))) and not unless.search(value):
                 rest = match.groupdict().get("rest") or ""
                 line = f"{match['key']}{match['gap'] or ' '}{_quote_value(value, rule.quote)}{rest}"
         result += line.split("\n")
     return result
+
+
+_FLOW_TOKEN = re.compile(r"""(?<=[\[{,:\s])(?:"(?:\\.|[^"\\])*"|'[^']*')|[\]\[{},]|.""")
+
+
+def _is_broken_flow(value: str) -> bool:
+    """Return whether a value begins with a bracket, and is no list or table of YAML."""
+    stack: list[str] = []
+    before = ""
+    for token in _FLOW_TOKEN.findall(value) if value.startswith(("[", "{")) else ():
+        if before and not stack and token.strip():
+            return True  # text after the last bracket
+        if token in ("[", "{"):
+            stack.append(token)
+        elif token in ("]", "}"):
+            if stack.pop() + token not in ("[]", "{}"):
+                return True
+        elif token.strip() in (",", "@", "`", "%", "|", ">", "*") and before in ("[", "{", ","):
+            return True
+        before = token if token.strip() else before
+    return bool(stack)
 
 
 def _quote_value(value: str, style: str) -> str:

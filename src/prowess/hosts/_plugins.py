@@ -171,6 +171,15 @@ class PluginRules(Frozen):
     """Whether names in `rules_file` are compared without case."""
     rules_invalid: str = "ignored"
     """What the client does if it cannot read `rules_file`: `ignored`, or `stops` (it refuses to start)."""
+    allowed: str = ""
+    """A dotted key of the settings files: a list of regular expressions. If it is not empty, a plugin counts only if
+    one of them is found in the path that `install_file` has as its `source`; without a source, the client stops."""
+    blocks_git: str = ""
+    """A dotted key of the settings files: if it is true, and `allowed` is empty, no plugin counts whose `type` in
+    `install_file` is `git` or `github-release`."""
+    text_variables: bool = False
+    """Whether `${extensionPath}`, `${workspacePath}`, `${/}` and `${pathSeparator}` are replaced in the names and
+    descriptions of its skills."""
     store_file: str = ""
     """A JSON file in which the client records which plugins and skills are on in which folder, as `path` of a root. It
     counts before `rules_file`, unless a person has changed that one since."""

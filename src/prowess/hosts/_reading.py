@@ -34,6 +34,8 @@ class Repair(Frozen):
     """Whether a name or description that is not text is repaired too."""
     blocks: bool = False
     """Whether the lines of block scalars are not changed."""
+    brackets: bool = False
+    """Whether a value that begins with a bracket is put in quotes too, unless it is a list or table of YAML."""
     file: str = ""
     """A regular expression that a file must match from its beginning, byte order mark included, to be repaired."""
 

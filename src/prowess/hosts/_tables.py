@@ -905,10 +905,11 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                        'closing': '(?m)^[^\\S\\n]*---[^\\S\\n]*$',
                        'duplicates': ('name', 'description', 'metadata'),
                        'repair': {'line': '(?=\\s*[^\\s:])(?P<key>[^:]*:)(?P<gap>\\s+)(?P<value>[^\\s#].*?)(?P<rest>(?:\\s#.*)?)$',
-                                  'when': ':\\s|^[@`]|^\\[[^\\]]*$|^\\[.*\\]\\s*[^\\]\\s,]|^\\{[^}]*$|^\\{.*\\}\\s*[^}\\s,]',
+                                  'when': ':\\s|^[@`]',
                                   'unless': '^[|>\'"]',
                                   'types': True,
-                                  'blocks': True}},
+                                  'blocks': True,
+                                  'brackets': True}},
            'flags': ({'when': {'metadata': 'not-map'},
                       'state': 'rejected',
                       'reason': '`metadata` is not a map',
@@ -1582,9 +1583,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                 'observed': '0.61.0, 2026-11-22',
                 'links': ('https://geminicli.com/docs/cli/skills/',),
                 'found_by': ('~/.gemini', '.gemini', '$gemini'),
-                'unknown': ('`security.allowedExtensions` and `security.blockGitExtensions` are not evaluated: '
-                            'extensions that they forbid are shown',
-                            'files in `/etc` that another user than root can change are ignored by the client, and '
+                'unknown': ('files in `/etc` that another user than root can change are ignored by the client, and '
                             'not by Prowess',
                             'which of two folders in one root wins if their skills have one name: usually the first '
                             'in byte order, but the client lists folders in no fixed order'),
@@ -1617,6 +1616,9 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                            'order': 'folder-last',
                                            'rules_file': '$GEMINI_CLI_HOME/.gemini/extensions/extension-enablement.json|~/.gemini/extensions/extension-enablement.json',
                                            'replaces_bytes': True,
+                                           'allowed': 'security.allowedExtensions',
+                                           'blocks_git': 'security.blockGitExtensions',
+                                           'text_variables': True,
                                            'same_name': 'stops'}},
                 'arguments': ({'name': '--extensions', 'values': 'one', 'effect': 'only-plugins'},
                               {'name': '-e', 'values': 'one', 'effect': 'only-plugins'}),
@@ -2866,7 +2868,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                          {'path': '.agents/skills', 'scope': 'project', 'not_home': True},
                          {'path': '$QWEN_HOME/skills|~/.qwen/skills', 'scope': 'user'},
                          {'path': '~/.agents/skills', 'scope': 'user'},
-                         {'setting': 'skills.directories', 'scope': 'user', 'merge': 'union'},
+                         {'setting': 'skills.directories', 'strips': True, 'scope': 'user', 'merge': 'union'},
                          {'plugins': 'extensions', 'scope': 'plugin'}),
                'plugins': {'extensions': {'folders': ('$QWEN_HOME/extensions/*|~/.qwen/extensions/*',),
                                           'id': '{manifest}',

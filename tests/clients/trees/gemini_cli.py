@@ -380,3 +380,102 @@ def gemini_settings_of_the_home(t: Tree) -> None:
     t.skill(t.home / ".agents/skills/two", "two")
     t.skill(t.home / ".agents/skills/one", "shared-one", name="one")
     t.write(t.home / ".gemini/settings.json", {"skills": {"disabled": ["two"]}})
+
+
+def of_all_sources(t: Tree, security: Any) -> None:
+    """Write an extension of each source, and settings that allow only some."""
+    t.git()
+    t.write(t.home / ".gemini/settings.json", {"security": security})
+    extension(t, "copied", "of-copied")
+    extension(t, "cloned", "of-cloned", install={"source": "https://github.com/example/cloned", "type": "git"})
+    extension(t, "other", "of-other", install={"source": "https://github.com/else/other.git", "type": "git"})
+    release = {"source": "https://github.com/example/release", "type": "github-release"}
+    extension(t, "release", "of-release", install=release)
+    source = t.root / "sources/linked"
+    t.write(source / "gemini-extension.json", {"name": "linked", "version": "1.0.0"})
+    t.skill(source / "skills/of-linked", "linked-of-linked", name="of-linked")
+    t.write(t.home / EXTENSIONS / "linked/.gemini-extension-install.json", {"source": str(source), "type": "link"})
+    t.skill(t.U / "user", "user")
+
+
+@tree("gemini-cli")
+def gemini_extensions_git_blocked(t: Tree) -> None:
+    """`security.blockGitExtensions`: extensions from repositories are skipped."""
+    of_all_sources(t, {"blockGitExtensions": True})
+
+
+@tree("gemini-cli")
+def gemini_extensions_allowed(t: Tree) -> None:
+    """`security.allowedExtensions`: an expression for a repository, and one for a folder; the other setting is moot."""
+    patterns = [r"https:/github\.com/example/.*$", "/sources/linked$"]
+    of_all_sources(t, {"allowedExtensions": patterns, "blockGitExtensions": True})
+
+
+@tree("gemini-cli")
+def gemini_extensions_allowed_urls(t: Tree) -> None:
+    """Expressions as the documentation shows them: they begin with the address, and match none."""
+    of_all_sources(t, {"allowedExtensions": [r"^https://github\.com/example/.*", r"sources/(copied|nothing)$"]})
+
+
+@tree("gemini-cli")
+def gemini_extensions_allowed_empty(t: Tree) -> None:
+    """An empty list allows all."""
+    of_all_sources(t, {"allowedExtensions": []})
+
+
+@tree("gemini-cli")
+def gemini_extensions_allowed_invalid(t: Tree) -> None:
+    """An expression that is invalid: the client does not start."""
+    of_all_sources(t, {"allowedExtensions": ["/sources/(copied"]})
+
+
+@tree("gemini-cli")
+def gemini_extensions_allowed_unknown(t: Tree) -> None:
+    """An extension without a source, and a list of sources that are allowed: the client does not start."""
+    of_all_sources(t, {"allowedExtensions": ["sources"]})
+    by_hand = t.home / EXTENSIONS / "by-hand"
+    t.write(by_hand / "gemini-extension.json", {"name": "by-hand", "version": "1.0.0"})
+    t.skill(by_hand / "skills/of-hand", "of-hand")
+
+
+@tree("gemini-cli")
+def gemini_extensions_variables(t: Tree) -> None:
+    """Variables in the names and descriptions of an extension's skills, and of others."""
+    t.git()
+    place = extension(t, "ext", "plain")
+    for name, text in {
+        "path": "in ${extensionPath}",
+        "workspace": "in ${workspacePath}${/}docs",
+        "separator": "a${pathSeparator}b",
+        "unknown": "${HOME} ${extensionpath} ${} $extensionPath",
+        "open": "${extensionPath",
+    }.items():
+        t.skill(place / "skills" / name, name, desc=f"[[{name}]] {text}")
+        t.skill(t.U / f"own-{name}", f"own-{name}", desc=f"[[own-{name}]] {text}")
+    t.skill(place / "skills/named", "named", name="a${/}b")
+
+
+@tree("gemini-cli")
+def gemini_home_moved(t: Tree) -> None:
+    """GEMINI_CLI_HOME moves settings, skills and extensions."""
+    t.git()
+    extension(t, "stays", "of-stays")
+    t.skill(t.U / "user", "user")
+    t.skill(t.home / ".agents/skills/shared", "shared")
+    other = t.root / "other"
+    t.env = {"GEMINI_CLI_HOME": str(other)}
+    t.skill(other / ".gemini/skills/moved", "moved")
+    t.skill(other / ".gemini/skills/off", "off")
+    t.skill(other / ".agents/skills/moved-shared", "moved-shared")
+    t.write(other / ".gemini/settings.json", {"skills": {"disabled": ["off"]}})
+    place = other / EXTENSIONS / "ext"
+    t.write(place / "gemini-extension.json", {"name": "ext", "version": "1.0.0"})
+    t.skill(place / "skills/of-ext", "of-ext")
+
+
+@tree("gemini-cli")
+def gemini_settings_mixed_types(t: Tree) -> None:
+    """Values of wrong types beside a list of names and a switch."""
+    skills(t)
+    t.write(t.home / ".gemini/settings.json", {"skills": {"disabled": ["ALPHA"], "enabled": "false"}, "general": 5})
+    t.write(t.repo / ".gemini/settings.json", {"skills": {"disabled": {"beta": True}}, "ui": {"theme": 7}})
