@@ -102,8 +102,15 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
         _via(cell, tree, variant, skill.path)
         found[variant] = cell
     shown: list[str] = []
+    listed_as = {found[variant]["name"]: variant for variant in reversed(listed)}
     for item in answer.shown:
-        variant = matcher.variant(item.name, item.path, item.description, shown)
+        # A name alone: the client's list says which file has it.
+        own = (
+            listed_as.get(whole_characters(item.name))
+            if not (item.path or TAG.search(item.description or ""))
+            else None
+        )
+        variant = own if own not in (None, *shown) else matcher.variant(item.name, item.path, item.description, shown)
         if variant is None:
             unknown.append(item.name)
             continue

@@ -49,6 +49,8 @@ def with_user_budget(host: Host, settings: Settings, home: str, variables: Mappi
     if settings.description_limit is not None:
         shown = host.description_rules.with_changes(limit=settings.description_limit)
         host = host.with_changes(description_rules=shown)
+        cut = max(0, budget.reserved_text - settings.description_limit)
+        budget = budget.with_changes(reserved=budget.reserved - cut)
     return host if budget is host.budget else host.with_changes(budget=budget)
 
 

@@ -123,10 +123,11 @@ class Evaluator:
             or description_verdict
             or self._root_verdict(item, name, folder, host_findings)
             or self._hiding_verdict(item, fields, self.settings_verdict(item, name, folder))
-            or self.nested_verdict(item)
             or _list_verdict(item)
             or ACTIVE_VERDICT
         )
+        if verdict.state in (State.ACTIVE, State.USER_ONLY):
+            verdict = self.nested_verdict(item) or verdict
         if item.scan_root.root.unlisted and verdict.state in (State.DISABLED, State.USER_ONLY):
             verdict = Verdict(State.REJECTED, f"{verdict.reason}, and the agent's list leaves it out", verdict.rule)
         return Evaluation(

@@ -25,13 +25,13 @@ from ._verdicts import Verdict, describe_kind, rejection, value_code, value_reje
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.hosts import Host
+    from prowess.hosts import DescriptionRules, Host
     from prowess.skill import Field, Skill
 
     from ._filesystem import Filesystem
     from ._found_skill import FoundSkill
 
-__all__ = ["FieldEvaluator", "is_loose"]
+__all__ = ["FieldEvaluator", "cut_description", "is_loose"]
 
 
 class FieldEvaluator:
@@ -132,8 +132,7 @@ class FieldEvaluator:
         if rules.clean:
             text = collapse_hidden_runs(text)
         text = escape_entities(text, rules.escape)
-        if rules.limit and rules.past_limit == "cut" and measure_text(text, rules.unit) > rules.limit:
-            text = _truncate(text, rules.limit, rules.ellipsis, rules.unit, whole=rules.whole)
+        text = cut_description(text, rules)
         if "scope" in rules.append:
             word = self.host.scope_words.get(item.scan_root.scope, item.scan_root.scope)
             text, line = f"{text} ({word})", f"{line} ({word})"
@@ -280,6 +279,13 @@ def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:
     if "empty" in actions:
         actions.setdefault("blank", actions["empty"])
     return actions
+
+
+def cut_description(text: str, rules: DescriptionRules) -> str:
+    """Return a description as the client shows it, which may cut long ones."""
+    if rules.limit and rules.past_limit == "cut" and measure_text(text, rules.unit) > rules.limit:
+        return _truncate(text, rules.limit, rules.ellipsis, rules.unit, whole=rules.whole)
+    return text
 
 
 def _truncate(text: str, limit: int, ellipsis: str, unit: str, *, whole: bool) -> str:

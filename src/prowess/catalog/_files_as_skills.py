@@ -80,8 +80,10 @@ def find_files(
         waiting += [] if has_own and root.folder_files == "alone" else below
     if len(visited) > root.max_folders:
         reports.folder_limit(scan_root)
-    yield from (
-        sorted(found, key=lambda item: collation_key(os.path.relpath(item[0], scan_root.path)))
-        if root.collated
-        else sorted(found)
-    )
+    yield from sorted(found, key=(lambda item: _order(scan_root.path, item[0])) if root.collated else None)
+
+
+def _order(root_path: str, path: str) -> list[tuple[bool, object]]:
+    """Return a key that sorts the files of a folder, as in a dictionary, before its folders."""
+    *folders, file = os.path.relpath(path, root_path).split(os.sep)
+    return [*((True, collation_key(name)) for name in folders), (False, collation_key(file))]

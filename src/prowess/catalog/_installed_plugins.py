@@ -138,7 +138,10 @@ class PluginFinder(PluginPlaces):
             return None
         candidate = candidate.with_changes(folder=folder)
         manifest = self._manifest(folder)
-        if (manifest is None and rules.manifest_needed) or not self._names_files(folder, manifest):
+        if manifest is None and rules.manifest_needed:
+            self._hide_invalid(folder)
+            return None
+        if not self._names_files(folder, manifest):
             return None
         table = manifest or {}
         written = table.get("name")
@@ -198,6 +201,18 @@ class PluginFinder(PluginPlaces):
             variables=self._variables(candidate.folder) if rules.text_variables else EMPTY,
             skills_off=self._skills_off(name, installed_from, table),
         )
+
+    def _hide_invalid(self, folder: str) -> None:
+        """Note that the client does not read the SKILL.md of a plugin that is invalid and switched off."""
+        if not self.rules.off_hides or folder not in self._invalid_manifests:
+            return
+        table = self._json(os.path.join(folder, self.rules.manifests[0]))
+        written = table.get("name") if isinstance(table, Mapping) else None
+        name = written if isinstance(written, str) else os.path.basename(folder)
+        identity = self.rules.id.format_map({"manifest": name})
+        on, source = self.setting.answer(identity)
+        if on is False:
+            self.hidden[folder] = f"its plugin {quoted(identity)} is switched off in {neutral(source)}"
 
     def _fault(self, candidate: PluginCandidate, manifest: Mapping[str, Any] | None) -> str:
         """Return what keeps the client from reading a plugin that is switched on; empty for nothing."""

@@ -187,8 +187,8 @@ class LazyEntries:
                 return None
         if verdict is None and self._has_settings:
             verdict = self.evaluator.settings_verdict(item, name, folder)
-        if verdict is None and item.scan_root.nested is not None:
-            verdict = self.evaluator.nested_verdict(item)
+        if item.scan_root.nested is not None and (verdict is None or verdict.state in (State.ACTIVE, State.USER_ONLY)):
+            verdict = self.evaluator.nested_verdict(item) or verdict
         if verdict is not None and verdict.state is State.REJECTED:
             return None
         return name, verdict or ACTIVE_VERDICT

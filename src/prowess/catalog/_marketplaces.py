@@ -29,7 +29,7 @@ _PARTS = ("agents", "commands", "hooks", "outputStyles", "skills", "themes")
 """Keys of an entry that name parts of a plugin."""
 _MAX_SKILL_FOLDERS = 1000
 """Folders of skills that the catalog may list for one plugin."""
-_MAX_PLUGINS = 5000
+_MAX_PLUGINS = 10_000
 """Plugins of one catalog that are looked at."""
 
 
@@ -109,14 +109,14 @@ class Marketplaces:
         self.rules, self.known_file, self.declared = rules, known, declared
         self.filesystem, self.read_json, self.report = filesystem, read_json, report
         self._known: Mapping[str, Any] | None = None
-        self._catalogs: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+        self._catalogs: dict[str, tuple[str, Mapping[str, list[Mapping[str, Any]]]]] = {}
 
     def find(self, plugin: str, market: str) -> ListedPlugin | None:
         """Return a plugin of a marketplace; `None` if the client does not know it."""
         place = self._place(market)
         if place is None:
             return None
-        entry = self._catalog(place.folder).get(plugin)
+        entry = self._entry(place.folder, plugin)
         if entry is None:
             return None
         source = entry.get("source")
@@ -167,13 +167,20 @@ class Marketplaces:
                 self.report(path, f"the marketplace {quoted(name)} is ignored: {problem}")
         return found
 
-    def _catalog(self, folder: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return the plugins of a marketplace by name."""
+    def _entry(self, folder: str, plugin: str) -> Mapping[str, Any] | None:
+        """Return the first valid entry of a plugin in the catalog of a marketplace."""
         if folder not in self._catalogs:
             self._catalogs[folder] = self._read_catalog(folder)
-        return self._catalogs[folder]
+        path, entries = self._catalogs[folder]
+        for entry in entries.get(plugin, ()):
+            problem = find_problem(entry, self.rules.entry_types)
+            if problem is None:
+                return entry
+            self.report(path, f"a plugin is ignored: {problem}")
+        return None
 
-    def _read_catalog(self, folder: str) -> Mapping[str, Mapping[str, Any]]:
+    def _read_catalog(self, folder: str) -> tuple[str, Mapping[str, list[Mapping[str, Any]]]]:
+        """Return the file with the catalog of a marketplace, and its entries by name; only those needed are checked."""
         rules = self.rules
         for name in rules.catalogs:
             path = os.path.join(folder, name)
@@ -183,19 +190,16 @@ class Marketplaces:
             problem = find_problem(table, rules.catalog_types)
             if problem is not None:
                 self.report(path, f"the marketplace is ignored: {problem}")
-                return EMPTY
+                return path, EMPTY
             root = get_dotted(table, "metadata.pluginRoot")
-            found: dict[str, Mapping[str, Any]] = {}
+            found: dict[str, list[Mapping[str, Any]]] = {}
             plugins = table.get("plugins")
             for written in plugins[:_MAX_PLUGINS] if isinstance(plugins, list) else ():
                 entry = _with_plugin_root(written, root)
-                problem = find_problem(entry, rules.entry_types)
-                if problem is None:
-                    found.setdefault(str(entry.get("name")), entry)
-                else:
-                    self.report(path, f"a plugin is ignored: {problem}")
-            return found
-        return EMPTY
+                if isinstance(entry, Mapping):
+                    found.setdefault(str(entry.get("name")), []).append(entry)
+            return path, found
+        return "", EMPTY
 
 
 def _with_plugin_root(entry: Any, root: object) -> Any:

@@ -12,6 +12,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral
 from prowess.findings import finding
 
+from ._file_trust import main_working_tree
 from ._json_files import read_json_or_report
 from ._marketplaces import ListedPlugin, Marketplaces
 from ._plugin_enablement import FolderRules, read_folder_rules
@@ -66,6 +67,8 @@ class PluginPlaces:
         self.setting, self.chosen, self.filesystem = setting, chosen, filesystem
         self._invalid_manifests: set[str] = set()
         self.findings: list[Finding] = []
+        self._top: str | None = None
+        """The top of the repository of the working directory, if it was needed."""
         self.hidden: dict[str, str] = {}
         """The folders whose own SKILL.md the client does not read, each with the reason."""
         self.stops = ""
@@ -203,13 +206,26 @@ class PluginPlaces:
             folder = item.get(rules.listed_folder) if isinstance(item, Mapping) else None
             if not isinstance(key, str) or not isinstance(folder, str) or "\0" in folder or not os.path.isabs(folder):
                 continue
-            if rules.listed_project and item.get(rules.listed_project) not in (None, self.cwd):
+            if rules.listed_project and not self._is_here(item.get(rules.listed_project)):
                 continue
             off = ""
             if rules.listed_enabled and not item.get(rules.listed_enabled):
                 off = f"switched off in {neutral(file)}"
             name, _, market = key.partition("@")
             yield PluginCandidate(folder=folder, id=key, parts={"plugin": name, "market": market}, off=off)
+
+    def _is_here(self, project: object) -> bool:
+        """Return whether a plugin counts that is installed for a project: for this folder, or its repository."""
+        if project is None or project == self.cwd:
+            return True
+        if not isinstance(project, str) or not os.path.isabs(project) or "\0" in project:
+            return False
+        if self._top is None:
+            self._top = main_working_tree(self.cwd, self.filesystem) or ""
+        inside = os.path.normpath(project) + os.sep
+        if not self._top or not inside.startswith(os.path.join(self._top, "")):
+            return False
+        return main_working_tree(os.path.normpath(project), self.filesystem) == self._top
 
     def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""

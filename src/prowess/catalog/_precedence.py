@@ -6,20 +6,20 @@ which wins, which are too many, how much of each is shown.
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from itertools import groupby
 
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.findings import Finding, finding
-from prowess.hosts import collation_key
 from prowess.skill import MAX_NAME
 
 from ._budget import fit_to_budget, hide_all
+from ._catalog_order import sort_files, sort_roots
 from ._entry import Entry, State
 from ._lazy import LazyEntries
 from ._plugin_names import share_names
+from ._scoped_names import scope_taken_names
 from ._verdicts import LIST_ONLY
 
 TYPE_CHECKING = False
@@ -58,6 +58,10 @@ class Precedence:
         """The paths of skills that the model does not see and that lose their name, but not their alias."""
         self.file_roots: set[str] = set()
         """The folders whose files are skills, except those of plugins."""
+        self.plugin_files: set[str] = set()
+        """Those of plugins."""
+        self.named_roots: set[str] = set()
+        """The skills folders whose skills are sorted by name."""
         self.levels_up: dict[str, int] = {}
         """How many folders above the working directory a skills folder belongs, by its path."""
         self.named_reasons = {flag.reason for flag in host.flags if flag.takes_name}
@@ -74,13 +78,18 @@ class Precedence:
                     self.scoped[scan_root.path] = scan_root
                 if scan_root.nested is not None:
                     self.nested[scan_root.path] = scan_root.nested
-                if scan_root.root.files and not scan_root.plugin:
-                    self.file_roots.add(scan_root.path)
+                if scan_root.root.by_name:
+                    self.named_roots.add(scan_root.path)
+                if scan_root.root.files:
+                    (self.plugin_files if scan_root.plugin else self.file_roots).add(scan_root.path)
                 if scan_root.plugin:
                     self.plugins[scan_root.path] = scan_root.plugin
         entries = [self.lazy_entries.entry(item) for item in found]
+        entries = sort_roots(entries, self.named_roots)
         if self.host.plugin_names == "shared" and len(set(self.plugins.values())) > 1:
             entries = share_names(entries, self.plugins, self.shadow)
+        if self.scoped:
+            entries, self.moved = scope_taken_names(self.host, entries, self.scoped)
         entries = self.resolve_collisions(entries)
         entries.sort(key=lambda entry: entry.path in self.moved)
         entries = self.add_aliases(entries)
@@ -114,10 +123,6 @@ class Precedence:
             if entry.state is State.DEFERRED and entry.root in self.nested:
                 # A nested skill stays available under a name with its folder.
                 result[index] = entry.with_changes(name=f"{self.nested[entry.root]}:{entry.name}")
-                continue
-            if entry.state is not State.USER_ONLY and (scan_root := self.scoped.get(entry.root)) is not None:
-                result[index] = _scope_to(scan_root, entry)
-                self.moved.add(entry.path)
                 continue
             if entry.state is State.USER_ONLY and not self.host.hidden_shadows:
                 self.hidden_losers.add(entry.path)
@@ -226,7 +231,9 @@ class Precedence:
         for entry in entries:
             alias = self.lazy_entries.frontmatter_alias(entry)
             if alias and entry.namespace is not None and not alias.startswith(f"{entry.namespace}:"):
-                alias = f"{entry.namespace}:{alias}"
+                # The file of a command may be in a folder, which is a part of its name.
+                own = self.plugin_files and entry.root in self.plugin_files
+                alias = f"{entry.name.rpartition(':')[0] if own else entry.namespace}:{alias}"
             if (
                 alias
                 and alias not in used_names
@@ -263,7 +270,7 @@ class Precedence:
     def sort_entries(self, entries: list[Entry]) -> list[Entry]:
         """Put the entries in the order in which the host shows them."""
         if self.host.sorts == "files":
-            return self._sort_files(entries)
+            return sort_files(entries, self.file_roots, self.moved)
         if self.host.sorts == "name":
             return sorted(entries, key=lambda entry: entry.name)
         if self.host.sorts == "scopes":
@@ -277,27 +284,6 @@ class Precedence:
         listed = [entry for entry in entries if entry.state not in _NOT_LISTED]
         runs = groupby(listed, key=lambda entry: (entry.scope, self.levels_up[entry.root] > 0))
         return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
-
-    def _sort_files(self, entries: list[Entry]) -> list[Entry]:
-        """Sort files that are skills by name among themselves; all others keep their places."""
-        places = [
-            index
-            for index, entry in enumerate(entries)
-            if entry.root in self.file_roots and entry.path not in self.moved
-        ]
-        ordered = sorted((entries[index] for index in places), key=lambda entry: collation_key(entry.name))
-        result = list(entries)
-        for index, entry in zip(places, ordered, strict=True):
-            result[index] = entry
-        return result
-
-
-def _scope_to(scan_root: ScanRoot, entry: Entry) -> Entry:
-    """Return a skill whose name is taken as its skills folder shows it."""
-    root = scan_root.root
-    folder = os.path.basename(scan_root.path.removesuffix(f"/{root.path}"))
-    text = root.taken.format_map({"folder": folder, "name": entry.name})
-    return entry.with_changes(name=f"{folder}:{entry.name}", description=f"{entry.description}{text}")
 
 
 def _all_names_differ(entries: Iterable[Entry]) -> bool:

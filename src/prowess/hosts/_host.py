@@ -79,6 +79,8 @@ class Budget(Frozen):
     """An environment variable with a number that replaces `limit`."""
     reserved: int = 0
     """The part of the budget that the client's own skills use."""
+    reserved_text: int = 0
+    """The part of that which is the description of one of them, and is cut by a limit of descriptions."""
     bundled: Mapping[str, int] = EMPTY
     """The client's own skills that are shortened with the others: name to characters of the description."""
     degrade: str = ""

@@ -88,7 +88,8 @@ class PluginRules(Frozen):
     listed_enabled: str = ""
     """The key of an entry that must be true, a number but 0, or a text that is not empty."""
     listed_project: str = ""
-    """The key of an entry with the only working directory in which it counts."""
+    """The key of an entry with the only project in which it counts: the working directory, or a folder of its
+    repository."""
     id: str = "{plugin}@{market}"
     """How settings name a plugin of `folders`: `{plugin}`, `{market}`, and `{manifest}`, the name in its manifest."""
     setting: str = ""

@@ -99,6 +99,8 @@ class Root(Frozen):
     """Whether the skills right below a folder come before those further down."""
     skip_pattern: str = ""
     """A regular expression that finds further names of folders that are never scanned."""
+    by_name: bool = False
+    """Whether its skills are sorted by the names that the client gives them, not by their folders."""
     collated: bool = False
     """Whether folders are sorted as in a dictionary (punctuation, digits, letters of either case), not by bytes."""
     linked_folders: str = "follow"

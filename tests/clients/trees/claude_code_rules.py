@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from clients._claude_code_trees import HIDDEN, NOT_TYPED, command, enable, entry, market, plugin
+from clients._claude_code_trees import HIDDEN, NOT_TYPED, command, enable, entry, installed, market, plugin
 from clients._trees import tree
 
 if TYPE_CHECKING:
@@ -317,3 +317,105 @@ def claude_code_alias_of_hidden(t: Tree) -> None:
     t.skill(t.P / "c", "project-c", name="other", fm=HIDDEN)
     t.skill(t.P / "h", "h", name="other")
     t.skill(t.U / "c", "user-c", name="c")
+
+
+@tree("claude-code")
+def claude_code_installed_for_project(t: Tree) -> None:
+    """A plugin that is installed for a folder of the repository counts in all of it."""
+    t.git()
+    t.cwd = t.repo / "pkg/app"
+    t.cwd.mkdir(parents=True)
+    places = {"here": t.cwd, "root": t.repo, "middle": t.repo / "pkg", "below": t.cwd / "deep", "other": t.root}
+    market(t, *(entry(name) for name in places), source="github")
+    for name, place in places.items():
+        plugin(t, installed(t, name, scope="project", projectPath=str(place)), "a", tag=name)
+    enable(t, **dict.fromkeys(places, True))
+
+
+@tree("claude-code")
+def claude_code_installed_for_folder(t: Tree) -> None:
+    """Without git, only in that folder itself."""
+    t.cwd = t.repo / "pkg"
+    t.cwd.mkdir()
+    places = {"here": t.cwd, "above": t.repo, "below": t.cwd / "deep"}
+    market(t, *(entry(name) for name in places), source="github")
+    for name, place in places.items():
+        plugin(t, installed(t, name, scope="local", projectPath=str(place)), "a", tag=name)
+    enable(t, **dict.fromkeys(places, True))
+
+
+@tree("claude-code")
+def claude_code_alias_of_plugin_command(t: Tree) -> None:
+    """The alias of a plugin's command has its folders too; skills of a plugin are sorted by their shown names."""
+    t.git()
+    folder = market(t, entry("p"))
+    for path, tag in (("x/y/deep", "deep"), ("top", "top")):
+        file = folder / f"p/commands/{path}.md"
+        raw = f"---\nname: named-{tag}\ndescription: Does [[{tag}]]\n---\n"
+        t.skill(file.parent, tag, file=file.name, raw=raw)
+    for name in ("eps", "\u00e9t\u00e9", "B", "a", "_x"):
+        t.skill(folder / "p/skills" / name, f"s-{name}", name="same")
+    enable(t, p=True)
+
+
+@tree("claude-code")
+def claude_code_nested_hidden(t: Tree) -> None:
+    """Skills below the working directory are unknown at first, whatever hides or shortens them."""
+    t.git()
+    for name, front in (("plain", ""), ("manual", HIDDEN), ("short", ""), ("left", "")):
+        t.skill(t.repo / "sub/.claude/skills" / name, name, fm=front)
+    t.write(t.P.parent / "settings.json", {"skillOverrides": {"short": "name-only", "left": "user-invocable-only"}})
+
+
+@tree("claude-code")
+def claude_code_skill_plugins_invalid(t: Tree) -> None:
+    """Skills that are invalid plugins: switched off by the name in the manifest, or by the folder without one."""
+    t.git()
+    manifests: dict[str, object] = {"cut": "{", "spaced": {"name": "x y"}, "list": {"name": "l", "skills": "bad"}}
+    for name, manifest in manifests.items():
+        for kind in ("off", "on"):
+            folder = t.U / f"{name}-{kind}"
+            t.skill(folder, f"{name}-{kind}")
+            written = {**manifest, "name": f"{manifest['name']}{kind}"} if isinstance(manifest, dict) else manifest
+            plugin(t, folder, "in", manifest=written, tag=f"{name}-{kind}")
+    off = {f"{name}@skills-dir": False for name in ("cut-off", "x yoff", "loff", "spaced-on", "list-on")}
+    t.write(t.home / ".claude/settings.json", {"enabledPlugins": off})
+
+
+@tree("claude-code")
+def claude_code_added_names_taken(t: Tree) -> None:
+    """A skill of an added folder gets another name if its own is taken, even by a hidden skill, or if it is hidden."""
+    t.git()
+    late = 'paths: "*.py"\n'
+    cases = {
+        "d1": (HIDDEN, "", ""), "d2": ("", HIDDEN, ""), "d3": (HIDDEN, HIDDEN, ""),
+        "o1": ("", "", "user-invocable-only"),
+        "u1": (NOT_TYPED, "", ""), "u2": ("", NOT_TYPED, ""), "p1": (late, "", ""), "p2": ("", late, ""),
+        "ud": (NOT_TYPED + HIDDEN, "", ""), "n3": ("", HIDDEN, "name-only"),
+    }  # fmt: skip
+    for name, (mine, added, _) in cases.items():
+        t.skill(t.U / name, f"mine-{name}", fm=mine)
+        t.skill(t.root / "added/.claude/skills" / name, f"added-{name}", fm=added)
+    overrides = {name: word for name, (_, _, word) in cases.items() if word}
+    t.write(t.home / ".claude/settings.json", {"skillOverrides": overrides, "skillListingMaxDescChars": 60})
+    t.args = ["--add-dir", str(t.root / "added")]
+
+
+@tree("claude-code")
+def claude_code_limit_and_budget(t: Tree) -> None:
+    """A limit of descriptions shortens the client's own skill too; a name alone keeps its alias, which costs room."""
+    t.git()
+    for number in range(12):
+        t.skill(t.P / f"s{number:02}", f"s{number:02}", name=f"called-{number:02}", desc=f"[[s{number:02}]] text")
+    t.write(t.P.parent / "settings.json", {"skillListingMaxDescChars": 30})
+    t.env["SLASH_COMMAND_TOOL_CHAR_BUDGET"] = "400"
+
+
+@tree("claude-code")
+def claude_code_repairs_and_line_ends(t: Tree) -> None:
+    """Front matter with lines that end in CRLF is read, but not repaired."""
+    t.git()
+    for name, text in {"plain": "Use [[plain]]", "colon": "Use when: [[colon]]", "at": "@x [[at]]"}.items():
+        raw = f"---\nname: {name}\ndescription: {text}\n---\nBody of [[{name}]]\n"
+        t.skill(t.P / name, name, raw=raw.replace("\n", "\r\n"))
+        t.skill(t.P / f"{name}-lf", f"{name}-lf", raw=raw.replace(f"[[{name}]]", f"[[{name}-lf]]"))
