@@ -200,3 +200,14 @@ def test_brackets_that_are_no_list_are_text(value: str, broken: bool) -> None:
     """Codex puts such a value in quotes, and reads the others as lists."""
     shown = described("codex", f"---\nname: n\ndescription: {value}\n---\n")
     assert (shown == value) is (broken or value == "a]")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [("[a]: b", "list"), ("{{x}}", "map"), ("{{x}} y", "text"), ("[a, b]", "list")]
+)
+def test_brackets_may_be_a_key(value: str, kind: str) -> None:
+    """The parser of Qwen Code reads a template's placeholder as a table, which no description is."""
+    text = f"---\nname: n\ndescription: {value}\n---\n"
+    reading = load_host("qwen-code").reading
+    skill = apply_dialect(from_document(parse_frontmatter(text.encode())), "SKILL.md", reading, lambda: text)
+    assert skill.fields["description"].kind == kind

@@ -12,7 +12,7 @@ import re
 from prowess.findings import finding
 from prowess.skill import from_document, parse_frontmatter
 
-from ._lenient_yaml import has_unquoted_controls, replace_half_pairs
+from ._lenient_yaml import has_unquoted_controls, replace_half_pairs, write_flow_keys
 from ._line_parsers import JAVASCRIPT_SPACE, WHITE_SPACE, host_pattern
 
 TYPE_CHECKING = False
@@ -125,7 +125,8 @@ def _read_leniently(skill: Skill, path: str, reading: ReadingRules) -> Skill:
         return skill
     codes = _codes(skill)
     has_marks = reading.marks_are_text and "\n\ufeff" in document.text
-    if not (reading.trims or has_marks or codes & {"yaml-syntax", "control-character"}):
+    has_flow_keys = reading.flow_keys and "repair-indicator" in codes
+    if not (reading.trims or has_marks or has_flow_keys or codes & {"yaml-syntax", "control-character"}):
         return skill
     front = "\n".join(_frontmatter_lines(document))
     changed = front.strip(JAVASCRIPT_SPACE) if reading.trims else front
@@ -133,6 +134,8 @@ def _read_leniently(skill: Skill, path: str, reading: ReadingRules) -> Skill:
         changed = replace_half_pairs(changed, reading.half_pairs)
     if reading.empty_keys and "yaml-syntax" in codes:
         changed = re.sub(r"(?m)^:(?=[ \n]|\Z)", '"":', changed)
+    if has_flow_keys:
+        changed = write_flow_keys(changed)
     if has_marks:
         changed = changed.replace("\n\ufeff", "\n\ufffd")
     if changed.strip("\n") != front.strip("\n"):

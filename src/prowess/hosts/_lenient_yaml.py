@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["has_unquoted_controls", "replace_half_pairs"]
+__all__ = ["has_unquoted_controls", "replace_half_pairs", "write_flow_keys"]
 
 _ESCAPE = re.compile(
     r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)"
@@ -28,6 +28,15 @@ def replace_half_pairs(front: str, action: str) -> str:
         return "\\ufffd" if action == "replace" else ""
 
     return _ESCAPE.sub(replace, front)
+
+
+_TABLE_AS_KEY = re.compile(r"(?m)^([^\s:#][^:\n]*:[ \t]+)\{(\{[^{}\"\n]*\})\}[ \t]*$")
+_LIST_AS_KEY = re.compile(r"(?m)^([^\s:#][^:\n]*:[ \t]+\[[^][\n]*\]):[ \t][^\n]*$")
+
+
+def write_flow_keys(front: str) -> str:
+    """Return YAML in which no table or list in brackets is a key: the table as text, the list without its value."""
+    return _LIST_AS_KEY.sub(r"\1", _TABLE_AS_KEY.sub(r'\1{"\2": null}', front))
 
 
 _QUOTED = re.compile(

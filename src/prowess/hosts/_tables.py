@@ -2918,6 +2918,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                            'second_parser': 'values',
                            'null_items': False,
                            'empty_keys': True,
+                           'flow_keys': True,
                            'marks_are_text': True,
                            'half_pairs': 'replace',
                            'rejects': ('encoding-utf16',
