@@ -15,6 +15,12 @@ def test_variables_in_texts_are_replaced() -> None:
     assert replace_variables(value, ENV) == {"$A": ["one-two", "other", "one", "${X}", "$X", "", "$", "${}", 5, None]}
 
 
+def test_a_default_may_count_or_not() -> None:
+    text = "${A:-x} ${B:-y}"
+    assert replace_variables(text, {"A": "a"}) == "a y"
+    assert replace_variables(text, {"A": "a"}, defaults=False) == text
+
+
 def test_hostile_texts_take_bounded_time_and_room() -> None:
     """A text that would become too long stays as it is."""
     started = time.perf_counter()

@@ -123,7 +123,9 @@ class SettingsFiles:
         if not isinstance(table, Mapping):
             self._report_invalid(path, "the settings are not a table of keys", rules.not_table or rules.invalid)
             return {}
-        table = dict(replace_variables(table, self.env)) if rules.variables else dict(table)
+        if rules.variables:
+            table = replace_variables(table, self.env, defaults=rules.variable_defaults)
+        table = dict(table)
         if not self.aliases.keys().isdisjoint(table):
             # Of a key and its alias the last one counts, as of two equal keys.
             return {self.aliases.get(key, key): value for key, value in table.items()}

@@ -24,7 +24,7 @@ def fill_braces(text: str, values: Mapping[str, str]) -> str:
     return filled if len(filled) <= 16 * _MAX_LENGTH and len(text) <= _MAX_LENGTH else text
 
 
-def replace_variables(value: Any, env: Mapping[str, str]) -> Any:
+def replace_variables(value: Any, env: Mapping[str, str], *, defaults: bool = True) -> Any:
     """Return a value of JSON with `$NAME`, `${NAME}` and `${NAME:-TEXT}` replaced in its texts, not in its keys.
 
     A variable that is not set is replaced by TEXT, or stays as it is.
@@ -32,16 +32,19 @@ def replace_variables(value: Any, env: Mapping[str, str]) -> Any:
     Args:
         value: the content of a file.
         env: the variables.
+        defaults: whether TEXT counts; otherwise `NAME:-TEXT` is a name like any other.
     """
     if isinstance(value, Mapping):
-        return {key: replace_variables(item, env) for key, item in value.items()}
+        return {key: replace_variables(item, env, defaults=defaults) for key, item in value.items()}
     if isinstance(value, list):
-        return [replace_variables(item, env) for item in value]
+        return [replace_variables(item, env, defaults=defaults) for item in value]
     if not isinstance(value, str) or "$" not in value:
         return value
 
     def replacement(match: re.Match[str]) -> str:
-        name, has_default, default = (match[1], "", "") if match[1] else match[2].partition(":-")
+        name, has_default, default = match[1] or match[2], "", ""
+        if not match[1] and defaults:
+            name, has_default, default = name.partition(":-")
         return env.get(name, default if has_default else match[0])
 
     size = len(value) + sum(len(replacement(match)) for match in _VARIABLE.finditer(value))

@@ -72,6 +72,8 @@ class SettingsFile(Frozen):
     """The version of TOML that the client reads."""
     variables: bool = False
     """Whether `$NAME`, `${NAME}` and `${NAME:-TEXT}` in texts are replaced by environment variables."""
+    variable_defaults: bool = True
+    """Whether `${NAME:-TEXT}` is TEXT if the variable is not set; otherwise it stays as it is, like any other name."""
     keys: tuple[str, ...] = ()
     """The keys at its top that count in this file; empty for all."""
     types: Mapping[str, str] = EMPTY

@@ -496,3 +496,15 @@ def qwen_when_to_use(t: Tree) -> None:
     }
     for name, value in values.items():
         t.skill(t.P / name, name, fm=f"when_to_use: {value}\n")
+
+
+@tree("qwen-code")
+def qwen_settings_variables(t: Tree) -> None:
+    """Variables in texts of settings: a default does not count, white space around a folder is removed."""
+    skills(t)
+    disabled = ["$ONE", "${TWO}", "${MISSING:-gamma}", "${ONE:-delta}"]
+    folders = [f"  {t.root / 'more'} ", "${FOLDER}/skills"]
+    t.write(t.home / ".qwen/settings.json", {"skills": {"disabled": disabled, "directories": folders}})
+    t.env = {"ONE": "alpha", "TWO": "beta", "FOLDER": str(t.root / "by-variable")}
+    t.skill(t.root / "more/listed", "listed")
+    t.skill(t.root / "by-variable/skills/by-variable", "by-variable")
