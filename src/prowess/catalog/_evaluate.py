@@ -10,7 +10,7 @@ import re
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
-from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
+from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy
 from prowess.hosts import (
     INVALID_YAML_CODES,
     Host,
@@ -28,7 +28,7 @@ from ._permission_rules import name_matcher
 from ._rejection_hints import rejection_hint
 from ._settings_variables import fill_braces
 from ._sidecar_values import sidecar_matches
-from ._verdicts import ACTIVE_VERDICT, LIST_ONLY, Verdict, rejection
+from ._verdicts import ACTIVE_VERDICT, LIST_ONLY, Verdict, rejection, with_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class Evaluator:
         shown = apply_policy(findings, policy, self._rejecting_codes if rejects else frozenset())
         if verdict.code is not None and verdict.state is State.REJECTED:
             hint = rejection_hint(self.host, verdict, item.skill, findings, host_findings)
-            shown = _with_error(shown, host_findings, verdict, item.path, hint)
+            shown = with_error(shown, host_findings, verdict, item.path, hint)
         return shown
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -348,17 +348,3 @@ def _name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: st
     for old, new in scan_root.root.replace.items():
         name = re.sub(old, new, name)
     return name
-
-
-def _with_error(
-    findings: tuple[Finding, ...], host_findings: tuple[Finding, ...], verdict: Verdict, path: str, hint: str | None
-) -> tuple[Finding, ...]:
-    """Make the finding that rejects the skill an error, whatever its severity is elsewhere, with the hint."""
-    for index, item in enumerate(findings):
-        if item.code == verdict.code:
-            error = item.with_changes(severity=Severity.ERROR, hint=hint or item.hint)
-            return (*findings[:index], error, *findings[index + 1 :])
-    place = next((item for item in host_findings if item.code == verdict.code), None)
-    line, column = (place.line, place.column) if place is not None else (None, None)
-    extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path, line=line, column=column, hint=hint)
-    return (*findings, extra.with_changes(severity=Severity.ERROR))

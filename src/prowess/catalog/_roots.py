@@ -14,16 +14,16 @@ from prowess._internal.text import neutral
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
-from ._path_patterns import PathPatterns
 from ._plugin_commands import CommandPlace
 from ._project import ancestors, git_root, marked_root
-from ._settings_files import parse_bool
+from ._root_switches import as_closed, as_read, switched_off, with_patterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ._installed_plugins import InstalledPlugin
+    from ._path_patterns import PathPatterns
     from ._settings import Settings
 
 __all__ = ["ScanRoot", "find_scan_roots"]
@@ -135,12 +135,12 @@ def find_scan_roots(
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
-    result = [_with_patterns(item, settings) if item.root.switched_by else item for item in result]
-    result = [_switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
+    result = [with_patterns(item, settings) if item.root.switched_by else item for item in result]
+    result = [switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
     if settings is not None and settings.unread_folders:
-        result = [_as_read(scan_root, settings) for scan_root in result]
+        result = [as_read(scan_root, settings) for scan_root in result]
     if settings is not None and settings.closed:
-        result = [_as_closed(scan_root, settings.closed) for scan_root in result]
+        result = [as_closed(scan_root, settings.closed) for scan_root in result]
     for scope, file in settings.scopes_off.items() if settings is not None else ():
         off = f"the agent does not read skills of the scope `{scope}`, says {neutral(file)}"
         result = [root.with_changes(off=root.off or off) if root.scope == scope else root for root in result]
@@ -166,41 +166,6 @@ def _is_moved(root: Root, home: str, variables: Mapping[str, str]) -> bool:
     """Return whether a variable names another folder than the one with which the client reads the root."""
     folder = moved_path(root.unless_moved, variables)
     return folder is not None and os.path.normpath(folder) != expand_home(usual_path(root.unless_moved), home)
-
-
-def _with_patterns(scan_root: ScanRoot, settings: Settings | None) -> ScanRoot:
-    """Return a root with the patterns of its settings."""
-    root = scan_root.root
-    found = settings and settings.path_patterns.get(" ".join((root.switched_by, *root.switching_files)))
-    if not found:
-        return scan_root
-    file, patterns = found
-    form, base = ("select", os.path.dirname(file)) if root.setting else ("switch", os.path.dirname(scan_root.path))
-    return scan_root.with_changes(patterns=(PathPatterns(base=base, patterns=patterns, file=file, form=form),))
-
-
-def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
-    """Return a root, off if a variable says that the client does not read it."""
-    variable = next((name for name in scan_root.root.unless if parse_bool(env.get(name, ""))), None)
-    return scan_root.with_changes(off=f"the variable `{variable}` is set") if variable else scan_root
-
-
-def _as_closed(scan_root: ScanRoot, closed: Mapping[str, str]) -> ScanRoot:
-    """Return a root, off if it is one of those that the settings close."""
-    closable = scan_root.root.closable
-    file = closed.get("closed", "") or (closed.get("partly", "") if closable == "partly" else "")
-    if closable == "no" or not file or scan_root.off:
-        return scan_root
-    return scan_root.with_changes(off=f"managed settings keep the agent from reading it, says {neutral(file)}")
-
-
-def _as_read(scan_root: ScanRoot, settings: Settings) -> ScanRoot:
-    """Return a root as the settings leave it: those in some folders are not read. Paths are compared as written."""
-    for folder, file in settings.unread_folders:
-        inside = (scan_root.path + os.sep).startswith(os.path.join(folder, ""))
-        if inside and not scan_root.off and not scan_root.root.files:
-            return scan_root.with_changes(off=f"the agent reads no skills in {neutral(folder)}, says {neutral(file)}")
-    return scan_root
 
 
 def _root_blocks(host: Host) -> Iterator[list[Root]]:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from prowess._internal.frozen import Frozen
+from prowess.findings import Finding, Severity, finding
 
 from ._entry import State
 
-__all__ = ["ACTIVE_VERDICT", "LIST_ONLY", "Verdict", "rejection", "value_rejection", "describe_kind", "value_code"]
+__all__ = [
+    "ACTIVE_VERDICT",
+    "LIST_ONLY",
+    "Verdict",
+    "rejection",
+    "value_rejection",
+    "describe_kind",
+    "value_code",
+    "with_error",
+]
 
 
 LIST_ONLY = "list-only"
@@ -60,3 +70,17 @@ def describe_kind(kind: str) -> str:
         "bool": "true or false, not text",
     }
     return words.get(kind, f"a {kind}, not text")
+
+
+def with_error(
+    findings: tuple[Finding, ...], host_findings: tuple[Finding, ...], verdict: Verdict, path: str, hint: str | None
+) -> tuple[Finding, ...]:
+    """Make the finding that rejects the skill an error, whatever its severity is elsewhere, with the hint."""
+    for index, item in enumerate(findings):
+        if item.code == verdict.code:
+            error = item.with_changes(severity=Severity.ERROR, hint=hint or item.hint)
+            return (*findings[:index], error, *findings[index + 1 :])
+    place = next((item for item in host_findings if item.code == verdict.code), None)
+    line, column = (place.line, place.column) if place is not None else (None, None)
+    extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path, line=line, column=column, hint=hint)
+    return (*findings, extra.with_changes(severity=Severity.ERROR))
