@@ -66,12 +66,18 @@ def hide_all(host: Host, settings: Settings, entries: list[Entry], is_typed: Cal
     if not settings.catalog_off:
         return entries
     reason = f"{host.title} sends its model no skills, says {neutral(settings.catalog_off)}"
-    return [
-        entry.with_changes(state=State.USER_ONLY if is_typed(entry) else State.REJECTED, reason=reason, rule="settings")
-        if entry.state is State.ACTIVE
-        else entry
-        for entry in entries
-    ]
+    listed: set[str] = set()
+    result = []
+    for entry in entries:
+        if entry.state is State.ACTIVE:
+            state = State.USER_ONLY if is_typed(entry) else State.REJECTED
+            # A skill that only its user has took no name from this one, but the list has each name once.
+            state = State.SHADOWED if entry.name in listed and not host.hidden_shadows else state
+            entry = entry.with_changes(state=state, reason=reason, rule="settings")
+        elif entry.state is State.USER_ONLY:
+            listed.add(entry.name)
+        result.append(entry)
+    return result
 
 
 def fit_to_budget(

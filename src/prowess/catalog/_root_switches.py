@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ._roots import ScanRoot
+    from ._scan_root import ScanRoot
     from ._settings import Settings
 
 __all__ = ["as_closed", "as_read", "switched_off", "with_patterns"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import expand_home, moved_path, usual_path
-from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.frozen import EMPTY
 from prowess._internal.text import neutral
 from prowess.hosts import Host, Root
 
@@ -17,57 +17,19 @@ from ._filesystem import Filesystem
 from ._plugin_commands import CommandPlace
 from ._project import ancestors, git_root, marked_root
 from ._root_switches import as_closed, as_read, switched_off, with_patterns
+from ._scan_root import ScanRoot
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ._installed_plugins import InstalledPlugin
-    from ._path_patterns import PathPatterns
     from ._settings import Settings
 
 __all__ = ["ScanRoot", "find_scan_roots"]
 
 _MAX_NESTED_FOLDERS = 2000
 """Folders below the project that are searched for nested skills folders."""
-
-
-class ScanRoot(Frozen, kw_only=False):
-    """A root of a host, on this machine."""
-
-    path: str
-    scope: str
-    root: Root
-    namespace: str | None = None
-    nested: str | None = None
-    """The folder of a nested skills folder, relative to the project."""
-    project_folder: str | None = None
-    """The project folder it belongs to, if any."""
-    level: int = 0
-    """How many folders above the working directory it belongs to."""
-    patterns: tuple[PathPatterns, ...] = ()
-    """What switches its skills off and on by their paths."""
-    bounds: tuple[str, ...] = ()
-    """Folders that links inside must not leave; empty for the bounds of the root's rules."""
-    plugin: str = ""
-    """The plugin that it belongs to, if any."""
-    label: str = ""
-    """What it is called if it is one file that is a skill; empty for a folder."""
-    description: str = ""
-    """What is shown instead of the description of that file; empty for that."""
-    off: str = ""
-    """Why the client does not read it although it is there, such as a plugin that is switched off."""
-    list_only: str = ""
-    """Why only the client's own list has its skills, not its model; empty if both have."""
-    variables: Mapping[str, str] = EMPTY
-    """What `${NAME}` is in the names and descriptions of its skills."""
-    user_named: bool = False
-    """Whether the user named it, so that it is reported if it is missing."""
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the client reads it only when it works in its folder."""
-        return self.nested is not None and self.root.nested == "deferred"
 
 
 def find_scan_roots(

@@ -492,7 +492,6 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                     'enabledPlugins.*': 'bool|texts',
                                     'enforceAvailableModels': 'bool',
                                     'env': 'map',
-                                    'env.*': 'text|number|bool',
                                     'fallbackModel': 'texts',
                                     'fastMode': 'bool',
                                     'fastModePerSessionOptIn': 'bool',

@@ -419,3 +419,22 @@ def claude_code_repairs_and_line_ends(t: Tree) -> None:
         raw = f"---\nname: {name}\ndescription: {text}\n---\nBody of [[{name}]]\n"
         t.skill(t.P / name, name, raw=raw.replace("\n", "\r\n"))
         t.skill(t.P / f"{name}-lf", f"{name}-lf", raw=raw.replace(f"[[{name}]]", f"[[{name}-lf]]"))
+
+
+@tree("claude-code")
+def claude_code_variables_of_any_type(t: Tree) -> None:
+    """Variables in settings may have any value; what is in the rest of the file counts."""
+    some_skills(t)
+    settings = {"env": {"A": None, "B": [1], "C": {}, "D": True}, "skillOverrides": {"plain": "off"}}
+    t.write(t.P.parent / "settings.json", settings)
+
+
+@tree("claude-code")
+def claude_code_denied_and_hidden(t: Tree) -> None:
+    """If the tool is denied, the list has a name once, that of a hidden skill before that of another one."""
+    t.git()
+    t.skill(t.U / "a", "user-a", fm=HIDDEN)
+    t.skill(t.P / "a", "project-a")
+    t.skill(t.U / "b", "user-b")
+    t.skill(t.P / "b", "project-b", fm=HIDDEN)
+    t.write(t.home / ".claude/settings.json", {"permissions": {"deny": ["Skill"]}})
