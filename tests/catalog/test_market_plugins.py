@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import discover
+from support.trees import write_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -199,3 +200,53 @@ def test_a_folder_of_an_argument_needs_a_manifest_of_any_content(world: Path, te
     assert names(world, "--plugin-dir", str(world / "dir")) == {"s": "active"}
     write(world / "dir/plugin.json", text)
     assert names(world, "--plugin-dir", str(world / "dir")) == {"s": "active", "d": "active"}
+
+
+@pytest.mark.parametrize(
+    ("user", "repository", "expected"),
+    [
+        (None, None, {"on"}),
+        (None, {}, {"on"}),
+        (None, {"off@x": True}, {"on", "off"}),
+        (None, {"on@x": False}, set()),
+        ({}, {}, set()),
+        ({}, {"off@x": True}, {"off"}),
+        ({"on@x": True}, {"other@x": True}, {"on"}),
+    ],
+)
+def test_copies_are_on_by_themselves_unless_the_user_or_a_repository_switches_them(
+    world: Path, user: object, repository: object, expected: set[str]
+) -> None:
+    """The user's list switches all that it does not name; that of a trusted repository only those that it names."""
+    rows = []
+    for name in ("on", "off"):
+        write_skill(world / name / "skills" / name, name)
+        row = {"name": name, "marketplace": "x", "enabled": name == "on", "cache_path": str(world / name)}
+        rows.append({"installed_at": "2026", **row})
+    write(world / "home/.copilot/config.json", {"installedPlugins": rows, "trustedFolders": [str(world)]})
+    write(world / "home/.copilot/settings.json", {} if user is None else {"enabledPlugins": user})
+    if repository is not None:
+        write(world / "repo/.github/copilot/settings.json", {"enabledPlugins": repository})
+    assert {name for name, state in names(world).items() if state == "active"} == expected
+
+
+@pytest.mark.parametrize(("trusted", "expected"), [("repo/sub", {"d"}), ("repo", {"d", "r"}), ("other", {"s"})])
+def test_plugins_of_a_repository_need_trust_of_the_working_directory(
+    world: Path, trusted: str, expected: set[str]
+) -> None:
+    """Its folders of skills need trust of the git root."""
+    write_repository(world / "repo/.git")
+    (world / "repo/sub").mkdir()
+    write_skill(world / "repo/d/skills/d", "d")
+    write_skill(world / "repo/rel/r", "r")
+    write(
+        world / "repo/marketplace.json",
+        {"name": "m", "owner": {"name": "A"}, "plugins": [{"name": "d", "source": "d"}]},
+    )
+    known = {"m": {"source": {"source": "directory", "path": "."}}}
+    switches = {"d@m": True, "p@acme": False}
+    settings = {"extraKnownMarketplaces": known, "enabledPlugins": switches, "skillDirectories": ["rel"]}
+    write(world / "repo/.github/copilot/settings.json", settings)
+    write(world / "home/.copilot/config.json", {"trustedFolders": [str(world / trusted)]})
+    found = discover(world / "repo/sub", host="copilot", home=world / "home", env={}, cache=False).skills
+    assert {entry.name for entry in found if entry.state == "active"} == expected

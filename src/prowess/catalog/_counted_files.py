@@ -62,6 +62,7 @@ class CountedFiles:
         self._void_files: set[str] = set()
         self._trust_of_files: dict[str, str] = {}
         self._trust, self._trust_source = "unknown", ""
+        self._trust_of_cwd = "unknown"
         self._agent = ""
         self._read_arguments()
         self.layers = self._layers(home_variables)
@@ -215,6 +216,8 @@ class CountedFiles:
 
     def _file_trust(self, layer: SettingsLayer) -> str:
         """Return the trust that a settings file has, which may differ from that of the working directory."""
+        if layer.rules.trust_of == "cwd":
+            return self._trust_of_cwd
         settings = [setting for setting in self.host.settings if setting.form == "file-trust"]
         if not settings:
             return self._trust
@@ -284,20 +287,24 @@ class CountedFiles:
         self._enabled, self._enabled_source, self._switch_found = False, path, True
 
     def _read_trust(self) -> None:
-        """Decide whether the project is trusted: by a variable, an argument, a file, a switch, or the default."""
+        """Decide whether the project is trusted, and the working directory if a file needs that."""
+        self._trust, self._trust_source = self._trust_of_folder(self.project)
+        self._trust_of_cwd = self._trust
+        if self.cwd != self.project and any(layer.rules.trust_of == "cwd" for layer in self.layers):
+            self._trust_of_cwd, _ = self._trust_of_folder(self.cwd)
+
+    def _trust_of_folder(self, folder: str) -> tuple[str, str]:
+        """Return the trust of a folder, and what says so: a variable, an argument, a file, a switch, or the default."""
         answers = trust_answers(
             self.host,
-            project=self.project,
+            project=folder,
             cwd=self.cwd,
             env=self.env,
             arguments=self.arguments,
             files=self.files,
             values=self._trust_values,
         )
-        for source, trust in answers:
-            if trust != "unknown":
-                self._trust, self._trust_source = trust, source
-                return
+        return next(((trust, source) for source, trust in answers if trust != "unknown"), ("unknown", ""))
 
     def _trust_values(self, key: str, files: tuple[str, ...] = (), merge: str = "join") -> Iterator[tuple[str, Any]]:
         """Yield the values of a key, after a check of the files that are read for trust alone."""

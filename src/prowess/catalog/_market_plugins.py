@@ -125,11 +125,13 @@ class MarketPluginFinder:
                 continue
             if rules.listed_bare == "only" and not is_bare:
                 continue
-            own = (item["enabled"] is True, file) if not market or self.setting.switches is None else None
+            identity = f"{name}@{market}"
+            is_decided = bool(market) and (self.setting.by_user or identity in self.setting.switches)
+            own = None if is_decided else (item["enabled"] is True, file)
             own = (True, "") if rules.listed_bare == "only" else own
             folder, unused = self._folder_of_copy(item)
             if folder:
-                plugin = self._plugin(name, folder, f"{name}@{market}", own)
+                plugin = self._plugin(name, folder, identity, own)
                 yield plugin.with_changes(list_only=unused)
 
     def _folder_of_copy(self, item: Mapping[str, Any]) -> tuple[str, str]:
@@ -164,7 +166,7 @@ class MarketPluginFinder:
             own: whether it is on whatever settings say, and the file that says so.
         """
         manifest = self._manifest(folder) or {}
-        on, file = own or ((self.setting.switches or {}).get(identity, (False, "")) if identity else (True, ""))
+        on, file = own or (self.setting.switches.get(identity, (False, "")) if identity else (True, ""))
         off = f"switched off in {neutral(file)}" if file else "not switched on"
         return InstalledPlugin(
             id=identity or name,

@@ -28,8 +28,10 @@ class MarketSetting(Frozen):
 
     folders: Mapping[str, str] = EMPTY
     """Name of a marketplace to its folder."""
-    switches: Mapping[str, tuple[bool, str]] | None = None
-    """`PLUGIN@MARKET` to whether it is on, and the file that says so; `None` if no file has the key."""
+    switches: Mapping[str, tuple[bool, str]] = EMPTY
+    """`PLUGIN@MARKET` to whether it is on, and the file that says so."""
+    by_user: bool = False
+    """Whether a file of the user has the key, so that no list of copies says which are on."""
     arguments: tuple[str, ...] = ()
     """The folders of plugins that arguments name."""
 
@@ -67,11 +69,13 @@ def market_setting(
             # What the user says of a marketplace counts, whatever a repository says.
             if os.path.isabs(folder) and (len(folders) < _MAX_MARKETS or name in folders):
                 folders[name] = os.path.normpath(folder)
-    switches: dict[str, tuple[bool, str]] | None = None
+    switches: dict[str, tuple[bool, str]] = {}
+    by_user = False
     for file, value in values(rules.switches):
-        switches = {} if switches is None else switches
+        by_user = by_user or file not in in_project
         for name, item in value.items() if isinstance(value, Mapping) else ():
             if isinstance(item, bool):
                 switches.setdefault(name, (item, file))
     named = [os.path.normpath(os.path.join(cwd, expand_home(item, home))) for item in arguments if "\0" not in item]
-    return MarketSetting(folders=folders, switches=switches, arguments=tuple(named[:_MAX_MARKETS]))
+    arguments = tuple(named[:_MAX_MARKETS])
+    return MarketSetting(folders=folders, switches=switches, by_user=by_user, arguments=arguments)

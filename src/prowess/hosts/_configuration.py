@@ -46,6 +46,8 @@ class SettingsFile(Frozen):
     """Whether it counts only for the settings that name it."""
     needs_trust: bool = False
     """Whether it counts only if the project is trusted."""
+    trust_of: str = "project"
+    """Which folder must be trusted then: the `project`, or the working directory (`cwd`), which may be below it."""
     not_untrusted: bool = False
     """Whether it counts only if the project is not untrusted; unlike with `needs_trust`, nothing may be known of it."""
     source: str = ""

@@ -151,7 +151,7 @@ def _file_notes(file: SettingsFile) -> Iterator[str]:
     if file.unless:
         yield f"not if {' or '.join(file.unless)} is set"
     if file.needs_trust:
-        yield "only in a trusted project"
+        yield "only in a trusted working directory" if file.trust_of == "cwd" else "only in a trusted project"
     if file.invalid == "stops":
         yield "if it cannot be read, the agent refuses to start"
     if file.wrong_type in _WRONG_TYPE_PHRASES:

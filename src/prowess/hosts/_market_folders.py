@@ -33,8 +33,8 @@ class MarketFolderRules(Frozen):
     """A JSON file with the copies that the client has installed, as `path` of a root; of a marketplace whose folder the
     settings name, copies do not count."""
     listed_key: str = ""
-    """The dotted key of that list. Its entries have `name`, `marketplace`, and `enabled`, which counts if no settings
-    file has `switches`, or if `marketplace` is empty."""
+    """The dotted key of that list. Its entries have `name`, `marketplace`, and `enabled`, which counts if `marketplace`
+    is empty, or if no settings file of the user has `switches` and none switches the plugin."""
     listed_types: Mapping[str, str] = EMPTY
     """The types in that list; one wrong type, and no copy counts."""
     listed_folder: str = ""

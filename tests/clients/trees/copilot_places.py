@@ -362,3 +362,73 @@ def copilot_command_beginnings(t: Tree) -> None:
     }  # fmt: skip
     for name, beginning in beginnings.items():
         t.skill(t.repo / ".claude/commands", name, raw=f"{beginning}Use [[{name}]]\n", file=f"{name}.md")
+
+
+def with_copies(t: Tree, user: object, repository: object, *, cwd: str = "", trusted: str = "") -> None:
+    """Write two installed copies, a plugin of the repository, and what settings say about plugins."""
+    t.git()
+    t.cwd = t.repo / cwd
+    t.cwd.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for name in ("on", "off"):
+        folder = t.home / ".copilot/installed-plugins/gitm" / name
+        rows.append({**COPY, "name": name, "marketplace": "gitm", "enabled": name == "on", "cache_path": str(folder)})
+        t.skill(folder / "skills/s", name)
+    t.write(t.home / STATE, {"installedPlugins": rows, "trustedFolders": [str(t.repo / trusted)]})
+    if user is not None:
+        t.write(t.home / SETTINGS, {"enabledPlugins": user})
+    table = {"name": "m", "owner": {"name": "Ada"}, "plugins": [{"name": "p", "source": "./p"}]}
+    t.write(t.repo / "m/.claude-plugin/marketplace.json", table)
+    known = {"m": {"source": {"source": "directory", "path": "./m"}}}
+    written = {"enabledPlugins": repository, "extraKnownMarketplaces": known, "skillDirectories": ["rel"]}
+    t.write(t.repo / ".github/copilot/settings.json", written)
+    t.skill(t.repo / "m/p/skills/s", "own")
+    t.skill(t.repo / "rel/r", "rel")
+
+
+@tree("copilot")
+def copilot_copies_and_repository(t: Tree) -> None:
+    """Without `enabledPlugins` of the user, copies are on by themselves, but for those that a repository switches."""
+    with_copies(t, None, {"off@gitm": True, "own@m": True, "p@m": True})
+
+
+@tree("copilot")
+def copilot_copies_and_empty_repository(t: Tree) -> None:
+    """An empty `enabledPlugins` of a repository says nothing."""
+    with_copies(t, None, {})
+
+
+@tree("copilot")
+def copilot_copies_and_empty_user(t: Tree) -> None:
+    """An empty `enabledPlugins` of the user switches all copies off that a repository does not name."""
+    with_copies(t, {}, {"off@gitm": True})
+
+
+@tree("copilot")
+def copilot_plugins_trusted_below(t: Tree) -> None:
+    """A trusted folder below the git root is enough for plugins of the repository, but not for its folders."""
+    with_copies(t, {"on@gitm": True}, {"on@gitm": False, "p@m": True}, cwd="sub/deep", trusted="sub")
+
+
+@tree("copilot")
+def copilot_settings_telemetry(t: Tree) -> None:
+    """Each key of `telemetry` voids the file."""
+    t.git()
+    t.write(t.home / SETTINGS, {"disabledSkills": ["off"], "telemetry": {"enabled": False}})
+    t.skill(t.P / "off", "off")
+
+
+@tree("copilot")
+def copilot_excluded_tool(t: Tree) -> None:
+    """Without the tool `skill`, the model gets no catalog."""
+    t.git()
+    t.args = ("--excluded-tools=shell,skill",)
+    t.skill(t.P / "a", "a")
+
+
+@tree("copilot")
+def copilot_available_tools(t: Tree) -> None:
+    """The same, if it is not one of the tools that are available."""
+    t.git()
+    t.args = ("--available-tools=shell,view",)
+    t.skill(t.P / "a", "a")
