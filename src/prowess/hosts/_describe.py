@@ -145,6 +145,8 @@ def _traits(root: Root) -> list[str]:
         "also skills inside skills" if root.inside else None,
         "also hidden folders" if root.hidden else None,
         f"not if {' or '.join(root.unless)} is set" if root.unless else None,
+        _moved_phrase(root.unless_moved) if root.unless_moved else None,
+        "its skills are not in the agent's own list" if root.unlisted else None,
         "also a hidden folder that is a skill itself" if root.skip_inside else None,
         "skills right below a folder come before those further down" if root.skills_first else None,
         "also single `.md` files" if root.loose else None,
@@ -154,6 +156,11 @@ def _traits(root: Root) -> list[str]:
         f"a linked SKILL.md {_LINK_PHRASES[root.linked_files]}" if root.linked_files in _LINK_PHRASES else None,
     )
     return [note for note in notes if note]
+
+
+def _moved_phrase(path: str) -> str:
+    variable, _, usual = path.removeprefix("$").partition("|")
+    return f"not if {variable} is another folder than {usual}"
 
 
 # ── precedence ───────────────────────────────────────────────────────────────────────────────────────────────────────
