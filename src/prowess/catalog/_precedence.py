@@ -239,12 +239,11 @@ class Precedence:
                 and alias not in used_names
                 and re.fullmatch(rules.alias_pattern or ".+", alias)
                 and (entry.state is not State.SHADOWED or entry.path in self.hidden_losers)
-                and entry.rule != "name-only"
                 and entry.path not in self.moved
             ):
                 if entry.state is not State.DEFERRED:
                     used_names.add(alias)
-                if entry.state is not State.SHADOWED:
+                if entry.state is not State.SHADOWED and entry.rule != "name-only":
                     entry = entry.with_changes(alias=alias)
             result.append(entry)
         return result

@@ -67,7 +67,10 @@ def collation_key(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str
     def rank(c: str) -> tuple[int, int, str]:
         if c.isalpha():
             return 2, 0, c.casefold()
-        return (1, 0, c) if c.isdigit() else (0, _PUNCTUATION.find(c), c)
+        if c.isdigit():
+            return 1, 0, c
+        place = _PUNCTUATION.find(c)
+        return 0, place if place >= 0 or c.isspace() else len(_PUNCTUATION), c
 
     return tuple(rank(c) for c in without_accents), unicodedata.normalize("NFD", name).casefold(), name.swapcase()
 

@@ -438,3 +438,25 @@ def claude_code_denied_and_hidden(t: Tree) -> None:
     t.skill(t.U / "b", "user-b")
     t.skill(t.P / "b", "project-b", fm=HIDDEN)
     t.write(t.home / ".claude/settings.json", {"permissions": {"deny": ["Skill"]}})
+
+
+@tree("claude-code")
+def claude_code_alias_of_name_only(t: Tree) -> None:
+    """A skill that is reduced to its name has no alias, and keeps it from all others."""
+    t.git()
+    t.skill(t.U / "a", "a", name="called")
+    t.skill(t.P / "b", "b", name="called")
+    t.skill(t.P / "c", "c", name="other")
+    t.write(t.home / ".claude/settings.json", {"skillOverrides": {"a": "name-only"}})
+
+
+@tree("claude-code")
+def claude_code_odd_names_of_plugins(t: Tree) -> None:
+    """Characters outside the basic plane are two hyphens each in a plugin; commands keep them, after punctuation."""
+    t.git()
+    for name in ("\U0001f600", "x\U0001f600y", "\u65e5\u672c", "a\u0301", "tab\tx", "a\u200bb"):
+        tag = f"s{sum(map(ord, name))}"
+        t.skill(t.root / "given/skills" / name, tag, name="n")
+        raw = f"---\ndescription: Does [[c{tag}]]\n---\n"
+        t.skill(t.root / "given/commands", f"c{tag}", file=f"{name}.md", raw=raw)
+    t.args = ["--plugin-dir", str(t.root / "given")]
