@@ -479,3 +479,30 @@ def gemini_settings_mixed_types(t: Tree) -> None:
     skills(t)
     t.write(t.home / ".gemini/settings.json", {"skills": {"disabled": ["ALPHA"], "enabled": "false"}, "general": 5})
     t.write(t.repo / ".gemini/settings.json", {"skills": {"disabled": {"beta": True}}, "ui": {"theme": 7}})
+
+
+@tree("gemini-cli")
+def gemini_settings_odd_types(t: Tree) -> None:
+    """Values of wrong types that the client survives."""
+    skills(t)
+    odd = {"tools": {"exclude": "x"}, "mcpServers": {"a": 5}, "context": {"fileName": None}, "ui": 5, "model": "pro"}
+    t.write(t.home / ".gemini/settings.json", {**odd, "skills": {"disabled": ["alpha"]}})
+
+
+def of_a_wrong_type(name: str, value: Any) -> None:
+    """Register a tree with a value that the client does not survive."""
+
+    def fill(t: Tree) -> None:
+        skills(t)
+        t.write(t.home / ".gemini/settings.json", value)
+
+    fill.__name__ = f"gemini_settings_wrong_{name}"
+    fill.__doc__ = f"A value of a wrong type that ends the client: {value}."
+    tree("gemini-cli")(fill)
+
+
+of_a_wrong_type("names_of_files", {"context": {"fileName": [5]}})
+of_a_wrong_type("folders", {"context": {"includeDirectories": "docs"}})
+of_a_wrong_type("tools", {"tools": {"core": "ls"}})
+of_a_wrong_type("server", {"mcpServers": {"a": None}})
+of_a_wrong_type("security", {"security": 5})
