@@ -146,6 +146,10 @@ class Marketplaces:
         for _, value in self.declared:
             entry = value.get(market) if isinstance(value, Mapping) else None
             folder, kind = get_dotted(entry, "source.path"), get_dotted(entry, "source.source")
+            if kind == "file" and _is_path(folder):
+                # What is named there is the catalog, not the folder.
+                ending = next((f"/{name}" for name in rules.catalogs if folder.endswith(f"/{name}")), "")
+                folder = folder.removesuffix(ending) if ending else os.path.dirname(folder)
             if kind in rules.in_place and _is_path(folder):
                 return _Marketplace(folder=folder, in_place=True)
         return None

@@ -227,6 +227,7 @@ class Precedence:
             if entry.state in (State.ACTIVE, State.USER_ONLY)
             or (entry.state is State.REJECTED and entry.rule in hiding)
         }
+        aliases: dict[str, str] = {}
         result = []
         for entry in entries:
             alias = self.lazy_entries.frontmatter_alias(entry)
@@ -237,16 +238,22 @@ class Precedence:
             if (
                 alias
                 and alias not in used_names
+                and aliases.get(alias, entry.name) == entry.name
+                and not (entry.state is State.REJECTED and not self.is_loaded(entry))
                 and re.fullmatch(rules.alias_pattern or ".+", alias)
                 and (entry.state is not State.SHADOWED or entry.path in self.hidden_losers)
                 and entry.path not in self.moved
             ):
                 if entry.state is not State.DEFERRED:
-                    used_names.add(alias)
+                    aliases.setdefault(alias, entry.name)
                 if entry.state is not State.SHADOWED and entry.rule != "name-only":
                     entry = entry.with_changes(alias=alias)
             result.append(entry)
         return result
+
+    def is_loaded(self, entry: Entry) -> bool:
+        """Return whether the client has read a rejected skill: not if its whole folder or plugin is off."""
+        return entry.rule != "settings" or entry.folder in self.settings.effects
 
     def apply_max_skills(self, entries: list[Entry]) -> list[Entry]:
         """Switch off the skills that exceed the host's limit."""

@@ -460,3 +460,27 @@ def claude_code_odd_names_of_plugins(t: Tree) -> None:
         raw = f"---\ndescription: Does [[c{tag}]]\n---\n"
         t.skill(t.root / "given/commands", f"c{tag}", file=f"{name}.md", raw=raw)
     t.args = ["--plugin-dir", str(t.root / "given")]
+
+
+@tree("claude-code")
+def claude_code_alias_of_same_name(t: Tree) -> None:
+    """A hidden skill keeps its alias from others, but not from the skill of its own name; one that is off does not."""
+    t.git()
+    t.skill(t.U / "eps", "user-eps", name="other", fm=HIDDEN)
+    t.skill(t.P / "eps", "project-eps", name="other")
+    t.skill(t.U / "tool", "tool", name="called")
+    plugin(t, t.U / "tool", manifest={"name": "tool"})
+    t.skill(t.P / "zeta", "zeta", name="called")
+    t.write(t.home / ".claude/settings.json", {"enabledPlugins": {"tool@skills-dir": False}})
+
+
+@tree("claude-code")
+def claude_code_market_is_file(t: Tree) -> None:
+    """Settings name a marketplace by the file of its catalog."""
+    t.git()
+    folder = t.root / "m"
+    t.write(folder / ".claude-plugin/marketplace.json", {"name": "m", "owner": {"name": "o"}, "plugins": [entry("p")]})
+    plugin(t, folder / "p", "a")
+    source = {"source": "file", "path": str(folder / ".claude-plugin/marketplace.json")}
+    settings = {"extraKnownMarketplaces": {"m": {"source": source}}, "enabledPlugins": {"p@m": True}}
+    t.write(t.home / ".claude/settings.json", settings)
