@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from prowess.catalog._settings_variables import replace_variables
+from prowess.catalog._settings_variables import fill_braces, plugin_variables, replace_variables
 
 ENV = {"A": "one", "B_2": "two", "EMPTY": ""}
 
@@ -19,6 +19,16 @@ def test_a_default_may_count_or_not() -> None:
     text = "${A:-x} ${B:-y}"
     assert replace_variables(text, {"A": "a"}) == "a y"
     assert replace_variables(text, {"A": "a"}, defaults=False) == text
+
+
+def test_variables_in_braces_are_filled() -> None:
+    """An unknown name stays, and so does a text that would get too long."""
+    values = plugin_variables("/e", "/w")
+    assert (
+        fill_braces("${extensionPath}${/}a ${HOME} ${} ${workspacePath", values) == "/e/a ${HOME} ${} ${workspacePath"
+    )
+    long = "${extensionPath}" * 4000
+    assert fill_braces(long, plugin_variables("/" + "e" * 4000, "/w")) == long
 
 
 def test_hostile_texts_take_bounded_time_and_room() -> None:

@@ -22,6 +22,7 @@ from ._plugin_places import PluginCandidate, PluginPlaces
 from ._plugin_store import source_identity
 from ._settings_files import get_dotted
 from ._settings_types import find_problem
+from ._settings_variables import plugin_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class PluginFinder(PluginPlaces):
             off=off and f"its plugin {quoted(identity)} is {off}",
             place=place,
             source=installed_from,
-            variables=self._variables(candidate.folder) if rules.text_variables else EMPTY,
+            variables=plugin_variables(candidate.folder, self.cwd) if rules.text_variables else EMPTY,
             skills_off=self._skills_off(name, installed_from, table),
         )
 
@@ -248,10 +249,6 @@ class PluginFinder(PluginPlaces):
         except TimeoutError as error:
             self._report(allowed.path, f"the regular expression {quoted(str(error), 120)} may take too long")
         return False
-
-    def _variables(self, folder: str) -> Mapping[str, str]:
-        """Return what `${NAME}` is in the texts of a plugin's skills."""
-        return {"extensionPath": folder, "workspacePath": self.cwd, "/": os.sep, "pathSeparator": os.sep}
 
     def _source_folder(self, folder: str, install: Mapping[str, Any]) -> str | None:
         """Return the folder of a plugin: its own, or the one it is linked to; `None` if the link is invalid."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -9,11 +10,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["fill_braces", "replace_variables"]
+__all__ = ["fill_braces", "plugin_variables", "replace_variables"]
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z0-9_]+)|\{([^}]{1,200})\})")
 _MAX_LENGTH = 65_536
 """Characters of a text with its variables; a text that would be longer stays as it is."""
+
+
+def plugin_variables(folder: str, cwd: str) -> Mapping[str, str]:
+    """Return what `${NAME}` is in the texts of a plugin's skills."""
+    return {"extensionPath": folder, "workspacePath": cwd, "/": os.sep, "pathSeparator": os.sep}
 
 
 def fill_braces(text: str, values: Mapping[str, str]) -> str:
