@@ -35,7 +35,7 @@ def merge_union(tables: Iterable[tuple[str, Any]], key: str, *, single: bool = F
         value = node.get(last, _MISSING) if isinstance(node, Mapping) else node
         if value is _MISSING:
             continue
-        if isinstance(value, list):
+        if isinstance(value, list) and isinstance(node, Mapping):
             found = [*found, (path, value)] if has_list else [(path, value)]
             has_list = True
         elif has_list and isinstance(node, Mapping) and not isinstance(value, Mapping):

@@ -506,3 +506,11 @@ of_a_wrong_type("folders", {"context": {"includeDirectories": "docs"}})
 of_a_wrong_type("tools", {"tools": {"core": "ls"}})
 of_a_wrong_type("server", {"mcpServers": {"a": None}})
 of_a_wrong_type("security", {"security": 5})
+
+
+@tree("gemini-cli")
+def gemini_disabled_replaced_by_a_list(t: Tree) -> None:
+    """A project that writes the names below `skills` itself: they count for nothing, and those of the user neither."""
+    skills(t)
+    t.write(t.home / ".gemini/settings.json", {"skills": {"disabled": ["beta"]}})
+    t.write(t.repo / ".gemini/settings.json", {"skills": ["gamma"]})
