@@ -168,6 +168,7 @@ MAPS = (
     "parameters",
     "plugins",
     "rules",
+    "agents",
     "settings_aliases",
     "market_folders",
     "settings_files",

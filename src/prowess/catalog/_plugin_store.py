@@ -7,8 +7,6 @@ writes its rules for folders into a second file too; if a person has changed tha
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
 
@@ -47,7 +45,7 @@ class PluginStore(Frozen):
     """Why the client does not start; empty if it does."""
 
     def _record(self, source: str, name: str) -> Mapping[str, Any] | None:
-        found = self.plugins.get(hashlib.sha256(source.encode("utf-8", "replace")).hexdigest())
+        found = self.plugins.get(_sha256(source)) if self.plugins else None
         if found is None:
             found = next((item for item in self.plugins.values() if item["name"].lower() == name.lower()), None)
         return found
@@ -124,7 +122,15 @@ def _hash(filesystem: Filesystem, path: str) -> str:
         table = read_json(filesystem, path)
     except (UnreadableError, ValueError):
         table = {}
-    text = json.dumps(table, ensure_ascii=False, separators=(",", ":"))
+    import json
+
+    return _sha256(json.dumps(table, ensure_ascii=False, separators=(",", ":")))
+
+
+def _sha256(text: str) -> str:
+    # Few users have such a file, and the module takes time to load.
+    import hashlib
+
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
