@@ -373,7 +373,7 @@ def test_only_the_first_plugin_of_a_name_may_count(tmp_path: Path) -> None:
         write(tmp_path / f"home/.x/plugins/{folder}/skills", folder)
         manifest(tmp_path / f"home/.x/plugins/{folder}", {"name": "same"})
     assert active(tmp_path, rules) == ["same:a", "same:b"]
-    assert active(tmp_path, {**rules, "unique": True}) == ["same:a"]
+    assert active(tmp_path, {**rules, "same_name": "first"}) == ["same:a"]
 
 
 def test_a_list_in_the_settings_switches_plugins_off(tmp_path: Path) -> None:

@@ -95,10 +95,10 @@ class PluginFinder(PluginPlaces):
         elif self.setting.ids:
             place = {name: index for index, name in enumerate(self.setting.ids)}
             found.sort(key=lambda plugin: place.get(plugin.id, len(place)))
-        if self.rules.same_name != "all":
-            found = self._without_same_names(found)
-        if self.rules.unique:
+        if self.rules.same_name == "first":
             found = list({plugin.name: plugin for plugin in reversed(found)}.values())[::-1]
+        elif self.rules.same_name != "all":
+            found = self._without_same_names(found)
         if not self.trusted:
             reason = "is in a project that is not trusted"
             found = [plugin.with_changes(off=f"its plugin {quoted(plugin.id)} {reason}") for plugin in found]

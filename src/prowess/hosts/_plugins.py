@@ -133,8 +133,6 @@ class PluginRules(Frozen):
     """The plugin's name: of the `manifest` (without one, of its folder), the `folder`, or the `id` up to `@`."""
     name_pattern: str = ""
     """A regular expression for the whole name; a plugin with another name has no skills."""
-    unique: bool = False
-    """Whether only the first plugin of a name counts."""
     replace: Mapping[str, str] = EMPTY
     """Regular expression to text: what is replaced in the name for the prefix."""
     prefix: bool = True
@@ -197,8 +195,8 @@ class PluginRules(Frozen):
     broken_links: str = "ignored"
     """What the client does if one of `folders` is a link to nothing: `ignored` or `stops`."""
     same_name: str = "all"
-    """Of several plugins with one name: `all` count, the `last` folder counts, `none` counts, or the client
-    `stops`."""
+    """Of several plugins with one name: `all` count, the `first` counts, the `last` folder counts, `none` counts, or
+    the client `stops`."""
     same_source: bool = False
     """With `last`: whether it counts only if all were installed from the same place; otherwise, and if names differ in
     case only, the client stops."""

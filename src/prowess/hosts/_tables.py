@@ -689,7 +689,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                              'skill_folders': {'folders': ('$CLAUDE_CONFIG_DIR/skills/*|~/.claude/skills/*',),
                                                'trusted_folders': ('.claude/skills/*',),
                                                'folder_pattern': '(?!\\.|synced$)(?s:.+)',
-                                               'unique': True,
+                                               'same_name': 'first',
                                                'off_hides': True,
                                                'enabled_key': 'defaultEnabled',
                                                'lists_are_on': True,
@@ -845,7 +845,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                                            'keywords:texts'),
                                         'name_pattern': '(?!.*(?:--|\\.\\.))[a-z0-9](?:[a-z0-9.-]{0,62}[a-z0-9])?',
                                         'id': '{manifest}',
-                                        'unique': True,
+                                        'same_name': 'first',
                                         'setting_off': 'disabledAgentPlugins'}},
            'template': {'header': 'Execute a skill within the main conversation. When users ask you to perform '
                                   'tasks, check if any available skills match. When users reference a slash command, '
