@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.hosts import FOLDERS_TITLE, describe_rules, host_from_table, host_names, load_host
+from prowess.hosts._describe_plugins import PLUGIN_PHRASES
+from prowess.hosts._describe_tables import (
+    BUDGET_PHRASES,
+    DESCRIPTION_PHRASES,
+    ISOLATION_PHRASES,
+    NAME_PHRASES,
+    READING_PHRASES,
+    describe_types,
+)
+from prowess.hosts._host import Budget, IsolatedLaunch
+from prowess.hosts._plugins import PluginRules
+from prowess.hosts._reading import DescriptionRules, NameRules, ReadingRules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def sections(**table: Any) -> dict[str, list[str]]:
@@ -47,6 +62,9 @@ def test_hidden_characters_of_a_rule_are_escaped() -> None:
         ("is:flow", "`kind` that is `flow` makes it user-only"),
         ("other:a b", "`kind` other than `a` or `b` makes it user-only"),
         ("not:bool null", "`kind` that is not true or false or null makes it user-only"),
+        ("not:bool null text", "`kind` that is not true or false, null or text makes it user-only"),
+        ("lacks:a b", "a list `kind` without `a` and `b` makes it user-only"),
+        ("found:^/", "a match of `^/` in `kind` makes it user-only"),
         ("keys:a b", "keys of `kind` other than `a`, `b` makes it user-only"),
         ("absent", "no `kind` makes it user-only"),
     ],
@@ -60,4 +78,40 @@ def test_a_condition_of_a_flag_is_in_words(value: str, words: str) -> None:
 def test_no_rule_shows_the_notation_of_a_host_file(name: str) -> None:
     """Conditions such as `not:bool` are for the file."""
     lines = dict(describe_rules(load_host(name))).get("what an author can set", [])
-    assert [line for line in lines if re.search(r": (is|other|not|keys):|: (lax|not)-", line)] == []
+    assert [line for line in lines if re.search(r": (is|other|not|keys|lacks|found):|: (lax|not)-", line)] == []
+
+
+@pytest.mark.parametrize(
+    ("table", "phrases"),
+    [
+        (Budget, BUDGET_PHRASES),
+        (NameRules, NAME_PHRASES),
+        (DescriptionRules, DESCRIPTION_PHRASES),
+        (ReadingRules, READING_PHRASES),
+        (IsolatedLaunch, ISOLATION_PHRASES),
+        (PluginRules, PLUGIN_PHRASES),
+    ],
+)
+def test_every_key_of_a_table_has_words(table: type, phrases: Mapping[str, object]) -> None:
+    """A new key cannot appear on a page as the name that only authors of host files know."""
+    assert set(phrases) == set(table.__annotations__)
+
+
+def test_types_of_values_are_in_words() -> None:
+    types = ("name!", "name:text", "tags:texts|null", "kind:=a|re:[b-c]")
+    words = "`name` (needed, text); `tags` (a list of texts or null); `kind` (`a` or text that matches `[b-c]`)"
+    assert describe_types(types) == words
+
+
+def test_each_kind_of_plugins_has_lines_of_its_own() -> None:
+    """They begin with its name if there are several, and no value is shown as a host file or Python writes it."""
+    plugins = {
+        "own": {"folders": ["$X_HOME/plugins/*|~/.x/plugins/*"], "id": "{manifest}@own", "same_name": "first"},
+        "market": {"market": {"known": "~/.x/known.json", "setting": "markets", "entry_types": ["name!"]}},
+    }
+    lines = sections(plugins=plugins, market_folders={"copies": {"listed": "~/.x/copies.json"}})["plugins"]
+    assert "own: installed in `~/.x/plugins/*`, or `$X_HOME/plugins/*` if X_HOME is set" in lines
+    assert "own: settings call it `PLUGIN@own`" in lines
+    assert "own: of several with one name, only the first counts" in lines
+    assert "market: values that make an entry of a catalog valid: `name` (needed)" in lines
+    assert "copies: installed copies are listed in `~/.x/copies.json`" in lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 
 from prowess._internal.files import usual_path
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 """Columns of the page of a host."""
+_NO_BREAK = "\0"
+"""The character for a blank at which a line must not end."""
 
 
 def parser() -> ArgumentParser:
@@ -147,12 +150,28 @@ def _lines_here(here: dict[str, list[dict[str, Any]]]) -> list[str]:
 
 
 def _wrap(line: str) -> list[str]:
-    """Return a line in several, so that it fits a terminal of 80 columns; what is to be pasted is not cut."""
+    """Return a line in several, so that it fits a terminal of 80 columns; a pattern or a text to paste is not cut."""
     import textwrap
 
-    example = line.partition("; example for ")
+    rule, _, example = line.partition("; example for ")
     width = min(_WIDTH, terminal_width())
-    lines = textwrap.wrap(
-        example[0], width, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
-    )
-    return [*lines, f"    example for {example[2]}"] if example[2] else lines
+    lines = [
+        part.replace(_NO_BREAK, " ")
+        for part in textwrap.wrap(
+            re.sub("`[^`]*`", _unbreakable, rule),
+            width,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
+    if example:
+        file, _, text = example.partition(": ")
+        lines += [f"    example for {file}:", f"      {text.strip('`')}"]
+    return lines
+
+
+def _unbreakable(code: re.Match[str]) -> str:
+    """Return code without blanks; a pattern that does not fit a line is only in `--json`."""
+    return code[0].replace(" ", _NO_BREAK) if len(code[0]) <= _WIDTH - len("    .") else "a long pattern (in `--json`)"

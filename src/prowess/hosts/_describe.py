@@ -7,10 +7,10 @@ from prowess._internal.text import neutral
 from ._describe_configuration import (
     describe_arguments,
     describe_files,
-    describe_plugins,
     describe_settings,
     describe_trust,
 )
+from ._describe_plugins import describe_plugins
 from ._describe_tables import (
     BUDGET_PHRASES,
     DESCRIPTION_PHRASES,
@@ -19,6 +19,8 @@ from ._describe_tables import (
     READING_PHRASES,
     describe_path,
     describe_table,
+    join_words,
+    quote_all,
 )
 from ._reading import DESCRIPTION_ACTIONS, NAME_ACTIONS
 
@@ -89,23 +91,25 @@ def _describe_folders(host: Host) -> Iterator[str]:
     if not host.roots:
         yield "none: skills are mounted, never searched for"
         return
+    several_kinds = len(host.plugins) + len(host.market_folders) > 1
     traits = [_traits(root) for root in host.roots]
     common = [trait for trait in traits[0] if all(trait in others for others in traits)] if len(traits) > 1 else []
     for root, own in zip(host.roots, traits, strict=True):
         words = [root.scope, *_where(root), *(trait for trait in own if trait not in common)]
-        yield f"{_name_root(root)}: {', '.join(words)}"
+        yield f"{_name_root(root, several_kinds=several_kinds)}: {', '.join(words)}"
     if common:
         yield f"in all of them: {', '.join(common)}"
 
 
-def _name_root(root: Root) -> str:
+def _name_root(root: Root, *, several_kinds: bool) -> str:
     if root.setting:
         below = f", below each `{root.path}`" if root.path else ""
         return f"the folders listed under {' or '.join(f'`{key}`' for key in root.setting.split('|'))}{below}"
     if root.argument:
         return f"`{root.argument} DIR`" + (f", there `{root.path}`" if root.path else "")
     if root.plugins:
-        return f"the folders of each `{root.plugins}`" if root.plugins != "plugin" else "the folders of each plugin"
+        kind = f" of the kind `{root.plugins}`" if several_kinds else ""
+        return f"{'commands' if root.files else 'skills'} of plugins{kind}"
     if root.path == "@skill-dir":
         return "the folders of `--skill-dir`"
     is_list = root.path.startswith("$") and not set(root.path) & {"/", "|"}
@@ -137,9 +141,10 @@ def _where(root: Root) -> Iterator[str]:
 
 def _traits(root: Root) -> list[str]:
     """Return how a root is scanned, in words."""
-    depth = "any depth" if root.depth < 0 else "1 level deep" if root.depth == 1 else f"{root.depth} levels deep"
+    depths = {-1: "any depth", 0: "only in the folder itself", 1: "1 level deep"}
     notes = (
-        depth,
+        f"files that match `{root.files}`" if root.files else None,
+        depths.get(root.depth, f"{root.depth} levels deep"),
         _NESTED_PHRASES.get(root.nested),
         _OWN_SKILL_PHRASES.get(root.own),
         "also skills inside skills" if root.inside else None,
@@ -217,6 +222,13 @@ _CONDITION_PHRASES = {
     "not-text": "`{}` that is not text",
     "not-texts": "`{}` that is neither text nor a list of texts",
 }
+_WORD_PHRASES = {
+    "is": ("`{}` that is {}", " or "),
+    "other": ("`{}` other than {}", " or "),
+    "keys": ("keys of `{}` other than {}", ", "),
+    "lacks": ("a list `{}` without {}", " and "),
+}
+"""Conditions about words, and what is between two of the words."""
 
 
 def _describe_fields(host: Host) -> Iterator[str]:
@@ -229,14 +241,14 @@ def _describe_condition(key: str, value: str) -> str:
     """Return one condition of a flag in words."""
     kind, colon, listed = value.partition(":")
     words = listed.split()
-    if kind in ("is", "other") and colon:
-        texts = " or ".join(f"`{word}`" for word in words)
-        return f"`{key}` that is {texts}" if kind == "is" else f"`{key}` other than {texts}"
+    if kind in _WORD_PHRASES and colon:
+        phrase, joiner = _WORD_PHRASES[kind]
+        return phrase.format(key, quote_all(words, joiner))
+    if kind == "found" and colon:
+        return f"a match of `{listed}` in `{key}`"
     if kind == "not" and colon:
-        return f"`{key}` that is not {' or '.join(_KIND_PHRASES.get(word, word) for word in words)}"
-    if kind == "keys" and colon:
-        return f"keys of `{key}` other than {', '.join(f'`{word}`' for word in words)}"
-    return _CONDITION_PHRASES.get(value, f"`{{}}: {value}`").format(key)
+        return f"`{key}` that is not {join_words([_KIND_PHRASES.get(word, word) for word in words])}"
+    return _CONDITION_PHRASES[value].format(key)
 
 
 _KIND_PHRASES = {"bool": "true or false", "list": "a list", "map": "a map", "number": "a number"}

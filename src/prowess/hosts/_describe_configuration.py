@@ -1,11 +1,10 @@
-"""Describe in words what a user of a client can set: settings files and their keys, trust, plugins, arguments."""
+"""Describe in words what a user of a client can set: settings files and their keys, trust, arguments."""
 
 from __future__ import annotations
 
 from prowess._internal.files import usual_path
 
-from ._describe_tables import describe_path, describe_table
-from ._plugins import PluginRules
+from ._describe_tables import describe_path, quote_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from ._configuration import Argument, Setting, SettingsFile
     from ._host import Host
 
-__all__ = ["describe_arguments", "describe_files", "describe_plugins", "describe_settings", "describe_trust"]
+__all__ = ["describe_arguments", "describe_files", "describe_settings", "describe_trust"]
 
 _EFFECT_PHRASES = {
     "off": "stays in the list, and the model does not get it",
@@ -31,8 +30,26 @@ _FORM_PHRASES = {
     "entries": "skills, by name or path, that are on or off",
     "switch": "all skills on or off",
     "rules": "what happens to each skill, by tool and name",
+    "denied": "rules about tools; one that denies `{tool}` as a whole hides all skills from the model",
+    "closed": "which skills are not read because only plugins may have some",
+    "variables": "environment variables, which replace those of the environment",
+    "description": "the most characters of a description",
+    "budget": "the size of the catalog, in place of the limit below",
+    "catalog": "false hides all skills from the model",
+    "bundled": "false removes the agent's own skills, so that they take nothing of the budget",
+    "unread": "folders in which no skill is read",
+    "scopes": "whose skills are not read: {words}",
+    "tools": "the tools of the model; it gets a catalog only with {tools}",
+    "filter": "names of skills, with `*` and `?` or as `re:` and a regular expression",
 }
-_TRUST_FORMS = ("folders", "trust")
+_FILTER_PHRASES = {"match": "a skill that matches {}", "rest": "if there are any, each other skill {}"}
+_TRUST_PHRASES = {
+    "folders": "which folders are trusted",
+    "folder-lists": "which folders are trusted",
+    "file-trust": "which folders are trusted",
+    "trusted": "which folders are trusted",
+    "trust": "whether projects are trusted",
+}
 
 
 def describe_settings(host: Host) -> Iterator[str]:
@@ -41,21 +58,28 @@ def describe_settings(host: Host) -> Iterator[str]:
         chosen = f" unless `{host.agent_key}` names another" if host.agent_key else ""
         yield f"`{{agent}}` is `{host.agent}`{chosen}"
     for setting in host.settings:
-        if setting.form not in _TRUST_FORMS:
-            yield f"{f'`{setting.key}`: ' if setting.key else ''}{_effect(setting)}; {_example(host, setting)}"
+        if setting.form not in _TRUST_PHRASES:
+            yield f"`{setting.key}`: {_effect(setting, host)}; {_example(host, setting)}"
     if host.switch_variable:
         yield f"the variable `{host.switch_variable}`: all skills on or off, whatever the files say"
     if not host.enabled:
         yield "skills are off unless one of these enables them"
 
 
-def _effect(setting: Setting) -> str:
+def _effect(setting: Setting, host: Host) -> str:
     """Return what a setting does, in words."""
-    words = [_FORM_PHRASES.get(setting.form, setting.form.replace("-", " "))]
+    tools, listed = quote_all(host.catalog_tools, " or "), quote_all(setting.effects)
+    words = [_FORM_PHRASES[setting.form].format(tool=setting.tool, tools=tools, words=listed)]
     if setting.form in ("names", "entries"):
         words.append(f"a skill named there {_EFFECT_PHRASES[setting.effects.get('off', 'off')]}")
     elif setting.form in ("effects", "rules"):
         words += [f"`{word}`: {_EFFECT_PHRASES.get(effect, effect)}" for word, effect in setting.effects.items()]
+    elif setting.form == "filter":
+        words += [_FILTER_PHRASES[part].format(_EFFECT_PHRASES[effect]) for part, effect in setting.effects.items()]
+    elif setting.form == "budget" and setting.part != 1:
+        words.append(
+            f"{setting.part:.0%} of the number" if setting.part < 1 else f"the number times {setting.part:,.0f}"
+        )
     if setting.unless:
         words.append(f"those of `{setting.unless}` stay on")
     if setting.over:
@@ -121,16 +145,28 @@ _WHERE_PHRASES = {
     "downwards": "in each folder from the working directory up to the git root, the git root first",
 }
 _WRONG_TYPE_PHRASES = {
+    "key": "a value of a wrong type does not count",
     "void": "one value of a wrong type voids the whole file",
     "stops": "if one value has a wrong type, the agent refuses to start",
+    "stops-merged": "if a value that counts in the end has a wrong type, the agent refuses to start",
 }
+_SETTING_EFFECTS = ("set", "settings")
+"""The effects of arguments whose values are settings."""
 
 
 def describe_files(host: Host) -> Iterator[str]:
     """Yield a line for each settings file."""
     for file in host.settings_files.values():
         notes = (*_file_notes(file),)
-        yield f"{describe_path(file.path)}{': ' if notes else ''}{', '.join(notes)}"
+        yield f"{_name_file(file, host)}{': ' if notes else ''}{', '.join(notes)}"
+
+
+def _name_file(file: SettingsFile, host: Host) -> str:
+    """Return what a user calls a settings file: its path, or the arguments whose values are one."""
+    if file.path != "@arguments":
+        return describe_path(file.path)
+    names = quote_all(item.name for item in host.arguments if item.effect in _SETTING_EFFECTS)
+    return f"the values of {names}"
 
 
 def _file_notes(file: SettingsFile) -> Iterator[str]:
@@ -142,7 +178,9 @@ def _file_notes(file: SettingsFile) -> Iterator[str]:
         yield f"only the value of `{file.under}`"
     if file.beside:
         yield f"then {', '.join(f'`{name}`' for name in file.beside)} beside it"
-    if not file.path.startswith(("~", "/", "$")):
+    if file.argument:
+        yield f"in each folder of `{file.argument}`"
+    elif not file.path.startswith(("~", "/", "$", "@")):
         yield _WHERE_PHRASES.get(file.where, file.where)
     if file.without_git != "none":
         yield "without git up to the file system root"
@@ -150,6 +188,10 @@ def _file_notes(file: SettingsFile) -> Iterator[str]:
         yield "`{env:NAME}` and `{file:PATH}` are replaced"
     if file.unless:
         yield f"not if {' or '.join(file.unless)} is set"
+    if file.keys:
+        yield f"only {quote_all(file.keys)}"
+    if file.not_untrusted:
+        yield "not in an untrusted project"
     if file.needs_trust:
         yield "only in a trusted working directory" if file.trust_of == "cwd" else "only in a trusted project"
     if file.invalid == "stops":
@@ -167,45 +209,18 @@ def describe_trust(host: Host) -> Iterator[str]:
     elif host.trust_variable:
         yield f"the variable `{host.trust_variable}` says whether a project is trusted"
     for setting in host.settings:
-        if setting.form in _TRUST_FORMS:
-            files = ", ".join(describe_path(host.settings_files[name].path) for name in setting.files)
-            what = "trusted folders" if setting.form == "folders" else "whether projects are trusted"
-            subject = f"`{setting.key}`" + (f" in {files}" if files else "") if setting.key else files
-            yield f"{subject}: {what}"
+        if setting.form in _TRUST_PHRASES:
+            files = "; ".join(_name_file(host.settings_files[name], host) for name in setting.files)
+            subject = (f"`{setting.key}`" + (f" in {files}" if files else "")) if setting.key else files
+            yield f"{_TRUST_PHRASES[setting.form]}: {subject}"
     if host.trust_switch:
         yield f"if `{host.trust_switch}` is false, every folder is trusted"
     if host.trust_default != "unknown":
         yield f"otherwise a project is {host.trust_default}"
 
 
-# ── plugins and arguments ────────────────────────────────────────────────────────────────────────────────────────────
+# ── arguments ────────────────────────────────────────────────────────────────────────────────────────────
 
-_PLUGIN_PHRASES = {
-    "folders": "installed in `{}`",
-    "parts": "the folders there are: {}",
-    "newest": "of several versions: {}",
-    "listed": "listed in `{}`",
-    "listed_key": "there under `{}`",
-    "listed_id": "the key of its id is `{}`",
-    "listed_folder": "the key of its folder is `{}`",
-    "listed_enabled": "it is on if `{}` is true there",
-    "id": "settings call a plugin `{}`",
-    "setting": "switched on and off by `{}` in the settings",
-    "setting_needed": "a plugin that this setting does not name has no skills",
-    "enabled": "on if the settings say nothing: {}",
-    "manifests": "its manifest is {}",
-    "manifest_needed": "without a valid manifest it has no skills",
-    "manifest_types": "checked in the manifest: {}",
-    "name": "its name is that of its {}",
-    "name_pattern": "its name must match `{}`",
-    "prefix": "its skills have no prefix",
-    "skills": "its folders of skills: `{}`",
-    "skills_key": "or those that its manifest lists under `{}`",
-    "skills_add": "the listed ones come in addition",
-    "skills_pattern": "a listed folder must match `{}`",
-    "skills_inside": "a listed folder may be outside the plugin",
-    "order": "in the order in which they are {}",
-}
 _ARGUMENT_PHRASES = {
     "roots": "adds a folder, as above",
     "trusted": "the project is trusted",
@@ -216,18 +231,17 @@ _ARGUMENT_PHRASES = {
     "no-tools": "no tools for the model, unless another argument names some",
     "agent": "the agent that runs",
     "files": "lists the settings files that count, by name: {files}",
+    "sources": "lists the settings files and folders that count, by name: {files}",
+    "only-roots": "adds a folder, as above, in place of those of projects and users",
+    "named": "no skills but those that arguments name",
+    "set": "a line of the settings: `{sets}`",
+    "settings": "settings as JSON, or a file with them",
+    "variable": "the same as the variable `{sets}`",
+    "plugins": "adds a folder of plugins, as above",
+    "only-plugins": "only these plugins count, by name, with commas",
+    "denied-tools": "rules about tools; one that denies `{tool}` as a whole hides all skills from the model",
+    "only-tools": "the only tools of the model; without `{tool}` it gets no catalog",
 }
-
-
-def describe_plugins(host: Host) -> Iterator[str]:
-    """Yield what is known about plugins."""
-    for name, rules in host.plugins.items():
-        start = f"{name}: " if len(host.plugins) > 1 else ""
-        if rules.prefix:
-            yield f"{start}its skills are called `PLUGIN:SKILL`"
-        yield from (f"{start}{line}" for line in describe_table(rules, _PLUGIN_PHRASES))
-        if rules.skills == PluginRules().skills:
-            yield f"{start}its folder of skills is `skills`, unless something else is said here"
 
 
 def describe_arguments(host: Host) -> Iterator[str]:
@@ -240,5 +254,7 @@ _VALUE_NAMES: Mapping[str, str] = {"one": " VALUE", "many": " VALUE..."}
 
 
 def _describe_effect(argument: Argument, host: Host) -> str:
-    phrase = _ARGUMENT_PHRASES.get(argument.effect, argument.effect.replace("-", " "))
-    return phrase.format(files=", ".join(name for name, file in host.settings_files.items() if not file.always))
+    names = (file.source or name for name, file in host.settings_files.items() if not file.always)
+    return _ARGUMENT_PHRASES[argument.effect].format(
+        files=quote_all(dict.fromkeys(names)), sets=argument.sets.replace("{value}", "VALUE"), tool=argument.tool
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from prowess._internal.text import neutral
 
@@ -19,6 +19,9 @@ __all__ = [
     "READING_PHRASES",
     "describe_path",
     "describe_table",
+    "describe_types",
+    "join_words",
+    "quote_all",
 ]
 
 _ACTION_PHRASES = {
@@ -33,6 +36,8 @@ _ACTION_PHRASES = {
 _DEFAULT_ACTIONS = dict.fromkeys(("missing", "null", "empty", "number", "bool", "list", "map"), "reject")
 _VALUE_PHRASES = {
     "block": "as block scalars",
+    "single": "in single quotes",
+    "double": "in double quotes",
     "cut": "cut",
     "drop": "the skill is not loaded",
     "first-line": "every description keeps its first line",
@@ -48,21 +53,26 @@ _VALUE_PHRASES = {
     "width": "terminal cells",
 }
 """The meaning of values in host files."""
-NAME_PHRASES = {
+NAME_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "identity": "a skill is called by its {}",
     "on": "a name that is",
     "trim": "white space around it is kept",
-    "one_line": "white space is collapsed",
+    "one_line": "each run of white space becomes one blank",
     "pattern": "must match `{}`",
     "max_length": "at most {} characters",
     "must_equal_folder": "must be the folder's name",
     "reserved": "must not contain {}",
     "replace": "every match of `{}` becomes `{}`",
+    "loose": {"file": "a single `.md` file without a usable name is called like the file"},
+    "trim_folder": "white space around the name of a folder is kept",
+    "max_qualified": "at most {} characters together with the name of its plugin",
+    "refused": "a name in which `{}` is found rejects the skill",
     "lower": "a name with `{}` is written in lower case",
     "alias_pattern": "the name in the front matter is an alias if it matches `{}`",
 }
-DESCRIPTION_PHRASES = {
+DESCRIPTION_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "on": "a description that is",
+    "loose_on": "in a single `.md` file, a description that is",
     "shown": "the model gets no descriptions, only names",
     "trim": "white space around it is kept",
     "fallback": "if the body is empty too, it is `{}`",
@@ -73,27 +83,50 @@ DESCRIPTION_PHRASES = {
     "limit": "at most {} characters",
     "past_limit": "beyond the limit: {}",
     "ellipsis": "if cut, it ends in `{}`",
-    "one_line": "white space is collapsed",
-    "clean": "invisible characters become blanks",
+    "one_line": "each run of white space becomes one blank",
+    "removes": "every match of `{}` is removed first",
+    "whole": "no character is cut in half",
+    "clean": "each run of hidden characters becomes one blank",
     "escape": "written as entities: `{}`",
-    "append": "appended to it: {}",
+    "append": "appended to it: `{}`",
+    "append_texts": "a `when_to_use` that is not text is not appended",
     "joiner": "between the two: `{}`",
+    "open_end": "a line end before the closing fence does not count in it",
     "unit": "counted in {}",
 }
-READING_PHRASES = {
+READING_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "rejects": "does not load a skill with {}",
     "as_body": "takes the whole file as the body with {}",
+    "loose_as_body": "takes a whole single file, such as a command, as the body with {}",
+    "loose_unless": "not if such a file begins with a match of `{}`",
     "as_empty": "takes the front matter as empty with {}",
     "opening": "its opening fence is `{}`",
     "closing": "its closing fence is `{}`",
     "line_breaks": "these characters end a line too: `{}`",
-    "refuses": "its YAML parser rejects `{}`",
+    "json": "front matter in JSON has the opening fence `{}`",
+    "yaml_line_breaks": "these characters end a line for its YAML parser too: `{}`",
+    "refuses": "its YAML parser rejects a match of `{}`",
     "texts": "it reads `{}` as text",
     "not_texts": "it reads `{}` as a number or date",
     "byte_order_marks": "it reads UTF-16 and UTF-32 with a byte order mark",
-    "repair": "values that its YAML parser rejects are quoted ({}) and parsed again",
-    "duplicates": "only these keys must be unique: {}",
-    "second_parser": "if the YAML is invalid, fields are read line by line ({})",
+    "skips_tabs": "tabs at the beginning of a line are not indentation",
+    "trims": "white space around the front matter is removed",
+    "quoted_controls": "control characters from U+007F on are valid in quotes",
+    "half_pairs": {
+        "replace": "an escape that is half of a surrogate pair becomes U+FFFD",
+        "remove": "an escape that is half of a surrogate pair is removed",
+    },
+    "empty_keys": "a line without a key, such as `: value`, is valid",
+    "flow_keys": "a list or table may be a key",
+    "marks_are_text": "a byte order mark at the beginning of a later line is text",
+    "repair": "values that its YAML parser rejects are written {} and parsed again",
+    "duplicates": "only these fields must not be repeated: `{}`",
+    "second_parser": {
+        "raw": "if the YAML is invalid, fields are read line by line, with quotes and comments",
+        "values": "if the YAML is invalid, fields are read line by line, without double quotes",
+    },
+    "white_space": {"unicode": "it removes what Unicode calls white space around texts"},
+    "null_items": "nulls in lists are left out",
     "second_for_types": "the same if a name or description is missing or not text",
     "body_needed": "it does not load a skill without instructions",
     "whole_file": "errors in the body count too",
@@ -102,9 +135,13 @@ BUDGET_PHRASES = {
     "limit": "at most {} in total",
     "unit": "counted in {}",
     "greedy": "if a skill does not fit, later and shorter ones may",
+    "rest_limit": "the last line, with the names of the rest, takes at most {}",
+    "variable": "the variable `{}` replaces this limit",
     "reserved": "its own skills take {} of it",
-    "bundled": "its own skill `{}` takes {} characters of it",
+    "reserved_text": "{} of these are a description, which the limit of descriptions cuts too",
+    "bundled": "the description of its own skill `{}` takes {} characters of it",
     "degrade": "beyond it: {}",
+    "short_paths": "if more descriptions fit so, folders of skills are in a table and their paths are shortened",
     "note": "{}",
 }
 ISOLATION_PHRASES = {
@@ -116,6 +153,20 @@ ISOLATION_PHRASES = {
 }
 
 
+_TYPE_WORDS = {
+    "bool": "true or false",
+    "list": "a list",
+    "map": "a table",
+    "number": "a number",
+    "integer": "an integer",
+    "texts": "a list of texts",
+    "url": "a URL",
+    "email": "an email address",
+    "label": "letters, digits, hyphens and dots",
+}
+"""The types of `settings_types` in words; others are words themselves."""
+
+
 def describe_path(path: str) -> str:
     """Return a path of a host's file in words: `~/.x/skills`, or what a variable says instead."""
     if not path.startswith("$"):
@@ -125,23 +176,64 @@ def describe_path(path: str) -> str:
     return f"`{usual}`, or `{moved}` if {variable} is set" if usual else f"`{moved}`"
 
 
+def describe_types(types: Iterable[str]) -> str:
+    """Return the types of values in words.
+
+    Args:
+        types: `KEY:TYPE`, and `KEY!` for a key that must be there, as in `PluginRules.manifest_types`.
+    """
+    keys: dict[str, list[str]] = {}
+    for item in types:
+        key, _, kinds = item.partition(":")
+        words = keys.setdefault(key.removesuffix("!"), [])
+        if key.endswith("!"):
+            words.append("needed")
+        if kinds:
+            words.append(join_words([_describe_type(kind) for kind in kinds.split("|")]))
+    return "; ".join(f"`{key}` ({', '.join(words)})" for key, words in keys.items())
+
+
+def _describe_type(kind: str) -> str:
+    if kind.startswith("re:"):
+        return f"text that matches `{kind[3:]}`"
+    return f"`{kind[1:]}`" if kind.startswith("=") else _TYPE_WORDS.get(kind, kind)
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence: `a, b or c`."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if words[:-1] else words)
+
+
+def quote_all(items: Iterable[str], joiner: str = ", ") -> str:
+    """Return items in back-ticks."""
+    return joiner.join(f"`{item}`" for item in items)
+
+
 def describe_table(
-    table: Any, phrases: Mapping[str, str], default_actions: Mapping[str, str] | None = None
+    table: Any, phrases: Mapping[str, str | Mapping[str, str]], default_actions: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """Yield a line for each field of a host's table that is not the default.
 
     Args:
         table: one of the tables of a `Host`.
-        phrases: words for each field, with `{}` for its value; a field without words is shown by its name.
+        phrases: words for each field: with `{}` for its value, `{path}` for a path or `{types}` for types in words; or
+            each value with its words. A field with empty words has no line.
         default_actions: what happens to values that are not text, if the table's `on` does not say.
     """
     defaults = type(table)()
     for name in type(table).__annotations__:
-        value = getattr(table, name)
+        value, phrase = getattr(table, name), phrases[name]
         if name == "on":
-            yield from _describe_actions(phrases["on"], {**_DEFAULT_ACTIONS, **(default_actions or {}), **value})
-        elif value != getattr(defaults, name) or name == "identity":
-            yield from _fill_phrase(phrases.get(name, name.replace("_", " ") + ": {}"), value)
+            value = {**_DEFAULT_ACTIONS, **(default_actions or {}), **value}
+        elif value == getattr(defaults, name) and name != "identity":
+            continue
+        if isinstance(phrase, Mapping):
+            lines = iter([phrase[value]])
+        elif name in ("on", "loose_on"):
+            lines = _describe_actions(phrase, value)
+        else:
+            lines = _fill_phrase(phrase, value)
+        yield from filter(None, lines)
 
 
 def _describe_actions(start: str, actions: Mapping[str, str]) -> Iterator[str]:
@@ -150,16 +242,28 @@ def _describe_actions(start: str, actions: Mapping[str, str]) -> Iterator[str]:
     for action, words in _ACTION_PHRASES.items():
         types = [type_phrases.get(key, key) for key, other in actions.items() if other == action]
         if types:
-            yield f"{start} {' or '.join([', '.join(types[:-1]), types[-1]] if types[:-1] else types)} {words}"
+            yield f"{start} {join_words(types)} {words}"
 
 
 def _fill_phrase(phrase: str, value: object) -> Iterator[str]:
+    """Yield the line of a field, or one for each item of a mapping."""
     if isinstance(value, Mapping):
         yield from (neutral(phrase.replace("{}", str(key), 1).replace("{}", str(item))) for key, item in value.items())
-    elif isinstance(value, bool):
-        yield phrase.replace("{}", "yes" if value else "no")
+        return
+    items = value if isinstance(value, tuple) else (value,)
+    if "{path}" in phrase:
+        filled = phrase.replace("{path}", "; ".join(map(describe_path, items)))
+    elif "{types}" in phrase:
+        filled = phrase.replace("{types}", describe_types(items))
+    elif isinstance(value, tuple) and "`{}`" in phrase:
+        filled = phrase.replace("`{}`", quote_all(value))
     else:
-        value = getattr(value, "quote", value)
-        value = _VALUE_PHRASES.get(value, value) if isinstance(value, str) else value
-        shown = ", ".join(value) if isinstance(value, tuple) else f"{value:,}" if isinstance(value, int) else str(value)
-        yield phrase.replace("{}", neutral(shown))
+        filled = phrase.replace("{}", ", ".join(map(_describe_value, items)))
+    yield neutral(filled)
+
+
+def _describe_value(value: object) -> str:
+    value = getattr(value, "quote", value)
+    if isinstance(value, str):
+        return _VALUE_PHRASES.get(value, value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
