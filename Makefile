@@ -10,9 +10,10 @@ CAMEL := .venv-camel
 INSTALLED := .clients
 AGENT := .venv-agent
 WHEELS := .venv-wheels
+SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser quick adapters clients observe lint mutations endurance docs picture wheels bench clean
+.PHONY: help demo test test-packages test-browser quick adapters clients observe lint mutations endurance docs picture wheels bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -131,5 +132,14 @@ $(WHEELS)/.ready: pyproject.toml
 bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
+search: $(SEARCH)/.ready  ## measure which skill each labelled message finds, beside other engines; write docs/search.md
+	$(SEARCH)/bin/python benchmarks/search/run.py
+
+$(SEARCH)/.ready: pyproject.toml
+	$(environment)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group search
+	@touch $@
+
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(SEARCH) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import sqlite3
-import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +16,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from prowess.catalog import discover
 from prowess.catalog._entry import REACHABLE, State
 from prowess.catalog._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Hit, Index
+from prowess.catalog._search_ranking import weigh_query
 from prowess.catalog._search_words import MAX_QUERY_CHARS
 from prowess.errors import SkillError
 from prowess.skill import Skill
@@ -28,33 +27,6 @@ if TYPE_CHECKING:
     from prowess.catalog._entry import Entry
 
 TOP = Path(__file__).parents[2]
-
-TABLE = "table"
-PLAIN = "plain"
-
-
-class Without:
-    """A `sqlite3` whose SQLite was built without full-text tables."""
-
-    OperationalError = sqlite3.OperationalError
-    closed = 0
-
-    def connect(self, *_: object, **__: object) -> Without:
-        return self
-
-    def execute(self, _: str) -> None:
-        raise sqlite3.OperationalError("no such module: fts5")
-
-    def close(self) -> None:
-        Without.closed += 1
-
-
-@pytest.fixture(params=[TABLE, PLAIN])
-def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With SQLite's full-text tables, and in a Python without them."""
-    if request.param == PLAIN:
-        monkeypatch.setitem(sys.modules, "sqlite3", None)
-    return str(request.param)
 
 
 def catalog(top: Path) -> Catalog:
@@ -142,7 +114,7 @@ def top(tmp_path: Path) -> Path:
         pytest.param("\ud800\udcff", [], id="surrogates"),
     ],
 )
-def test_a_query_finds(query: str, expected: list[str], kind: str, top: Path) -> None:
+def test_a_query_finds(query: str, expected: list[str], top: Path) -> None:
     """Names, descriptions and bodies, in every script, with any characters between the words."""
     assert found(top, query) == expected
 
@@ -151,19 +123,17 @@ def test_a_query_finds(query: str, expected: list[str], kind: str, top: Path) ->
     ("query", "name"),
     [("請求書・・表", "japanese"), ("「表」にします", "japanese"), ("เครื่องมือ", "tool"), ("요약, 문서", "korean")],
 )
-def test_punctuation_and_marks_are_not_words(query: str, name: str, kind: str, top: Path) -> None:
+def test_punctuation_and_marks_are_not_words(query: str, name: str, top: Path) -> None:
     """In a script without blanks too: only characters count."""
     skill(top / ".agents/skills/tool", description="เครื่องมือ")
-    hit = index(top).search(query)[0]
-    assert (hit.entry.name, int(hit.score)) == (name, 2)
+    assert found(top, query)[0] == name
 
 
 @pytest.mark.parametrize("query", ["wide", "ＷＩＤＥ", "ファインダー", "ﾌｧｲﾝﾀﾞｰ", "étude", "e\u0301tude"])
-def test_forms_of_a_character_make_no_difference(query: str, kind: str, top: Path) -> None:
+def test_forms_of_a_character_make_no_difference(query: str, top: Path) -> None:
     """In a query and in a skill."""
     skill(top / ".agents/skills/forms", description="ＷＩＤＥ ﾌｧｲﾝﾀﾞｰ", body="E\u0301tude")
-    hit = index(top).search(query)[0]
-    assert (hit.entry.name, int(hit.score)) == ("forms", 2)
+    assert found(top, query)[0] == "forms"
 
 
 @pytest.mark.parametrize(
@@ -176,42 +146,40 @@ def test_forms_of_a_character_make_no_difference(query: str, kind: str, top: Pat
     ],
 )
 def test_words_are_found_by_their_stems(query: str, expected: list[str], top: Path) -> None:
-    """Only in SQLite; `table` alone is in another skill's description."""
+    """`table` alone is in another skill's description."""
     assert sorted(found(top, query)) == sorted(expected[:1] if len(expected) == 1 else ["sheets", "profile-csv-fast"])
 
 
-def test_a_name_counts_more_than_a_description_and_that_more_than_a_body(kind: str, top: Path) -> None:
+def test_a_name_counts_more_than_a_description_and_that_more_than_a_body(top: Path) -> None:
     """For skills that have the word once; of two names the shorter text comes first."""
     assert found(top, "csv")[-2:] == ["sheets", "notes"]
     assert sorted(found(top, "csv")[:2]) == ["csv-profile", "profile-csv-fast"]
 
 
 @pytest.mark.parametrize(
-    ("query", "floor"),
+    ("query", "low", "high"),
     [
-        pytest.param("csv-profile", 4, id="its-name"),
-        pytest.param("csv profile", 3, id="the-words-of-its-name"),
-        pytest.param("profile csv", 2, id="all-words"),
-        pytest.param("profile cs", 1, id="all-words-the-last-one-unfinished"),
-        pytest.param("profile kubernetes", 0, id="some-words"),
+        pytest.param("csv-profile", 4, 4, id="its-name"),
+        pytest.param("csv profile", 3, 3, id="the-words-of-its-name"),
+        pytest.param("profile csv", 1, 2.9999, id="all-words"),
+        pytest.param("profile cs", 0.5, 2, id="all-words-the-last-one-unfinished"),
+        pytest.param("profile kubernetes", 0.5, 2.9999, id="some-words"),
     ],
 )
-def test_the_score_shows_the_type_of_match(query: str, floor: int, kind: str, top: Path) -> None:
-    """The whole part is the type of match, the fraction the rank within it."""
+def test_the_score_shows_the_type_of_match(query: str, low: float, high: float, top: Path) -> None:
+    """4 is the name, 3 are the words of the name, and less is the share of the highest rank."""
     scores = {hit.entry.name: hit.score for hit in index(top).search(query)}
-    assert int(scores["csv-profile"]) == floor
+    assert low <= scores["csv-profile"] <= high
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
 
 
-def test_skills_with_all_words_come_first(kind: str, top: Path) -> None:
-    """However often another skill repeats one word."""
+def test_a_repeated_word_wins_nothing(top: Path) -> None:
+    """Neither in a description nor in a body."""
     skill(top / ".agents/skills/release-release", description="release " * 50, body="release " * 500)
-    hits = index(top).search("release notes")
-    assert names(hits)[:2] == ["notes", "release-release"]
-    assert [int(hit.score) for hit in hits[:2]] == [2, 0]
+    assert found(top, "release notes")[:2] == ["notes", "release-release"]
 
 
-def test_the_exact_name_comes_first(kind: str, top: Path) -> None:
+def test_the_exact_name_comes_first(top: Path) -> None:
     """For a name of one common word, a name of symbols, and two names that differ only in symbols."""
     root = top / ".agents/skills"
     for name in ("c", "c++", "c#", "\N{HAMMER}"):
@@ -241,11 +209,11 @@ def test_only_reachable_skills_are_found(state: State, top: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 2**70])
-def test_the_limit_is_kept(limit: int, kind: str, top: Path) -> None:
+def test_the_limit_is_kept(limit: int, top: Path) -> None:
     """And the best hits stay the same."""
-    every = found(top, "csv else", 100)
+    every = found(top, "csv number", 100)
     assert len(every) == 16
-    assert found(top, "csv else", limit) == every[:limit]
+    assert found(top, "csv number", limit) == every[:limit]
 
 
 @pytest.mark.parametrize("limit", [0, -1])
@@ -254,7 +222,7 @@ def test_a_limit_below_one_gives_no_hits(limit: int, top: Path) -> None:
     assert found(top, "csv-profile", limit) == []
 
 
-def test_equal_hits_come_in_the_order_of_the_catalog(kind: str, tmp_path: Path) -> None:
+def test_equal_hits_come_in_the_order_of_the_catalog(tmp_path: Path) -> None:
     """Not in the order in which they were written."""
     for name in ("b-one", "a-one", "c-one"):
         skill(tmp_path / ".agents/skills" / name, description="The same.", body="Same.")
@@ -262,14 +230,14 @@ def test_equal_hits_come_in_the_order_of_the_catalog(kind: str, tmp_path: Path) 
     assert found(tmp_path, "same") == found(tmp_path, "one") == listed
 
 
-def test_without_skills_there_are_no_hits(kind: str) -> None:
+def test_without_skills_there_are_no_hits() -> None:
     assert Index(()).search("csv") == ()
 
 
 # ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_only_the_start_of_a_body_is_searched(kind: str, top: Path) -> None:
+def test_only_the_start_of_a_body_is_searched(top: Path) -> None:
     """262,144 characters, not bytes."""
     filler = "é " * (MAX_BODY_CHARS // 2)
     skill(top / ".agents/skills/long", body=filler[:-20] + "before " + "é " * 10 + "behind")
@@ -277,7 +245,7 @@ def test_only_the_start_of_a_body_is_searched(kind: str, top: Path) -> None:
     assert found(top, "behind") == []
 
 
-def test_other_fields_are_not_searched(kind: str, top: Path) -> None:
+def test_other_fields_are_not_searched(top: Path) -> None:
     """The front matter is not part of the body."""
     skill(top / ".agents/skills/licensed", more="license: Zanzibar\n", body="one\n---\ntwo")
     assert found(top, "zanzibar") == []
@@ -293,7 +261,7 @@ def test_other_fields_are_not_searched(kind: str, top: Path) -> None:
         pytest.param(b"", id="empty"),
     ],
 )
-def test_a_skill_with_an_unreadable_body_is_found_by_name(data: bytes | None, kind: str, top: Path) -> None:
+def test_a_skill_with_an_unreadable_body_is_found_by_name(data: bytes | None, top: Path) -> None:
     """The file has changed since discovery; its name and description are still searched."""
     entries = catalog(top).skills
     file = top / ".agents/skills/sheets/SKILL.md"
@@ -305,7 +273,7 @@ def test_a_skill_with_an_unreadable_body_is_found_by_name(data: bytes | None, ki
     assert [(hit.entry.name, hit.excerpt) for hit in hits] == [("sheets", "Reads csv and workbooks.")]
 
 
-def test_a_link_is_not_followed_to_a_body(kind: str, top: Path) -> None:
+def test_a_link_is_not_followed_to_a_body(top: Path) -> None:
     """It was a file during discovery."""
     entries = catalog(top).skills
     (top / "secret").write_text("extracting secrets")
@@ -337,7 +305,7 @@ class Elsewhere:
     ],
     ids=["read", "too-long", "os-error", "own-error"],
 )
-def test_a_provider_reads_its_own_bodies(body: str | Exception, expected: list[str], kind: str, top: Path) -> None:
+def test_a_provider_reads_its_own_bodies(body: str | Exception, expected: list[str], top: Path) -> None:
     """By path; if the provider fails, name and description are still searched."""
     entries = catalog(top).skills
     (path,) = (entry.path for entry in entries if entry.name == "sheets")
@@ -367,7 +335,7 @@ def test_the_excerpt_shows_the_best_match(query: str, excerpt: str, top: Path) -
     assert hit.excerpt == excerpt
 
 
-def test_the_excerpt_is_short_and_harmless(kind: str, tmp_path: Path) -> None:
+def test_the_excerpt_is_short_and_harmless(tmp_path: Path) -> None:
     """One line of whole words; hidden characters are escaped."""
     body = "alpha " * 100 + "\n\nThe needle\tis \x1b[2J\u202e here.\n::error::x\n" + "omega " * 100
     skill(tmp_path / ".agents/skills/hay", description="Stacks.", body=body)
@@ -418,7 +386,7 @@ def test_text_without_blanks_has_an_excerpt(top: Path) -> None:
         "'workbooks'",
     ],
 )
-def test_a_query_is_never_syntax(query: str, kind: str, top: Path) -> None:
+def test_a_query_is_never_syntax(query: str, top: Path) -> None:
     """Its words are searched, and the table does not change."""
     searched = index(top)
     assert "sheets" in names(searched.search(query))
@@ -431,7 +399,7 @@ ANY = st.text(alphabet=st.characters(exclude_categories=[]), max_size=60)
 @pytest.mark.slow
 @given(query=st.one_of(ANY, st.lists(st.sampled_from(["csv", '"', "*", "\0", "提取", "AND", "é", "ُ", "ก", "\ud800"]))))
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
-def test_any_query_can_be_searched(query: str | list[str], kind: str, every_script: Index) -> None:
+def test_any_query_can_be_searched(query: str | list[str], every_script: Index) -> None:
     """For any characters, scores fall and no skill is listed twice."""
     hits = every_script.search(query if isinstance(query, str) else "".join(query))
     assert len(set(names(hits))) == len(hits) <= 10
@@ -445,7 +413,7 @@ def every_script(top: Path) -> Index:
     return index(top)
 
 
-def test_hostile_skills_are_indexed(kind: str, top: Path) -> None:
+def test_hostile_skills_are_indexed(top: Path) -> None:
     """NULs, lone surrogates and unpaired accents in names, descriptions and bodies."""
     (entry, *rest) = catalog(top).skills
     hostile = entry.with_changes(name="bad\udcff\0name", description="a\0b \ud800 c\u0301 zebra", alias="\ud800")
@@ -467,7 +435,7 @@ def test_hostile_skills_are_indexed(kind: str, top: Path) -> None:
         pytest.param("\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 300_000, id="grows-when-made-even"),
     ],
 )
-def test_a_huge_query_is_fast(query: str, kind: str, top: Path) -> None:
+def test_a_huge_query_is_fast(query: str, top: Path) -> None:
     """Only the start of a megabyte counts."""
     searched = index(top)
     searched.search("csv")
@@ -476,13 +444,23 @@ def test_a_huge_query_is_fast(query: str, kind: str, top: Path) -> None:
     assert time.process_time() - began < 0.5
 
 
-def test_words_and_characters_of_a_query_are_limited(kind: str, top: Path) -> None:
-    """A repeated word counts once."""
-    other = " ".join(f"q{number}" for number in range(MAX_QUERY_WORDS - 1))
-    assert found(top, f"{other} workbooks") == ["sheets"]
-    assert found(top, f"{other} q99 workbooks") == []
-    assert found(top, "q0 " * 500 + "workbooks") == ["sheets"]
-    assert found(top, "q0 " * (MAX_QUERY_CHARS // 3) + "workbooks") == []
+def test_the_words_that_say_most_are_searched(top: Path) -> None:
+    """However many others a message has, and wherever they are."""
+    letters = "bcdfghjklm"
+    words = [f"x{first}{second}o" for first in letters for second in letters]
+    skill(top / ".agents/skills/everywhere", body=" ".join(words))
+    skill(top / ".agents/skills/twice", body=" ".join(words))
+    postings = index(top)._build_postings()
+    weights = weigh_query(" ".join([*words, "workbooks", "number"]), postings)
+    assert len([term for term in weights if " " not in term]) == MAX_QUERY_WORDS
+    assert "workbook" in weights
+    assert "number" not in weights
+
+
+def test_characters_of_a_query_are_limited(top: Path) -> None:
+    """Only the start of a message is read."""
+    assert found(top, "kubernetes " * 500 + "workbooks") == ["sheets"]
+    assert found(top, "kubernetes " * (MAX_QUERY_CHARS // 11 + 1) + "workbooks") == []
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -497,27 +475,17 @@ def test_nothing_is_read_before_the_first_search(top: Path) -> None:
     assert names(searched.search("walrus")) == []
 
 
-@pytest.mark.parametrize("absent", [None, Without()], ids=["no-sqlite", "no-fts5"])
-def test_without_full_text_tables_words_are_compared(absent: Any, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same search, without stems."""
-    monkeypatch.setitem(sys.modules, "sqlite3", absent)
-    closed = Without.closed
-    assert found(top, "extracting") == ["sheets"]
-    assert found(top, "extracts") == []
-    assert Without.closed - closed == (2 if absent else 0)
-
-
 def test_threads_share_an_index(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of them makes the table, even if all start at once."""
     searched, made = index(top), []
-    make = Index._build_table
+    make = Index._build_postings
 
     def slowly(index: Index) -> object:
         made.append(index)
         time.sleep(0.05)
         return make(index)
 
-    monkeypatch.setattr(Index, "_build_table", slowly)
+    monkeypatch.setattr(Index, "_build_postings", slowly)
     with ThreadPoolExecutor(8) as pool:
         hits = list(pool.map(searched.search, ["csv-profile", "workbooks"] * 40))
     assert [names(found)[0] for found in hits] == ["csv-profile", "sheets"] * 40

@@ -48,9 +48,9 @@ def test_the_best_match_comes_first(project: Path, capsys: pytest.CaptureFixture
         """\
 NAME    SCORE  WHERE             DESCRIPTION
 pdf     4.00   .agents/skills    Fills forms.
-forms   2.53   .agents/skills    Makes a pdf.
-manual  2.52   .agents/skills    (user-only) Prints a pdf.
-quiet   2.37   ~/.agents/skills  Says nothing.
+forms   1.69   .agents/skills    Makes a pdf.
+manual  1.69   .agents/skills    (user-only) Prints a pdf.
+quiet   1.24   ~/.agents/skills  Says nothing.
 """,
         "4 skills\n",
     )
@@ -69,7 +69,7 @@ def test_further_folders_take_part(
 def test_json_has_the_text_for_the_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Name, path, score, state, description and excerpt."""
     shown = data(project, "zebra", capsys=capsys)
-    assert 2 < shown["results"][0].pop("score") < 3
+    assert 1 < shown["results"][0].pop("score") < 3
     assert shown == {
         "query": "zebra",
         "results": [

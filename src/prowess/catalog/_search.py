@@ -1,12 +1,11 @@
 """Find the skills that match a query best.
 
-Names, descriptions and bodies are in a full-text table of SQLite, in memory; a Python without it uses a plain list of
-words, without stems. A query is untrusted text: only its words count, never their syntax.
+Names, descriptions, headings and bodies are searched for the words of a message that say most. A message is untrusted
+text: only its words count, never their syntax.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from threading import Lock
 
 from prowess._internal.files import UnreadableError, read_file
@@ -17,19 +16,18 @@ from prowess.skill import frontmatter_end
 
 from ._entry import REACHABLE
 from ._search_excerpts import best_window, excerpt_at, word_pattern
-from ._search_tables import FullTextTable, NoFullTextError, WordTable
-from ._search_words import MAX_QUERY_CHARS, MAX_QUERY_WORDS, STOP_WORDS, split_query
+from ._search_ranking import MAX_QUERY_WORDS, PostingTable, rank_rows, skill_impacts, weigh_query
+from ._search_words import MAX_QUERY_CHARS, ordered_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Protocol
 
     from prowess.skill import Skill
 
     from ._entry import Entry
-    from ._search_tables import Row
 else:
     Protocol = object
 
@@ -37,9 +35,8 @@ __all__ = ["MAX_BODY_CHARS", "MAX_QUERY_WORDS", "Hit", "Index", "SkillReader"]
 
 MAX_BODY_CHARS = 256 * 1024
 """Characters of a body that are searched."""
-_STAGES = ((2, True, False), (1, True, True), (0, False, True))
-"""The lowest score of a hit, whether it has all words of the query, and whether the last word may be unfinished."""
-_WORDS_SCORE, _NAME_SCORE = 3.0, 4.0
+_MAX_NAME_CHARS = 1024
+_BELOW_NAMES, _WORDS_SCORE, _NAME_SCORE = 2.9999, 3.0, 4.0
 
 
 class SkillReader(Protocol):
@@ -54,9 +51,8 @@ class Hit(Frozen):
 
     entry: Entry
     score: float
-    """0 to 4, higher is better: 4 is the skill with that name, 3 and more has the words of the query as its name, 2 and
-    more contains all of them, 1 and more contains all of them with the last one unfinished, less contains some. The
-    fraction is the rank among the others by BM25."""
+    """0 to 4, higher is better: 4 is the skill with that name, 3 has the words of the query as its name, and less is
+    three times the share of the highest possible rank. Compare scores of one query only."""
     excerpt: str
     """The piece of its description or body with most words of the query, on one line, without control characters."""
 
@@ -83,60 +79,55 @@ class Index:
     def __init__(self, entries: Iterable[Entry], readers: Mapping[str, SkillReader] = EMPTY) -> None:
         self.entries = tuple(entry for entry in entries if entry.state in REACHABLE)
         self._readers = readers
-        self._table: FullTextTable | WordTable | None = None
+        self._postings: PostingTable | None = None
         self._rows_by_name: dict[str, list[int]] = {}
-        self._rows_by_words: dict[tuple[str, ...], list[int]] = {}
         self._lock = Lock()
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Return the skills that match a query, the best first; equal ones in the order of the entries.
 
         Args:
-            query: words in any order, the first `MAX_QUERY_WORDS` of which count. Without words there are no hits.
+            query: a message in any form; its `MAX_QUERY_WORDS` words that say most count. Without words there are no
+                hits.
             limit: hits at most.
         """
-        query, limit = query[:MAX_QUERY_CHARS].strip(), min(limit, len(self.entries))
-        if limit < 1:
-            return ()
-        words = split_query(query)
-        with self._lock:
-            table = self._table = self._table or self._build_table()
-            found = dict.fromkeys(self._rows_by_name.get(normalize_name(query), ()), _NAME_SCORE)
-            for row in self._rows_by_words.get(words, ()):
-                found.setdefault(row, _WORDS_SCORE)
-            words = tuple(word for word in words if word not in STOP_WORDS) or words
-            for base, match_all, last_is_prefix in _STAGES:
-                if len(found) >= limit or not words:
-                    break
-                for row, rank in table.find_rows(
-                    words, match_all=match_all, last_is_prefix=last_is_prefix, limit=limit + len(found)
-                ):
-                    found.setdefault(row, base + rank / (1 + rank))
-        pattern = word_pattern(words)
+        found, weights = self._rank(query, limit)
+        pattern = word_pattern([term for term in weights if " " not in term])
         return tuple(
-            Hit(entry=entry, score=round(score, 4), excerpt=self._excerpt(entry, pattern))
-            for entry, score in ((self.entries[row], score) for row, score in islice(found.items(), limit))
+            Hit(entry=entry, score=round(score, 4), excerpt=self._excerpt(entry, pattern)) for entry, score in found
         )
 
-    def _build_table(self) -> FullTextTable | WordTable:
-        for row, entry in enumerate(self.entries):
-            for name in dict.fromkeys((entry.name, entry.alias or entry.name)):
-                self._rows_by_name.setdefault(normalize_name(name), []).append(row)
-                words = split_query(name)
-                if words:
-                    self._rows_by_words.setdefault(words, []).append(row)
-        try:
-            table: FullTextTable | WordTable = FullTextTable()
-        except NoFullTextError:
-            table = WordTable()
-        table.fill(self._rows())
-        return table
+    def best(self, query: str, limit: int) -> tuple[Entry, ...]:
+        """Return the entries of `search`, without excerpts."""
+        return tuple(entry for entry, _ in self._rank(query, limit)[0])
 
-    def _rows(self) -> Iterator[Row]:
-        """Yield the texts of each skill, so that only one body is in memory."""
+    def _rank(self, query: str, limit: int) -> tuple[list[tuple[Entry, float]], Mapping[str, float]]:
+        """Return the best entries with their scores, and the terms that were searched."""
+        query, limit = query[:MAX_QUERY_CHARS].strip(), min(limit, len(self.entries))
+        if limit < 1:
+            return [], {}
+        with self._lock:
+            postings = self._postings = self._postings or self._build_postings()
+            weights = weigh_query(query, postings)
+            ranks = rank_rows(weights, postings)
+        scores = {row: min(3 * rank, _BELOW_NAMES) for row, rank in ranks.items()}
+        if len(query) <= _MAX_NAME_CHARS:
+            scores.update(dict.fromkeys(self._rows_by_name.get(_words_of(query), ()), _WORDS_SCORE))
+            scores.update(dict.fromkeys(self._rows_by_name.get(normalize_name(query), ()), _NAME_SCORE))
+        best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
+        return [(self.entries[row], score) for row, score in best], weights
+
+    def _build_postings(self) -> PostingTable:
+        postings = PostingTable()
         for row, entry in enumerate(self.entries):
-            names = f"{entry.name} {entry.alias}" if entry.alias else entry.name
-            yield row, names, entry.description, self._body(entry)
+            names = (entry.name, entry.alias) if entry.alias else (entry.name,)
+            for name in names:
+                for key in filter(None, (normalize_name(name), _words_of(name))):
+                    rows = self._rows_by_name.setdefault(key, [])
+                    if rows[-1:] != [row]:
+                        rows.append(row)
+            postings.add(row, skill_impacts(" ".join(names), entry.description, self._body(entry)))
+        return postings
 
     def _body(self, entry: Entry) -> str:
         """Return the first `MAX_BODY_CHARS` of a body; empty if it cannot be read."""
@@ -156,6 +147,12 @@ class Index:
             if more > most:
                 return neutral(excerpt_at(body, body_start))
         return neutral(excerpt_at(entry.description, start))
+
+
+def _words_of(name: str) -> str:
+    """Return the words of a name in a form that no name has."""
+    words = ordered_terms(name[:_MAX_NAME_CHARS], whole=False)
+    return "\0".join(["", *words]) if words else ""
 
 
 def _body_text(data: bytes) -> str:

@@ -1,49 +1,77 @@
-"""Split texts and queries into words.
+"""Split texts and messages into the terms that are searched.
 
-Chinese, Japanese, Korean, Thai and similar scripts are written with few blanks: there each character is a word, and a
-run of them is searched by its pairs.
+A word is split at hyphens, digits and capitals (`p5.js` has `p`, `5` and `js`), and counts in one piece too. Chinese,
+Japanese, Korean, Thai and similar scripts are written with few blanks: there each pair of characters is a term.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import islice, pairwise
+from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from ._search_stems import stem
+from ._search_vocabulary import STOP_WORDS
 
 __all__ = [
-    "ACCENTS",
     "MAX_QUERY_CHARS",
-    "MAX_QUERY_WORDS",
-    "STOP_WORDS",
     "UNSPACED_CHAR",
-    "iter_words",
+    "count_terms",
     "normalize",
-    "separate_words",
-    "split_query",
+    "ordered_terms",
+    "pair_terms",
 ]
 
-MAX_QUERY_CHARS = 4096
-"""Characters of a query that count."""
-MAX_QUERY_WORDS = 32
-"""Words of a query that are searched."""
-_STOP_WORD_LIST = (
-    "a about an and are as at be by can do does for from have how i in into is it me my of on or should that the this"
-    " to using want was we what when where which with you your"
-)
-STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
-"""Words that are not searched beside others, since nearly every text has them."""
+MAX_QUERY_CHARS = 8192
+"""Characters of a message that count."""
+_MAX_WORD_CHARS = 64
+_MAX_JOINED_PARTS = 4
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3100-\u318f"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-ACCENTS = "\u0300-\u036f"
-UNSPACED_CHAR, _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]"), re.compile(f"[{_UNSPACED}]+")
-_WORD = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}](?:[^\\W_{_UNSPACED}]|[{ACCENTS}])*")
+_ACCENTS = "\u0300-\u036f"
+_MARKS = _ACCENTS + "\u064b-\u0652\u0900-\u0963\u0966-\u0dff"
+"""Accents, and the vowel signs of scripts that write them beside a letter."""
+_LETTER = f"[^\\W_{_UNSPACED}]"
+_WORD_PATTERN = f"{_LETTER}(?:{_LETTER}|[{_MARKS}])*"
+UNSPACED_CHAR = re.compile(f"[{_UNSPACED}]")
+_find_words = re.compile(f"[{_UNSPACED}]+|{_WORD_PATTERN}(?:[-.'’]{_WORD_PATTERN})*").findall
+_find_parts = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+").findall
+_remove_accents = re.compile(f"[{_ACCENTS}]").sub
+_split_compound = re.compile("[-.'’]").split
+
+
+def count_terms(text: str) -> Counter[str]:
+    """Return how often each term is in a text."""
+    counts: Counter[str] = Counter()
+    for word, count in Counter(_find_words(normalize(text))).items():
+        for term in _terms(word) if len(word) <= _MAX_WORD_CHARS else _terms.__wrapped__(word):
+            counts[term] += count
+    return counts
+
+
+def ordered_terms(text: str, *, whole: bool = True) -> list[str]:
+    """Return the terms of a message in their order, without stop words.
+
+    Args:
+        text: the message.
+        whole: whether a word of several parts also counts in one piece.
+    """
+    terms: list[str] = []
+    for word in _find_words(normalize(text)):
+        folded = _fold(word[:_MAX_WORD_CHARS]).replace("’", "'")
+        if folded not in STOP_WORDS and folded.replace("'", "") not in STOP_WORDS:
+            terms += _word_terms(word, whole=whole, every_character=False)
+    return [term for term in terms if term not in STOP_WORDS]
+
+
+def pair_terms(terms: list[str]) -> set[str]:
+    """Return a term for each two neighbours, in any order."""
+    return {f"{min(pair)} {max(pair)}" for pair in pairwise(terms) if pair[0] != pair[1]}
 
 
 def normalize(text: str) -> str:
@@ -55,27 +83,32 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def separate_words(text: str) -> str:
-    """Return the text with blanks between the words of scripts without blanks, and without what SQLite cannot store."""
-    if text.isascii():
-        return text
-    return _UNSPACED_RUN.sub(lambda run: f" {' '.join(run[0])} ", normalize(text)).encode("utf-8", "replace").decode()
+@lru_cache(maxsize=1 << 16)
+def _terms(word: str) -> tuple[str, ...]:
+    return tuple(_word_terms(word, whole=True, every_character=True))
 
 
-def split_query(text: str) -> tuple[str, ...]:
-    """Return the distinct words of a query or a name, in order."""
-    return tuple(islice(dict.fromkeys(iter_words(normalize(text[:MAX_QUERY_CHARS]).lower())), MAX_QUERY_WORDS))
-
-
-def iter_words(text: str) -> Iterator[str]:
-    """Yield the words of a text; pairs of characters for scripts without blanks."""
-    for match in _WORD.finditer(text):
-        word = match[0]
-        if not UNSPACED_CHAR.match(word):
-            yield word
-            continue
+def _word_terms(word: str, *, whole: bool, every_character: bool) -> list[str]:
+    if UNSPACED_CHAR.match(word):
         characters = [character for character in word if character.isalnum()]
-        if len(characters) == 1:
-            yield characters[0]
-        for first, second in pairwise(characters):
-            yield first + second
+        pairs = [first + second for first, second in pairwise(characters)]
+        return characters + pairs if every_character else pairs or characters
+    parts: list[str] = []
+    for piece in _split_compound(word):
+        parts += _find_parts(piece) if piece.isascii() else [piece]
+    parts = [_fold(part[:_MAX_WORD_CHARS]) for part in parts]
+    if whole and 1 < len(parts) <= _MAX_JOINED_PARTS and "'" not in word and "’" not in word:
+        joined = "".join(parts)[:_MAX_WORD_CHARS]
+        # The `4` of `mp4` says nothing in a message.
+        parts = [*(part for part in parts if every_character or len(part) > 1), joined]
+    return [stem(part) for part in parts]
+
+
+def _fold(word: str) -> str:
+    """Return the word in lower case and without accents."""
+    if word.isascii():
+        return word.lower()
+    import unicodedata
+
+    letters = unicodedata.normalize("NFD", word.casefold())
+    return unicodedata.normalize("NFC", _remove_accents("", letters)).encode("utf-8", "replace").decode()

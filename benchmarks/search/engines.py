@@ -1,0 +1,132 @@
+"""Search the labelled skills with Prowess and with other engines."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from labelled import LabelledSkill
+
+SHOWN = 10
+_STOP_WORDS = frozenset(
+    "a about an and are as at be by can do does for from have how i in into is it me my of on or should that the this"
+    " to using want was we what when where which with you your".split()
+)
+
+
+class Engine(Protocol):
+    """A search over some skills."""
+
+    def __call__(self, message: str) -> list[str]:
+        """Return the names of the best skills, best first."""
+
+
+def write_skills(skills: Sequence[LabelledSkill], folder: Path) -> None:
+    """Write the skills where Prowess finds them."""
+    for skill in skills:
+        path = folder / ".agents/skills" / skill.name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        description = skill.description.replace("'", "''")
+        path.write_text(f"---\nname: {skill.name}\ndescription: '{description}'\n---\n{skill.body}\n", encoding="utf-8")
+
+
+def prowess(skills: Sequence[LabelledSkill]) -> Engine:
+    """Return the search of Prowess."""
+    from prowess.catalog import Index, discover
+
+    with tempfile.TemporaryDirectory() as top:
+        (Path(top) / "home").mkdir()
+        write_skills(skills, Path(top))
+        index = Index(discover(top, home=Path(top) / "home", cache=False).skills)
+        index.search("now, while the files exist")
+    return lambda message: [entry.name for entry in index.best(message, SHOWN)]
+
+
+def sqlite_fts5(skills: Sequence[LabelledSkill]) -> Engine:
+    """Return SQLite's full-text search: stems, weights for names and descriptions, any of the words, no stop words."""
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE VIRTUAL TABLE skills USING fts5(name, description, body, tokenize='porter unicode61')")
+    rows = [(skill.name, skill.description, skill.body) for skill in skills]
+    database.executemany("INSERT INTO skills VALUES (?, ?, ?)", rows)
+
+    def search(message: str) -> list[str]:
+        words = query_words(message)
+        found = database.execute(
+            "SELECT name FROM skills WHERE skills MATCH ? ORDER BY bm25(skills, 10, 4, 1) LIMIT ?",
+            (" OR ".join(f'"{word}"' for word in words) or '""', SHOWN),
+        )
+        return [name for (name,) in found]
+
+    return search
+
+
+def tantivy(skills: Sequence[LabelledSkill]) -> Engine:
+    """Return tantivy's search: stems, weights for names and descriptions, any of the words."""
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("number", stored=True)
+    for field in ("name", "description", "body"):
+        builder.add_text_field(field, tokenizer_name="en_stem")
+    index = tantivy.Index(builder.build())
+    writer = index.writer()
+    for number, skill in enumerate(skills):
+        texts = {"name": skill.name, "description": skill.description, "body": skill.body}
+        writer.add_document(tantivy.Document(number=number, **texts))
+    writer.commit()
+    index.reload()
+    searcher = index.searcher()
+
+    def search(message: str) -> list[str]:
+        text = " ".join(query_words(message))
+        if not text:
+            return []
+        boosts = {"name": 3.0, "description": 2.0, "body": 1.0}
+        query = index.parse_query(text, list(boosts), field_boosts=boosts)
+        hits = searcher.search(query, SHOWN).hits
+        return [skills[searcher.doc(address)["number"][0]].name for _, address in hits]
+
+    return search
+
+
+def query_words(message: str) -> list[str]:
+    """Return the words of a message without the commonest ones."""
+    words = list(dict.fromkeys(re.findall(r"[^\W_]+", message.lower())))
+    return [word for word in words if word not in _STOP_WORDS] or words
+
+
+ENGINES: dict[str, Callable[[Sequence[LabelledSkill]], Engine]] = {
+    "prowess": prowess,
+    "SQLite FTS5": sqlite_fts5,
+    "tantivy": tantivy,
+}
+
+
+def stuffed_skills(skills: Sequence[LabelledSkill]) -> list[LabelledSkill]:
+    """Return thirty skills that try to be found for everything, in six ways."""
+    from labelled import LabelledSkill
+
+    words = sorted({word for skill in skills for word in re.findall(r"\w+", f"{skill.description} {skill.body}")})
+    names = " ".join(skill.name for skill in skills)
+    every = " ".join(words)
+    letters = iter("abcdefghijklmnopqrstuvwxyzäöüß")
+    stuffed = []
+    for number in range(5):
+        copied = skills[number * 37 % len(skills)].description
+        for description, body in (
+            ("Does everything.", every * 3),
+            (every[:1000], "Use me."),
+            (f"{copied} {every[:600]}", every),
+            ("Helps.", f"<span style='color:white;font-size:0'>{every} {names}</span>"),
+            ("Helps.", "".join(f"{word}\u200b " for word in words) + f"<!-- {every} -->"),
+            (f"Better than {names[:900]}", f"# {names}\n"),
+        ):
+            name = f"universal-{next(letters)}"
+            stuffed.append(LabelledSkill(name=name, description=description, body=body))
+    return stuffed
