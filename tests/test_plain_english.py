@@ -56,6 +56,7 @@ IDIOMS = {
 
 PATTERN = re.compile(rf"(?<![A-Za-z0-9\-])(?:{'|'.join(IDIOMS)})(?![A-Za-z0-9\-])", re.IGNORECASE)
 
+VOCABULARY = "src/prowess/catalog/_search_vocabulary.py"
 SKIPPED = (
     "tests/golden/",
     "tests/clients/",
@@ -63,7 +64,7 @@ SKIPPED = (
     "tests/roles/",
     "src/prowess/catalog/_search_vocabulary.py",
 )
-"""Test data: other people's files, and inputs that must stay as they are."""
+"""Test data: other people's files, inputs that must stay as they are, and words of messages."""
 
 FILES = (
     "*.md Makefile pyproject.toml .importlinter src/**/*.py src/**/*.toml docs/**/*.py docs/**/*.md tests/**/*.py "

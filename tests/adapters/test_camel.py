@@ -39,7 +39,7 @@ from prowess.adapters.camel import (
 )
 from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
 from prowess.hosts import load_host
-from support.skills import skill
+from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -776,3 +776,16 @@ def test_the_page_and_the_example_run(capsys: pytest.CaptureFixture[str]) -> Non
     said = capsys.readouterr().out
     assert "Create an Agent Skill" in said
     assert "kept: no" in said
+
+
+def test_a_message_chooses_the_skills_that_fit(world: World) -> None:
+    """Once per turn: the same bytes in each request of it."""
+    write_many_skills(world.cwd / ".camel/skills")
+    model = Script([("activate_skill", {"name": "a-50"})], "one", "two")
+    agent = attach(agent_of(model), world.session(budget=1_500), catalog=True)
+    agent.step(BANK_MESSAGE)
+    agent.step(GARDEN_MESSAGE)
+    first, again, other = (request[0]["content"] for request in model.sent)
+    assert first == again
+    assert ("z-books" in first, "y-garden" in first) == (True, False)
+    assert ("z-books" in other, "y-garden" in other) == (False, True)

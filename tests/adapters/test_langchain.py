@@ -23,7 +23,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from prowess import discover
 from prowess.adapters.langchain import SkillsMiddleware, merge_sessions
-from support.skills import skill
+from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from prowess.catalog import Catalog
@@ -385,3 +385,15 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a key, on the example skills."""
     runpy.run_path(str(TOP / "examples/adapters/langchain_agent.py"), run_name="__main__")
     assert "Conventional Commits" in capsys.readouterr().out
+
+
+def test_a_message_chooses_the_skills_that_fit(folder: Path) -> None:
+    """Once per turn: the same bytes in each call of it."""
+    write_many_skills(folder / ".agents/skills")
+    agent = Agent(folder, asks(use("activate_skill", {"name": "a-50"})), DONE, DONE, budget=1_500)
+    agent.say(BANK_MESSAGE)
+    agent.say(GARDEN_MESSAGE)
+    first, again, other = (call[0].text for call in agent.model.calls)
+    assert first == again
+    assert ("z-books" in first, "y-garden" in first) == (True, False)
+    assert ("z-books" in other, "y-garden" in other) == (False, True)

@@ -19,6 +19,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from prowess import discover
 from prowess.adapters.openai_agents import Skills
 from prowess.errors import ConfigError
+from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, write_many_skills
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -376,3 +377,18 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a key, on the example skills."""
     runpy.run_path(str(TOP / "examples/adapters/openai_agents_agent.py"), run_name="__main__")
     assert "Conventional Commits" in capsys.readouterr().out
+
+
+def test_a_message_chooses_the_skills_that_fit(folder: Path) -> None:
+    """Once per turn: the same bytes in each call of it."""
+    write_many_skills(folder / ".agents/skills")
+    skills = Skills(catalog_of(folder), budget=1_500)
+    agent, model = agent_with(skills, use("activate_skill", {"name": "a-50"}), DONE, DONE)
+    chat = Chat(skills, agent)
+    chat.say(BANK_MESSAGE)
+    chat.say(GARDEN_MESSAGE)
+    first, again, other = (call.system_instructions for call in model.calls)
+    assert first == again
+    assert first.startswith("You count pages.")
+    assert ("z-books" in first, "y-garden" in first) == (True, False)
+    assert ("z-books" in other, "y-garden" in other) == (False, True)

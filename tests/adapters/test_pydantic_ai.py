@@ -30,7 +30,7 @@ from pydantic_ai.models.test import TestModel
 
 from prowess import Session, discover
 from prowess.adapters.pydantic_ai import Skills
-from support.skills import skill
+from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -468,3 +468,16 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
         "  the model calls activate_skill(name='commit-message')\n"
         "  the model was sent: commit-message\n"
     )
+
+
+def test_a_message_chooses_the_skills_that_fit(tmp_path: Path) -> None:
+    """Once per turn: the same bytes in each request of it."""
+    write_many_skills(tmp_path / ".agents/skills")
+    script = Script(call("activate_skill", name="a-50"), "one", "two")
+    talk = agent(script, Skills(tmp_path, budget=1_500))
+    talk.run_sync(BANK_MESSAGE)
+    talk.run_sync(GARDEN_MESSAGE)
+    first, again, other = (info.instructions for _, info in script.sent)
+    assert first == again
+    assert ("z-books" in first, "y-garden" in first) == (True, False)
+    assert ("z-books" in other, "y-garden" in other) == (False, True)

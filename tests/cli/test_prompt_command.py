@@ -15,7 +15,7 @@ from prowess.catalog import discover
 from prowess.catalog._prompt import estimate_tokens, render
 from prowess.hosts import evidence_note, host_names
 from support.project_commands import run_in
-from support.skills import skill
+from support.skills import BANK_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -253,3 +253,15 @@ def test_no_line_is_a_command_to_a_ci_system(form: str, project: Path, capsys: p
     assert "forged" in shown
     if form == "json":
         assert "##[error]forged ##vso[x]" in {item["description"] for item in json.loads(shown)["available_skills"]}
+
+
+def test_a_message_chooses_what_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If not all skills fit; the rest is counted."""
+    write_many_skills(tmp_path / ".agents/skills")
+    assert run(tmp_path, "--budget", "1500", "--query", BANK_MESSAGE, "--json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["shown"][0] == "z-books"
+    assert len(data["shown"]) + len(data["omitted"]) == 60
+    assert data["chars"] <= 1_500
+    assert f"left out: {len(data['omitted'])};" in data["text"]
+    assert run(tmp_path, "--query", BANK_MESSAGE) == run(tmp_path) == 0

@@ -130,3 +130,15 @@ def finding_codes(catalog: Catalog) -> list[str]:
     """Return the codes of all findings, including those of skills, sorted."""
     of_skills = [item.code for entry in catalog.skills for item in entry.findings]
     return sorted([item.code for item in catalog.findings] + of_skills)
+
+
+BANK_MESSAGE, GARDEN_MESSAGE = "my bank statements do not match", "when do I sow vegetables?"
+"""Messages that need the skills `z-books` and `y-garden` of `write_many_skills`."""
+
+
+def write_many_skills(root: Path) -> None:
+    """Write sixty skills into a skills folder, of which a small budget shows the first few."""
+    for number in range(58):
+        skill(root / f"a-{number:02}", description=f"Paints picture {number}. " + "Uses brushes. " * 9)
+    skill(root / "y-garden", description="Plans where vegetables are sown.")
+    skill(root / "z-books", description="Reconciles bank statements.")

@@ -54,7 +54,7 @@ class _Turn:
         index = (users_with_text or users or [len(messages)])[-1]
         skills = [{"role": "user", "content": text} for text in added]
         filled = [*messages[:index], *skills, *messages[index:]]
-        return _append_to_system(filled, session.static_block()) if self.attachment.catalog else filled
+        return _append_to_system(filled, session.block(self.text)) if self.attachment.catalog else filled
 
 
 _CURRENT_TURN: ContextVar[_Turn | None] = ContextVar("prowess_camel_turn", default=None)

@@ -71,7 +71,7 @@ class SkillsMiddleware(AgentMiddleware):
         self.catalog = catalog
         self._options = options
         template_session = Session(catalog, **options)
-        self._catalog_block = template_session.static_block()
+        self._template_session = template_session
         self.tools = [
             StructuredTool(
                 name=tool.name,
@@ -114,7 +114,9 @@ class SkillsMiddleware(AgentMiddleware):
             update = Command(update={"skills": session.to_json()})
         tail = session.tail(visible=[*visible, *added])
         skill_messages = [HumanMessage(text) for text in (*added, tail) if text]
-        system = _append_to_system(request.system_message, self._catalog_block)
+        prompts = [message.text for message in messages if isinstance(message, HumanMessage)]
+        block = self._template_session.block(prompts[-1] if prompts else "")
+        system = _append_to_system(request.system_message, block)
         return request.override(system_message=system, messages=[*messages, *skill_messages]), update
 
     # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -53,7 +53,10 @@ class Skills:
         self._template_session = Session(catalog, **options)
 
     def instructions(self, base_instructions: str = "") -> str:
-        """Return an agent's instructions followed by its skills: the same bytes for each run."""
+        """Return an agent's instructions followed by its skills: the same bytes for each run.
+
+        If not all skills fit, `run_config` replaces them by those that the user's message needs.
+        """
         return "\n\n".join(text for text in (base_instructions, self._template_session.static_block()) if text)
 
     def tools(self) -> list[Tool]:
@@ -140,7 +143,10 @@ def _with_skills(session: Session, data: ModelInputData, *, mentions: bool) -> M
         added += [f"warning: {warning}" for warning in session.warnings]
     tail = session.tail(visible=[*visible, *added])
     skill_items = [{"role": "user", "content": text} for text in (*added, tail) if text]
-    return ModelInputData(input=[*data.input, *skill_items], instructions=data.instructions)
+    instructions, block = data.instructions, session.static_block()
+    if instructions and block:
+        instructions = instructions.replace(block, session.block())
+    return ModelInputData(input=[*data.input, *skill_items], instructions=instructions)
 
 
 def _item_texts(item: Any) -> Iterable[str]:

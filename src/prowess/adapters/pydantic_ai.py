@@ -60,8 +60,8 @@ class Skills(AbstractCapability[Any]):
         return replace(self, skills=session)
 
     def get_instructions(self) -> str | None:
-        """Return the catalog, the same bytes at each request, or `None` if there are no skills."""
-        return self.skills.static_block() or None if isinstance(self.skills, Session) else None
+        """Return the catalog, the same bytes at each request of a run, or `None` if there are no skills."""
+        return self.skills.block() or None if isinstance(self.skills, Session) else None
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
         """Return the tools for using skills, or `None` before a run starts."""

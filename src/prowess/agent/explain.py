@@ -43,7 +43,7 @@ def dry_run(assembly: Assembly, model: str | None = None, prompt: str | None = N
     if model is not None or assembly.role.model.name:
         resolve_model(assembly.role.model, model)
     session = assembly.new_session()
-    block = "" if session is None else session.static_block().strip()
+    block = "" if session is None else session.block(prompt or "").strip()
     messages = [] if prompt is None else _first_messages(session, prompt)
     toolbox = assembly.toolbox_with(session)
     tools = [

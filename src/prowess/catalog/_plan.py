@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["plan_levels"]
+__all__ = ["MAX_RANKED", "plan_levels", "ranked_steps"]
+
+MAX_RANKED = 32
+"""Skills that a message needs, at most; the others are shown as without a message."""
+_NEAREST = 8
+"""Skills that are described before others are named."""
+_NAME, _SHORT, _FULL = 1, 2, 3
 
 _NOTE_SIZE = 200
 """More than the size of the last line, which counts what is not shown, in any unit."""
@@ -18,13 +26,15 @@ def plan_levels(
     write: Callable[[Sequence[int]], str],
     budget: int,
     measure: Callable[[str], int],
+    ranked: Sequence[int] = (),
 ) -> list[int]:
     """Choose a level of detail for every skill; level 0 shows nothing.
 
-    Levels are raised in one fixed order of steps: pinned skills in full; then every skill by name, in the catalog's
-    order; then every skill in short; then in full. The plan is the longest run of steps that fits, so a larger budget
-    never shows less. No step makes the text shorter, so a search finds that run: a short text takes less than the full
-    one in any unit, and in the last line only the digits of its counts change, which is less than the step adds.
+    Levels are raised in one fixed order of steps: pinned skills in full; then those that a message needs
+    (`ranked_steps`); then every skill by name, in the catalog's order; then every skill in short; then in full. The
+    plan is the longest run of steps that fits, so a larger budget never shows less. No step makes the text shorter, so
+    a search finds that run: a short text takes less than the full one in any unit, and in the last line only the digits
+    of its counts change, which is less than the step adds.
     Without that line the text is the whole text, which may fit although the run before it does not.
 
     Args:
@@ -33,22 +43,23 @@ def plan_levels(
         write: returns the text of a plan.
         budget: the most the text may take.
         measure: returns the size of a text.
+        ranked: the numbers of the skills that a message needs, best first.
 
     Raises:
         ConfigError: the pinned skills alone exceed the budget.
     """
     floor = [ceiling if pin else 0 for ceiling, pin in zip(ceilings, pinned, strict=True)]
+    by_level = ((index, level) for level in range(1, max(ceilings, default=0) + 1) for index in range(len(ceilings)))
     steps = [
         (index, level)
-        for level in range(1, max(ceilings, default=0) + 1)
-        for index, ceiling in enumerate(ceilings)
-        if level <= ceiling and not pinned[index]
+        for index, level in dict.fromkeys(chain(ranked_steps(ranked), by_level))
+        if level <= ceilings[index] and not pinned[index]
     ]
 
     def plan(count: int) -> list[int]:
         levels = list(floor)
         for index, level in steps[:count]:
-            levels[index] = level
+            levels[index] = max(level, levels[index])
         return levels
 
     def size(count: int) -> int:
@@ -76,3 +87,19 @@ def plan_levels(
         else:
             high = middle - 1
     return plan(low)
+
+
+def ranked_steps(ranked: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the steps for the skills that a message needs: a number and a level.
+
+    The best few get a short description, all others a name, since the right one is often not the best; then the others
+    get a short description, and all of them a full one.
+    """
+    for index in ranked[:_NEAREST]:
+        yield index, _NAME
+        yield index, _SHORT
+    for level in (_NAME, _SHORT):
+        for index in ranked[_NEAREST:]:
+            yield index, level
+    for index in ranked:
+        yield index, _FULL

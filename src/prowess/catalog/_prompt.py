@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._catalog import Catalog
     from ._entry import Entry
+    from ._search import Index
 
 __all__ = ["FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"]
 
@@ -69,6 +70,8 @@ def render(
     budget: int | None = None,
     unit: str = "chars",
     levels: Mapping[str, str] | None = None,
+    query: str | None = None,
+    index: Index | None = None,
 ) -> Prompt:
     """Write the active skills of a catalog for a model.
 
@@ -79,6 +82,8 @@ def render(
         budget: the most the text may take; `None` is no limit.
         unit: what the budget counts: `chars` (Unicode characters) or `tokens` (see `estimate_tokens`).
         levels: skill name to the most that may be shown of it, one of `LEVELS`.
+        query: a user's message; if not all skills fit, those that it needs come first.
+        index: the index of the catalog, if the caller has one.
 
     Raises:
         ConfigError: the format, unit or a level is unknown, or the pinned skills alone exceed the budget.
@@ -93,10 +98,12 @@ def render(
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
     plan = ceilings
     if budget is not None:
-        from ._plan import plan_levels
+        from ._chosen import plan_prompt
 
         measure = estimate_tokens if unit == "tokens" else len
-        plan = plan_levels(ceilings, pinned, lambda levels: write(entries, levels), budget, measure)
+        searched = (query, index or catalog, host_block) if query is not None else None
+        order, plan = plan_prompt(entries, ceilings, pinned, write, budget, measure, searched)
+        entries, ceilings = tuple(entries[row] for row in order), [ceilings[row] for row in order]
     text = write(entries, plan)
     levels_shown = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
     prompt = Prompt(

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Levels of detail: pin (always in full, whatever the budget), full, short, name-only, off. If the budget is too small,
-every skill first gets its name, then a short description, then its full description, in the order of the catalog."""
+every skill first gets its name, then a short description, then its full description, in the order of the catalog. With
+--query the skills that the message needs come before all others; pinned ones stay."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,6 +35,9 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="show at most this much of a skill: " + ", ".join(LEVELS) + " (repeatable)",
     )
+    result.add_argument(
+        "--query", metavar="TEXT", help="a user's message: if the budget is too small, show the skills that it needs"
+    )
     add_json_option(result, "print JSON: the text, and which skills are shortened")
     return result
 
@@ -42,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the catalog."""
     budget, unit = _parse_budget(args.budget)
     catalog = catalog_from_args(args)
-    result = render(catalog, format=args.format, budget=budget, unit=unit, levels=_parse_levels(args.level))
+    levels = _parse_levels(args.level)
+    result = render(catalog, format=args.format, budget=budget, unit=unit, levels=levels, query=args.query)
     if args.json:
         from prowess.hosts import evidence_of
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Hit
 
 _EPILOG = f"""\
-QUERY is words or a whole message; the {MAX_QUERY_WORDS} words that say most count. A match in a name counts most, then
-in a description, in the headings of a body, and in a body (its first {MAX_BODY_CHARS:,} characters). An unknown word may
-have one typo, and the last word may be incomplete. Skills that neither the model nor the user can use are not
+QUERY is words or a whole message; the {MAX_QUERY_WORDS} words that say most count. A match in a name counts most,
+then in a description, in the headings of a body, and in a body (its first {MAX_BODY_CHARS:,} characters). An unknown
+word may have one typo, and the last word may be incomplete. Skills that neither the model nor the user can use are not
 searched."""
 
 

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prowess.catalog import Catalog
+    from prowess.catalog import Catalog, Index
 
 __all__ = ["DEFAULT_TOKENS", "Listing", "write_listing"]
 
@@ -53,6 +53,8 @@ def write_listing(
     unit: str = "chars",
     format: str | None = None,  # noqa: A002 - the option's own name
     window: int | None = None,
+    query: str | None = None,
+    index: Index | None = None,
 ) -> Listing:
     """Write the skills a model chooses from.
 
@@ -63,6 +65,8 @@ def write_listing(
         unit: what `budget` counts: `chars` or `tokens`.
         format: as for `render`.
         window: the tokens of the model's context window, if known.
+        query: a user's message; if not all skills fit, those that it needs come first.
+        index: the index of the catalog, for `query`.
 
     Raises:
         ConfigError: an unknown unit or format, or an invalid budget or window.
@@ -84,7 +88,8 @@ def write_listing(
         listed = tuple(dict.fromkeys(names))
         size = measure(text + json.dumps(listed, ensure_ascii=False))
         return Listing(text=text, prompt=whole, names=listed if limit is None or size <= limit else None)
-    prompt = render(catalog, format=format, unit=unit, budget=room_beside(_INTRODUCTION + _MORE))
+    room = room_beside(_INTRODUCTION + _MORE)
+    prompt = render(catalog, format=format, unit=unit, budget=room, query=query, index=index)
     text = _introduce(prompt) if prompt.text else _NOTHING_FITS
     return Listing(text=text if measure(text) <= limit else "", prompt=prompt, names=None)
 

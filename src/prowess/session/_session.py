@@ -21,13 +21,14 @@ from ._listing import write_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
 from ._resources import FileText, read_text, resource_folder
 from ._safe_reader import SafeReader
+from ._turn_blocks import TurnBlocks, index_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from prowess.catalog import Catalog, Entry, Hit, Index, Prompt
+    from prowess.catalog import Catalog, Entry, Hit, Prompt
     from prowess.skill import Skill
 
     from ._grants import Grants
@@ -71,7 +72,7 @@ class Session:
         self.turn = 0
         """The number of the current turn; `inject` and `next_turn` begin a turn."""
         self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
-        self._unit, self._trust, self._env = unit, trust, env
+        self._unit, self._trust, self._env, self._prompt = unit, trust, env, ""
         self._ledger: dict[str, ActivationRecord] = {}
         self._lock = threading.RLock()
         self.update(catalog)
@@ -90,7 +91,7 @@ class Session:
             """The skills the model chooses from."""
             self._listing = listing
             self._readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
-            self._index: Index | None = None
+            self._blocks = TurnBlocks(catalog, self._listing_options)
 
     @property
     def listing(self) -> Prompt:
@@ -109,15 +110,14 @@ class Session:
         """
         return self._listing.text
 
+    def block(self, prompt: str | None = None) -> str:
+        """Return the skills that a turn's message needs (by default that of `inject`), or all of them if all fit."""
+        prompt = self._prompt if prompt is None else prompt
+        return self._blocks.text(prompt) if prompt and self.shortened else self._listing.text
+
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Find skills by name, description and body, best first, also those that `static_block` leaves out."""
-        from prowess.catalog import Index
-
-        with self._lock:
-            if self._index is None:
-                skills = [entry for entry in self.catalog.skills if entry.state in MODEL_STATES]
-                self._index = Index(skills, self._readers)
-            return self._index.search(query, limit=limit)
+        return index_of(self.catalog).search(query, limit)
 
     # ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -136,7 +136,7 @@ class Session:
         """Clear the ledger, for a new conversation with the same catalog."""
         with self._lock:
             self._ledger.clear()
-            self.turn, self.warnings = 0, ()
+            self.turn, self.warnings, self._prompt = 0, (), ""
 
     def activate(self, name: str, arguments: str | None = None, *, by: str = "model") -> Activation:
         """Return the content of a skill for the model, and record it in the ledger.
@@ -240,6 +240,7 @@ class Session:
         """
         visible = list(visible)
         self.next_turn()
+        self._prompt = text
         messages: list[dict[str, Any]] = []
         warnings: list[str] = []
         entries = {mention.entry.path: mention.entry for mention in self.mentions(text) if mention.entry is not None}
