@@ -6,11 +6,13 @@ text: only its words count, never their syntax.
 
 from __future__ import annotations
 
+import os
 from threading import Lock
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, normalize_name
+from prowess._internal.user_dirs import cache_folder
 from prowess.errors import ProwessError
 from prowess.skill import frontmatter_end
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from prowess.skill import Skill
 
     from ._entry import Entry
+    from ._search_ranking import Postings
 else:
     Protocol = object
 
@@ -36,6 +39,10 @@ __all__ = ["MAX_BODY_CHARS", "MAX_QUERY_WORDS", "Hit", "Index", "SkillReader"]
 MAX_BODY_CHARS = 256 * 1024
 """Characters of a body that are searched."""
 _MAX_NAME_CHARS = 1024
+_MOST_OF_ONE_NAME = 20
+"""Skills with the words of one name that are recognized, beyond those that are shown."""
+_MIN_KEPT = 20
+"""Skills from which on an index is kept; reading fewer takes less than finding the file."""
 _BELOW_NAMES, _WORDS_SCORE, _NAME_SCORE = 2.9999, 3.0, 4.0
 
 
@@ -74,12 +81,16 @@ class Index:
     Args:
         entries: the skills; those that are not `REACHABLE` are left out. For a model, leave out `user-only` ones too.
         readers: the readers of skills that are not files of this machine, by path, as `Catalog.readers`.
+        cache: whether to keep what was read in the user's cache, see `cache_folder`.
     """
 
-    def __init__(self, entries: Iterable[Entry], readers: Mapping[str, SkillReader] = EMPTY) -> None:
+    def __init__(
+        self, entries: Iterable[Entry], readers: Mapping[str, SkillReader] = EMPTY, *, cache: bool = True
+    ) -> None:
         self.entries = tuple(entry for entry in entries if entry.state in REACHABLE)
         self._readers = readers
-        self._postings: PostingTable | None = None
+        self._cache_folder = cache_folder(os.environ) if cache else None
+        self._postings: Postings | None = None
         self._rows_by_name: dict[str, list[int]] = {}
         self._lock = Lock()
 
@@ -107,27 +118,62 @@ class Index:
         if limit < 1:
             return [], {}
         with self._lock:
-            postings = self._postings = self._postings or self._build_postings()
+            weights, ranks = self._weigh_and_rank(query)
+        scores = {row: min(3 * rank, _BELOW_NAMES) for row, rank in ranks.items()}
+        best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+        if len(query) <= _MAX_NAME_CHARS:
+            named = dict.fromkeys(self._rows_by_name.get(normalize_name(query), ()), _NAME_SCORE)
+            words = ordered_terms(query, whole=False)
+            for row, _ in best[: limit + _MOST_OF_ONE_NAME] if words else ():
+                if row not in named and words in [ordered_terms(name, whole=False) for name in self._names(row)]:
+                    named[row] = _WORDS_SCORE
+            if named:
+                scores.update(named)
+                best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+        return [(self.entries[row], score) for row, score in best[:limit]], weights
+
+    def _names(self, row: int) -> tuple[str, ...]:
+        entry = self.entries[row]
+        return tuple(name[:_MAX_NAME_CHARS] for name in (entry.name, entry.alias) if name)
+
+    def _weigh_and_rank(self, query: str) -> tuple[dict[str, float], dict[int, float]]:
+        postings = self._postings = self._postings or self._build_postings()
+        if isinstance(postings, PostingTable):
+            weights = weigh_query(query, postings)
+            return weights, rank_rows(weights, postings)
+        from ._search_kept import DAMAGED
+
+        try:
             weights = weigh_query(query, postings)
             ranks = rank_rows(weights, postings)
-        scores = {row: min(3 * rank, _BELOW_NAMES) for row, rank in ranks.items()}
-        if len(query) <= _MAX_NAME_CHARS:
-            scores.update(dict.fromkeys(self._rows_by_name.get(_words_of(query), ()), _WORDS_SCORE))
-            scores.update(dict.fromkeys(self._rows_by_name.get(normalize_name(query), ()), _NAME_SCORE))
-        best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
-        return [(self.entries[row], score) for row, score in best], weights
+            if not ranks or max(ranks) < len(self.entries):
+                return weights, ranks
+        except DAMAGED:
+            pass
+        self._postings = self._read_all()
+        return self._weigh_and_rank(query)
 
-    def _build_postings(self) -> PostingTable:
+    def _build_postings(self) -> Postings:
+        rows_by_name = self._rows_by_name
+        for row, entry in enumerate(self.entries):
+            for name in (entry.name, entry.alias):
+                if name:
+                    rows_by_name.setdefault(normalize_name(name), []).append(row)
+        if self._cache_folder is not None and len(self.entries) >= _MIN_KEPT:
+            from ._search_kept import build_kept
+
+            return build_kept(self._cache_folder, self.entries, self._readers, self._impacts)
+        return self._read_all()
+
+    def _read_all(self) -> PostingTable:
         postings = PostingTable()
         for row, entry in enumerate(self.entries):
-            names = (entry.name, entry.alias) if entry.alias else (entry.name,)
-            for name in names:
-                for key in filter(None, (normalize_name(name), _words_of(name))):
-                    rows = self._rows_by_name.setdefault(key, [])
-                    if rows[-1:] != [row]:
-                        rows.append(row)
-            postings.add(row, skill_impacts(" ".join(names), entry.description, self._body(entry)))
+            postings.add(row, self._impacts(entry))
         return postings
+
+    def _impacts(self, entry: Entry) -> dict[str, int]:
+        names = f"{entry.name} {entry.alias}" if entry.alias else entry.name
+        return skill_impacts(names, entry.description, self._body(entry))
 
     def _body(self, entry: Entry) -> str:
         """Return the first `MAX_BODY_CHARS` of a body; empty if it cannot be read."""
@@ -147,12 +193,6 @@ class Index:
             if more > most:
                 return neutral(excerpt_at(body, body_start))
         return neutral(excerpt_at(entry.description, start))
-
-
-def _words_of(name: str) -> str:
-    """Return the words of a name in a form that no name has."""
-    words = ordered_terms(name[:_MAX_NAME_CHARS], whole=False)
-    return "\0".join(["", *words]) if words else ""
 
 
 def _body_text(data: bytes) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["MAX_QUERY_WORDS", "Postings", "PostingTable", "rank_rows", "skill_impacts", "weigh_query"]
+__all__ = ["MAX_QUERY_WORDS", "NO_ROWS", "Postings", "PostingTable", "rank_rows", "skill_impacts", "weigh_query"]
 
 # ── the parameters, chosen on the tuning part of benchmarks/search ───────────────────────────────────────────────────
 
@@ -65,8 +65,8 @@ class Postings(Protocol):
     def rows(self, term: str) -> tuple[array[int], array[int]]:
         """Return the numbers of the skills that have a term, and its impact in each, from 1 to 65,535."""
 
-    def completions(self, prefix: str) -> Iterable[str]:
-        """Return the terms that begin with a text."""
+    def words(self) -> frozenset[str]:
+        """Return all terms that are words; some of them may be in no skill."""
 
 
 class PostingTable:
@@ -75,10 +75,12 @@ class PostingTable:
     def __init__(self) -> None:
         self.count = 0
         self._terms: dict[str, tuple[array[int], array[int]]] = {}
+        self._words: frozenset[str] | None = None
 
     def add(self, row: int, impacts: Mapping[str, int]) -> None:
         """Add the terms of a skill."""
         self.count += 1
+        self._words = None
         terms = self._terms
         for term, impact in impacts.items():
             known = terms.get(term)
@@ -93,14 +95,20 @@ class PostingTable:
 
     def rows(self, term: str) -> tuple[array[int], array[int]]:
         """Return the numbers of the skills that have a term, and its impact in each, from 1 to 65,535."""
-        return self._terms.get(term) or _NO_ROWS
+        return self._terms.get(term) or NO_ROWS
 
-    def completions(self, prefix: str) -> Iterable[str]:
-        """Return the terms that begin with a text."""
-        return [term for term in self._terms if term.startswith(prefix) and " " not in term]
+    def words(self) -> frozenset[str]:
+        """Return all terms that are words."""
+        if self._words is None:
+            self._words = frozenset(term for term in self._terms if " " not in term)
+        return self._words
+
+    def terms(self) -> Iterable[str]:
+        """Return all terms."""
+        return self._terms
 
 
-_NO_ROWS: tuple[array[int], array[int]] = (array("I"), array("H"))
+NO_ROWS: tuple[array[int], array[int]] = (array("I"), array("H"))
 
 
 def skill_impacts(name: str, description: str, body: str) -> dict[str, int]:
@@ -198,12 +206,14 @@ def _split_headings(body: str) -> tuple[str, str]:
 def _similar_terms(word: str, postings: Postings, *, is_last: bool) -> list[str]:
     """Return the terms that are probably meant by an unknown word: one edit away, or one that is not yet complete."""
     if is_last and len(word) >= _MIN_PREFIX_LENGTH:
-        complete = sorted(postings.completions(word), key=lambda term: (-postings.frequency(term), term))
+        complete = [term for term in postings.words() if term.startswith(word) and postings.frequency(term)]
+        complete.sort(key=lambda term: (-postings.frequency(term), term))
         if complete:
             return complete[:4]
     if not _MIN_CORRECTED_LENGTH <= len(word) <= _MAX_CORRECTED_LENGTH or not (word.isascii() and word.isalpha()):
         return []
-    found = sorted(filter(postings.frequency, _edits(word)), key=lambda term: (-postings.frequency(term), term))
+    known = filter(postings.frequency, _edits(word) & postings.words())
+    found = sorted(known, key=lambda term: (-postings.frequency(term), term))
     return found[:1]
 
 

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the matching skills."""
     query = " ".join(args.query)
     catalog = catalog_from_args(args)
-    hits = Index(catalog.skills).search(query, args.limit)
+    hits = Index(catalog.skills, catalog.readers, cache=not args.no_cache).search(query, args.limit)
     if args.json:
         print_json({"query": query, "results": [hit.as_dict() for hit in hits]})
         return OK
