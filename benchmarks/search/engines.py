@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from labelled import LabelledSkill
 
+    from prowess.catalog import Ranker
+
 SHOWN = 10
 _STOP_WORDS = frozenset(
     "a about an and are as at be by can do does for from have how i in into is it me my of on or should that the this"
@@ -36,16 +38,42 @@ def write_skills(skills: Sequence[LabelledSkill], folder: Path) -> None:
         path.write_text(f"---\nname: {skill.name}\ndescription: '{description}'\n---\n{skill.body}\n", encoding="utf-8")
 
 
-def prowess(skills: Sequence[LabelledSkill]) -> Engine:
+def prowess(skills: Sequence[LabelledSkill], ranker: Ranker | None = None) -> Engine:
     """Return the search of Prowess."""
     from prowess.catalog import Index, discover
 
     with tempfile.TemporaryDirectory() as top:
         (Path(top) / "home").mkdir()
         write_skills(skills, Path(top))
-        index = Index(discover(top, home=Path(top) / "home", cache=False).skills)
+        index = Index(discover(top, home=Path(top) / "home", cache=False).skills, cache=False, ranker=ranker)
         index.search("now, while the files exist")
     return lambda message: [entry.name for entry in index.best(message, SHOWN)]
+
+
+def prowess_semantic(skills: Sequence[LabelledSkill]) -> Engine:
+    """Return the search of Prowess with the embedding of its extra `semantic`."""
+    from prowess.catalog import installed_ranker
+
+    ranker = installed_ranker()
+    if ranker is None:
+        raise ImportError("wordllama is not installed")
+    return prowess(skills, ranker)
+
+
+def embedding(skills: Sequence[LabelledSkill]) -> Engine:
+    """Return the embedding of `wordllama` alone."""
+    from prowess.catalog import installed_ranker
+
+    ranker = installed_ranker()
+    if ranker is None:
+        raise ImportError("wordllama is not installed")
+    texts = tuple(f"{skill.name}: {skill.description}" for skill in skills)
+
+    def search(message: str) -> list[str]:
+        scores = ranker.scores(message, texts)
+        return [skills[row].name for row in sorted(range(len(scores)), key=lambda row: -scores[row])[:SHOWN]]
+
+    return search
 
 
 def sqlite_fts5(skills: Sequence[LabelledSkill]) -> Engine:
@@ -103,8 +131,10 @@ def query_words(message: str) -> list[str]:
 
 ENGINES: dict[str, Callable[[Sequence[LabelledSkill]], Engine]] = {
     "prowess": prowess,
+    "prowess[semantic]": prowess_semantic,
     "SQLite FTS5": sqlite_fts5,
     "tantivy": tantivy,
+    "wordllama": embedding,
 }
 
 

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         Index as Index,
         SkillReader as SkillReader,
     )
+    from ._search_semantic import Ranker as Ranker, installed_ranker as installed_ranker
     from ._settings_layers import settings_layers as settings_layers
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -117,5 +118,6 @@ else:  # otherwise every misspelt name would have a type
             "_roots": ("ScanRoot", "find_scan_roots"),
             "_settings_layers": ("settings_layers",),
             "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),
+            "_search_semantic": ("Ranker", "installed_ranker"),
         },
     )

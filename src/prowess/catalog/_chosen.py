@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._plan import MAX_RANKED, plan_levels
 from ._search import Index
+from ._search_semantic import installed_ranker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def rank_for_message(
         source: the index of the catalog, or the catalog.
         keep_order: whether the order of the catalog stays, as in a text of a client.
     """
-    index = source if isinstance(source, Index) else Index(entries, source.readers)
+    index = source if isinstance(source, Index) else Index(entries, source.readers, ranker=installed_ranker())
     rows = {entry.path: row for row, entry in enumerate(entries)}
     best = [rows[entry.path] for entry in index.best(message, MAX_RANKED) if entry.path in rows]
     if keep_order:

@@ -19,18 +19,20 @@ from prowess.skill import frontmatter_end
 from ._entry import REACHABLE
 from ._search_excerpts import best_window, excerpt_at, word_pattern
 from ._search_ranking import MAX_QUERY_WORDS, PostingTable, rank_rows, skill_impacts, weigh_query
+from ._search_semantic import fuse_ranks
 from ._search_words import MAX_QUERY_CHARS, ordered_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Protocol
 
     from prowess.skill import Skill
 
     from ._entry import Entry
     from ._search_ranking import Postings
+    from ._search_semantic import Ranker
 else:
     Protocol = object
 
@@ -82,14 +84,22 @@ class Index:
         entries: the skills; those that are not `REACHABLE` are left out. For a model, leave out `user-only` ones too.
         readers: the readers of skills that are not files of this machine, by path, as `Catalog.readers`.
         cache: whether to keep what was read in the user's cache, see `cache_folder`.
+        ranker: ranks by meaning beside words, see `installed_ranker`; by default only words count.
     """
 
     def __init__(
-        self, entries: Iterable[Entry], readers: Mapping[str, SkillReader] = EMPTY, *, cache: bool = True
+        self,
+        entries: Iterable[Entry],
+        readers: Mapping[str, SkillReader] = EMPTY,
+        *,
+        cache: bool = True,
+        ranker: Ranker | None = None,
     ) -> None:
         self.entries = tuple(entry for entry in entries if entry.state in REACHABLE)
         self._readers = readers
         self._cache_folder = cache_folder(os.environ) if cache else None
+        self._ranker = ranker
+        self._texts: tuple[str, ...] = ()
         self._postings: Postings | None = None
         self._rows_by_name: dict[str, list[int]] = {}
         self._lock = Lock()
@@ -119,6 +129,8 @@ class Index:
             return [], {}
         with self._lock:
             weights, ranks = self._weigh_and_rank(query)
+            if self._ranker is not None and ordered_terms(query):
+                ranks = fuse_ranks(ranks, self._scores(self._ranker, query))
         scores = {row: min(3 * rank, _BELOW_NAMES) for row, rank in ranks.items()}
         best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         if len(query) <= _MAX_NAME_CHARS:
@@ -131,6 +143,18 @@ class Index:
                 scores.update(named)
                 best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         return [(self.entries[row], score) for row, score in best[:limit]], weights
+
+    def _scores(self, ranker: Ranker, query: str) -> Sequence[float]:
+        """Return the score of each entry by meaning.
+
+        Raises:
+            ValueError: the ranker returned another number of scores.
+        """
+        self._texts = self._texts or tuple(f"{entry.name}: {entry.description}" for entry in self.entries)
+        scores = ranker.scores(query, self._texts)
+        if len(scores) != len(self._texts):
+            raise ValueError(f"the ranker returned {len(scores)} scores for {len(self._texts)} texts")
+        return scores
 
     def _names(self, row: int) -> tuple[str, ...]:
         entry = self.entries[row]

@@ -6,7 +6,7 @@ import argparse
 
 from prowess._internal.files import display_path
 from prowess._internal.text import did_you_mean, quoted
-from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State
+from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State, installed_ranker
 
 from ._commands import OK
 from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the matching skills."""
     query = " ".join(args.query)
     catalog = catalog_from_args(args)
-    hits = Index(catalog.skills, catalog.readers, cache=not args.no_cache).search(query, args.limit)
+    index = Index(catalog.skills, catalog.readers, cache=not args.no_cache, ranker=installed_ranker())
+    hits = index.search(query, args.limit)
     if args.json:
         print_json({"query": query, "results": [hit.as_dict() for hit in hits]})
         return OK

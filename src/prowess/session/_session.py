@@ -21,14 +21,14 @@ from ._listing import write_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
 from ._resources import FileText, read_text, resource_folder
 from ._safe_reader import SafeReader
-from ._turn_blocks import TurnBlocks, index_of
+from ._turn_blocks import TurnBlocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from prowess.catalog import Catalog, Entry, Hit, Prompt
+    from prowess.catalog import Catalog, Entry, Hit, Prompt, Ranker
     from prowess.skill import Skill
 
     from ._grants import Grants
@@ -51,6 +51,7 @@ class Session:
         trust: what the user allowed; by default the record in the user's configuration folder.
         env: the environment in which the requirements of skills are checked; by default that of the process.
         window: the tokens of the model's context window, if known.
+        ranker: an embedding or re-ranker for `search` and `block`; by default that of `prowess[semantic]`.
 
     Raises:
         ConfigError: an unknown unit or format, or an invalid budget or window.
@@ -66,13 +67,14 @@ class Session:
         trust: Trust | None = None,
         env: Mapping[str, str] | None = None,
         window: int | None = None,
+        ranker: Ranker | None = None,
     ) -> None:
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
         self.turn = 0
         """The number of the current turn; `inject` and `next_turn` begin a turn."""
         self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
-        self._unit, self._trust, self._env, self._prompt = unit, trust, env, ""
+        self._unit, self._trust, self._env, self._ranker, self._prompt = unit, trust, env, ranker, ""
         self._ledger: dict[str, ActivationRecord] = {}
         self._lock = threading.RLock()
         self.update(catalog)
@@ -91,7 +93,7 @@ class Session:
             """The skills the model chooses from."""
             self._listing = listing
             self._readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
-            self._blocks = TurnBlocks(catalog, self._listing_options)
+            self._blocks = TurnBlocks(catalog, self._listing_options, self._ranker)
 
     @property
     def listing(self) -> Prompt:
@@ -117,7 +119,7 @@ class Session:
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Find skills by name, description and body, best first, also those that `static_block` leaves out."""
-        return index_of(self.catalog).search(query, limit)
+        return self._blocks.index.search(query, limit)
 
     # ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -15,30 +15,31 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from prowess.catalog import Catalog, Index
+    from prowess.catalog import Catalog, Index, Ranker
 
-__all__ = ["TurnBlocks", "index_of"]
+__all__ = ["TurnBlocks"]
 
 _MAX_BLOCKS = 64
 """Blocks that are kept: many conversations may share a session of an adapter."""
 
 _MAX_CATALOGS = 4
-_recent: list[tuple[Catalog, Index]] = []
+_recent: list[tuple[Catalog, Ranker | None, Index]] = []
 """The last catalogs that were searched, most recent last."""
 _lock = Lock()
 
 
-def index_of(catalog: Catalog) -> Index:
-    """Return the index of the skills that a model can use."""
-    from prowess.catalog import Index
+def index_of(catalog: Catalog, ranker: Ranker | None = None) -> Index:
+    """Return the index of the skills that a model can use, by default with the ranker that is installed."""
+    from prowess.catalog import Index, installed_ranker
 
     with _lock:
-        for known, index in _recent:
-            if known is catalog:
+        for known, known_ranker, index in _recent:
+            if known is catalog and known_ranker is ranker:
                 return index
         readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
-        index = Index((entry for entry in catalog.skills if entry.state in MODEL_STATES), readers)
-        _recent.append((catalog, index))
+        skills = (entry for entry in catalog.skills if entry.state in MODEL_STATES)
+        index = Index(skills, readers, ranker=ranker or installed_ranker())
+        _recent.append((catalog, ranker, index))
         del _recent[:-_MAX_CATALOGS]
         return index
 
@@ -49,18 +50,24 @@ class TurnBlocks:
     Args:
         catalog: the skills to choose from.
         options: as for `write_listing`.
+        ranker: ranks by meaning; by default the one that is installed.
     """
 
-    def __init__(self, catalog: Catalog, options: dict[str, Any]) -> None:
-        self._catalog, self._options = catalog, options
+    def __init__(self, catalog: Catalog, options: dict[str, Any], ranker: Ranker | None = None) -> None:
+        self._catalog, self._options, self._ranker = catalog, options, ranker
         self._texts: dict[str, str] = {}
         self._lock = Lock()
+
+    @property
+    def index(self) -> Index:
+        """The index of the catalog."""
+        return index_of(self._catalog, self._ranker)
 
     def text(self, prompt: str) -> str:
         """Return the skills that a message needs, the same bytes for the same message."""
         known = self._texts.get(prompt)
         if known is None:
-            known = write_listing(self._catalog, **self._options, query=prompt, index=index_of(self._catalog)).text
+            known = write_listing(self._catalog, **self._options, query=prompt, index=self.index).text
             with self._lock:
                 self._texts[prompt] = known
                 if len(self._texts) > _MAX_BLOCKS:
