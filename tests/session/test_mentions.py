@@ -10,6 +10,7 @@ from hypothesis import given
 
 from prowess._internal.text import neutral
 from prowess.session import Mention, find_mentions
+from prowess.session._mentions import MAX_MENTIONS
 from support.mentions import SKILLS, mention_texts, mentioned_names, new_entry
 
 
@@ -183,3 +184,9 @@ def test_many_mentions_take_linear_time() -> None:
     ]
     for text in texts:
         assert seconds(text) < 6
+
+
+def test_only_the_first_thousand_places_of_a_form_count() -> None:
+    """So the result is bounded too; what comes after them is text."""
+    mentions = find_mentions("$pdf " * (MAX_MENTIONS + 5) + "use the pdf skill", MANY)
+    assert [mention.reason for mention in mentions] == ["sigil"] * MAX_MENTIONS + ["phrase"]

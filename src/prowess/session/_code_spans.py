@@ -9,7 +9,7 @@ from prowess._internal.text import INVISIBLE_CHARACTERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     Span = tuple[int, int]
 
@@ -19,57 +19,117 @@ _MASK, _INVISIBLE = "\x01", "\x02"
 _LINE_ENDS = re.compile("[\r\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE_CHARS = re.compile(f"[\x00-\x08\x0e-\x1f\ud800-\udfff{INVISIBLE_CHARACTERS}]")
 _OTHER_BLANKS = re.compile(r"[^\S\n\t ]")
+_UNUSUAL = re.compile(
+    f"[\x00-\x08\x0b-\x1f\x85\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff{INVISIBLE_CHARACTERS}]"
+)
+"""All that the three patterns match."""
+_ASCII_TABLE = {
+    **dict.fromkeys((*range(0x09), *range(0x0E, 0x20), 0x7F), _INVISIBLE),
+    **dict.fromkeys(map(ord, "\r\x0b\x0c"), "\n"),
+}
+"""What the three patterns do to ASCII; a table is many times as fast."""
 
 
 def normalize_whitespace(text: str) -> str:
     """Return a text of the same length with one line end, one blank and one mark for hidden characters."""
-    text = _LINE_ENDS.sub("\n", text.replace("\r\n", " \n"))
-    return _OTHER_BLANKS.sub(" ", _INVISIBLE_CHARS.sub(_INVISIBLE, text))
-
-
-_CODE_OPENING = re.compile(
-    r"(?P<fence>^[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)?(?P<bar>`{3,}(?=[^`\n]*$)|~{3,}))"
-    r"|(?P<code>(?:\A|(?<=\n))(?: {4}|\t| \t|  \t|   \t)(?=[ \t]*[^ \t\n]))"
-    r"|(?P<ticks>`+)|(?P<comment>(?:^ {1,3})?<!--)",
-    re.MULTILINE,
-)
-_FENCE_CLOSING = {bar: re.compile(rf"^[ \t>]*({bar}{{3,}})[ \t]*$", re.MULTILINE) for bar in "`~"}
-_QUOTE_END = re.compile(r"^(?![ \t]*>)", re.MULTILINE)
-_OUTDENTED = re.compile(r"\n(?! {4}|\t| \t|  \t|   \t|[ \t]*$)", re.MULTILINE)
-_PARAGRAPH_ENDS = re.compile(r"\n[ \t>]*(?:\n|`{3}|~{3})")
-_URL_OR_LINK_TARGET = re.compile(r"://[^\s<>\"\x01]*|(?<![\w.])www\.[^\s<>\"\x01]*|\]\([^)\n]*", re.IGNORECASE)
+    text = text.replace("\r\n", " \n")
+    if text.isascii():
+        return text.translate(_ASCII_TABLE)
+    if not _UNUSUAL.search(text):
+        return text
+    return _OTHER_BLANKS.sub(" ", _INVISIBLE_CHARS.sub(_INVISIBLE, _LINE_ENDS.sub("\n", text)))
 
 
 def mask_code_and_urls(text: str) -> str:
     """Return a text of the same length in which code, comments, URLs and link targets are masked."""
+    without_code = _masked(text, _code_spans(text))
+    return _masked(without_code, _url_spans(without_code))
+
+
+def _masked(text: str, spans: Iterable[Span]) -> str:
     parts: list[str] = []
     position = 0
-    for start, end in _code_spans(text):
+    for start, end in spans:
         parts += (text[position:start], _MASK * (end - start))
         position = end
-    without_code = "".join(parts) + text[position:]
-    return _URL_OR_LINK_TARGET.sub(lambda match: _MASK * len(match[0]), without_code)
+    parts.append(text[position:])
+    return "".join(parts)
+
+
+# ── URLs and link targets ────────────────────────────────────────────────────────────────────────────────────────────
+
+_URL = re.compile(r"[^\s<>\"\x01]*")
+_LINK_TARGET = re.compile(r"[^)\n]*")
+_WWW = re.compile(r"(?<![\w.])www\.", re.IGNORECASE)
+
+
+def _url_spans(text: str) -> Iterator[Span]:
+    """Find URLs, addresses that begin with `www.`, and link targets."""
+    places = _Places(text, ("://", "](", "w.", "W."))
+    position = 0
+    while found := places.next(position):
+        start, opening = found
+        before, position = position, start + len(opening)
+        if opening in ("w.", "W."):
+            start -= 2
+            if start < before or not _WWW.match(text, start):
+                continue
+        match = (_LINK_TARGET if opening == "](" else _URL).match(text, position)
+        position = match.end() if match else position
+        yield start, position
+
+
+class _Places:
+    """The places of a few literals in a text, found one after the other; `str.find` is far faster than a pattern."""
+
+    def __init__(self, text: str, literals: Iterable[str]) -> None:
+        self._text = text
+        self._next = [(start, literal) for literal in literals if (start := text.find(literal)) >= 0]
+
+    def next(self, position: int) -> tuple[int, str] | None:
+        """Return the first place from a position on, and what is there; `None` if nothing is left."""
+        for index, (start, literal) in enumerate(self._next):
+            if start < position:
+                start = self._text.find(literal, position)
+                self._next[index] = (start if start >= 0 else len(self._text), literal)
+        first = min(self._next, default=None)
+        return None if first is None or first[0] >= len(self._text) else first
+
+
+# ── code ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_BEFORE_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)?")
+_FENCE = re.compile(r"`{3,}(?=[^`\n]*$)|~{3,}", re.MULTILINE)
+_INDENTED = re.compile(r"\n(?: {4}|\t| \t|  \t|   \t)(?=[ \t]*[^ \t\n])")
+_INDENTED_START = re.compile(r"(?: {4}|\t| \t|  \t|   \t)(?=[ \t]*[^ \t\n])")
+_BACKTICK_RUNS = re.compile("`+")
+_FENCE_CLOSING = {bar: re.compile(rf"^[ \t>]*({bar}{{3,}})[ \t]*$", re.MULTILINE) for bar in "`~"}
+_QUOTE_END = re.compile(r"^(?![ \t]*>)", re.MULTILINE)
+_OUTDENTED = re.compile(r"\n(?! {4}|\t| \t|  \t|   \t|[ \t]*$)", re.MULTILINE)
+_PARAGRAPH_ENDS = re.compile(r"\n[ \t>]*(?:\n|`{3}|~{3})")
 
 
 def _code_spans(text: str) -> Iterator[Span]:
     """Find code and comments as CommonMark does: of two that overlap, the one that opens first."""
-    backticks = _BacktickSpans(text)
+    openings, backticks = _Openings(text), _BacktickSpans(text)
     position, size, last_comment_end = 0, len(text), text.rfind("-->")
-    while match := _CODE_OPENING.search(text, position):
-        start, position = match.span()
-        if match["fence"]:
-            start, newline = match.start("bar"), text.find("\n", position)
-            first_line_end = size if newline < 0 else newline
-            end = _fence_end(text, first_line_end, match["bar"], quoted=">" in match["fence"])
-        elif match["code"]:
+    while opening := openings.next(position):
+        start, kind, position = opening
+        if kind == "fence":
+            bar = openings.fence_bar
+            newline = text.find("\n", position)
+            quoted = ">" in text[start : position - len(bar)]
+            start = position - len(bar)
+            end = _fence_end(text, size if newline < 0 else newline, bar, quoted=quoted)
+        elif kind == "indented":
             if not _follows_blank_line(text, start):
                 continue
             outdented = _OUTDENTED.search(text, position)
             end = outdented.start() if outdented else size
-        elif match["comment"]:
+        elif kind == "comment":
             is_closed = start + 2 <= last_comment_end
             # A comment that nothing closes counts only at the start of a line, and then reaches to the end.
-            if not is_closed and match["comment"] == "<!--" and not (start == 0 or text[start - 1] == "\n"):
+            if not is_closed and text[start] == "<" and not (start == 0 or text[start - 1] == "\n"):
                 continue
             end = text.find("-->", start + 2) + 3 if is_closed else size
         else:
@@ -80,6 +140,67 @@ def _code_spans(text: str) -> Iterator[Span]:
                 continue
         position = end
         yield start, end
+
+
+class _Openings:
+    """What opens code or a comment in a text: `fence`, `indented`, `ticks` or `comment`, each found when it is next."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._fence_bars = _Places(text, ("```", "~~~"))
+        self.fence_bar = ""
+        """The bar of the next fence."""
+        self._finders = (self._fence, self._indented, self._ticks, self._comment)
+        self._next = [finder(0) for finder in self._finders]
+
+    def next(self, position: int) -> tuple[int, str, int] | None:
+        """Return the first opening from a position on: its start, kind and end; `None` if nothing is left."""
+        first = None
+        for index, found in enumerate(self._next):
+            if found is not None and found[0] < position:
+                found = self._next[index] = self._finders[index](position)
+            # Of two at one place, the first kind counts.
+            if found is not None and (first is None or found[0] < first[0]):
+                first = found
+        return first
+
+    def _fence(self, position: int) -> tuple[int, str, int] | None:
+        text, searched_to = self._text, position
+        while place := self._fence_bars.next(searched_to):
+            line = text.rfind("\n", 0, place[0]) + 1
+            bar = _FENCE.match(text, place[0]) if line >= position else None
+            if bar is not None and _BEFORE_FENCE.fullmatch(text, line, place[0]):
+                self.fence_bar = bar[0]
+                return line, "fence", bar.end()
+            # Only the first bar of a line can be a fence.
+            newline = text.find("\n", place[0])
+            if newline < 0:
+                break
+            searched_to = newline
+        return None
+
+    def _indented(self, position: int) -> tuple[int, str, int] | None:
+        match = _INDENTED_START.match(self._text) if position == 0 else None
+        if match is not None:
+            return 0, "indented", match.end()
+        match = _INDENTED.search(self._text, max(position - 1, 0))
+        return None if match is None else (match.start() + 1, "indented", match.end())
+
+    def _ticks(self, position: int) -> tuple[int, str, int] | None:
+        start = self._text.find("`", position)
+        match = _BACKTICK_RUNS.match(self._text, start) if start >= 0 else None
+        return None if match is None else (start, "ticks", match.end())
+
+    def _comment(self, position: int) -> tuple[int, str, int] | None:
+        text = self._text
+        found = text.find("<!--", position)
+        if found < 0:
+            return None
+        start = found
+        while start > position and start > found - 3 and text[start - 1] == " ":
+            start -= 1
+        begins_line = start == 0 or text[start - 1] == "\n"
+        return (start if begins_line else found), "comment", found + 4
 
 
 class _BacktickSpans:
@@ -104,9 +225,6 @@ class _BacktickSpans:
         if start == end or index == len(starts) or starts[index] > self._paragraph_end:
             return -1
         return starts[index] + end - start
-
-
-_BACKTICK_RUNS = re.compile("`+")
 
 
 def _fence_end(text: str, first_line_end: int, bar: str, *, quoted: bool) -> int:

@@ -57,7 +57,7 @@ def find_phrases(text: str, names: SkillNames) -> Iterator[Candidate]:
         names: the names of skills.
     """
     previous_end, continues = 0, False
-    for match in _SKILL.finditer(text):
+    for match in _places_of_skill(text):
         line_start = text.rfind("\n", max(0, match.start() - _MAX_CHARS_BEFORE), match.start()) + 1
         start = max(previous_end, line_start, match.start() - _MAX_CHARS_BEFORE)
         words = _WordsBeforeSkill(text, word_spans(text[start : match.start()], start)[-_MAX_WORDS_BEFORE:], names)
@@ -72,6 +72,18 @@ def find_phrases(text: str, names: SkillNames) -> Iterator[Candidate]:
                 yield Candidate(verb, end, called.end(), "phrase", text[called.end() : end])
         elif (unknown := words.unknown_name()) is not None:
             yield Candidate(words.verb, match.end(), unknown[0], "phrase", text[unknown[0] : unknown[1]])
+
+
+def _places_of_skill(text: str) -> Iterator[re.Match[str]]:
+    """Find the word `skill`; `str.find` is ten times as fast as a pattern that does not look at case."""
+    lower, start = text.lower(), 0
+    if len(lower) != len(text):  # one character became two, so the places are not the same
+        yield from _SKILL.finditer(text)
+        return
+    while (start := lower.find("skill", start)) >= 0:
+        if match := _SKILL.match(text, start):
+            yield match
+        start += len("skill")
 
 
 def _divide_phrase(text: str, verb: int, names: list[Span], end: int) -> Iterator[Candidate]:

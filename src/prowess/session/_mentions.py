@@ -17,6 +17,7 @@ The time is linear in the text: no pattern can backtrack into another's run, and
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import normalize_name
@@ -32,7 +33,11 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Entry
 
-__all__ = ["Mention", "find_mentions"]
+__all__ = ["MAX_MENTIONS", "Mention", "find_mentions"]
+
+
+MAX_MENTIONS = 1000
+"""Places of one form that count in one text."""
 
 
 class Mention(Frozen):
@@ -59,15 +64,18 @@ def find_mentions(text: str, skills: Iterable[Entry]) -> tuple[Mention, ...]:
 
     Skills that the model does not see (`user-only`) and those that appear later (`deferred`) can be mentioned too.
 
+    Of each of the three forms, the first `MAX_MENTIONS` places count.
+
     Args:
         text: what the user wrote.
         skills: those of a catalog, in its order.
     """
-    if not _MAYBE_MENTION.search(text):
+    if not any(map(text.__contains__, _MENTION_CHARACTERS)) and "skill" not in text.lower():
         return ()
     names = SkillNames(skills)
     masked = mask_code_and_urls(normalize_whitespace(text))
-    candidates = [*_find_sigils(masked, names), *_find_package_names(masked, names), *find_phrases(masked, names)]
+    finders = (_find_sigils, _find_package_names, find_phrases)
+    candidates = [item for find in finders for item in islice(find(masked, names), MAX_MENTIONS)]
     candidates.sort(key=lambda candidate: (candidate.start, -candidate.end))
     mentions: list[Mention] = []
     previous_end = 0
@@ -92,7 +100,9 @@ def find_mentions(text: str, skills: Iterable[Entry]) -> tuple[Mention, ...]:
 
 _SIGILS = "$@/＄＠／﹩﹫"
 _ASCII_SIGILS = dict(zip("＄﹩＠﹫／", "$$@@/", strict=True))
-_MAYBE_MENTION = re.compile(f"[{_SIGILS}:：]|skill", re.IGNORECASE)
+_FIND_SIGILS = re.compile(f"[{_SIGILS}]")
+_MENTION_CHARACTERS = f"{_SIGILS}:："
+"""A text that has none of these, and not the word `skill`, mentions nothing."""
 _OPENERS = r"(\[{（【《「『“‘«„‚\"'*_，。、；：！？"
 _SIGIL = re.compile(f"(?<![^ \t\n\x02{_OPENERS}])[{_SIGILS}](?=[^\\s\x01\x02{_OPENERS}{_SIGILS}])")
 _PACKAGE = re.compile(rf"(?<![^ \t\n\x02{_OPENERS}])[^\W_][\w\-.]*[:：](?=\w)")
@@ -112,9 +122,10 @@ _SHELL_VARIABLES = frozenset(
 
 
 def _find_sigils(text: str, names: SkillNames) -> Iterator[Candidate]:
-    for match in _SIGIL.finditer(text):
-        start = match.start()
-        if not _is_opening(text, start):
+    for place in _FIND_SIGILS.finditer(text):
+        start = place.start()
+        match = _SIGIL.match(text, start)
+        if match is None or not _is_opening(text, start):
             continue
         end, is_known = names.match_at(text, start + 1)
         name, sigil = text[start + 1 : end], _ASCII_SIGILS.get(match[0], match[0])

@@ -67,12 +67,18 @@ def drop_negated(text: str, candidates: list[Candidate]) -> list[Candidate]:
         candidates: in the order of the text.
     """
     spans: list[Span] = []
+    lines: list[tuple[int, int, Candidate]] = []
+    """The start and end of each line that names something, and the last name in it."""
     searched_to = 0
     for candidate in candidates:
         if candidate.name_start >= searched_to:
             line_start = text.rfind("\n", searched_to, candidate.name_start) + 1 or searched_to
             searched_to = text.find("\n", candidate.name_start) + 1 or len(text)
-            spans += _negated_spans(text, line_start, searched_to)
+            lines.append((line_start, searched_to, candidate))
+        lines[-1] = (*lines[-1][:2], candidate)
+    for line_start, line_end, last in lines:
+        # What comes after the last name negates nothing.
+        spans += _negated_spans(text, line_start, min(line_end, last.end + 1))
     starts = [start for start, _ in spans]
     kept: list[Candidate] = []
     negated_end = -1
