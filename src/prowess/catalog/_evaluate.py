@@ -34,6 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from prowess.hosts import Flag
     from prowess.skill import Field, Skill
 
     from ._filesystem import Filesystem
@@ -75,6 +76,8 @@ class Evaluator:
         self._as_empty_codes = frozenset(host.reading.as_empty)
         self.refused_name = self._fields.refused_name
         self.name_limit_verdict = self._fields.name_limit_verdict
+        self.reads_plainly = self._fields.reads_plainly
+        self.shown_description = self._fields.shown_description
         self._namespaces = Namespaces(host.namespace_manifests, filesystem)
 
     def namespace(self, item: FoundSkill) -> str | None:
@@ -83,7 +86,7 @@ class Evaluator:
             return item.scan_root.namespace
         return self._namespaces.of(os.path.dirname(item.real))
 
-    def _whole_name_verdict(self, item: FoundSkill, name: str) -> Verdict | None:
+    def whole_name_verdict(self, item: FoundSkill, name: str) -> Verdict | None:
         """Return the verdict if a name with its namespace is too long."""
         most, namespace = self.host.name_rules.max_qualified, self.namespace(item)
         length = len(name) + 1 + len(namespace or "")
@@ -100,7 +103,7 @@ class Evaluator:
             item = item.with_skill(skill)
             host_findings = check_skill(skill)
         codes = {problem.code for problem in item.skill.findings}
-        fields = self._visible_fields(item, codes)
+        fields = self.visible_fields(item, codes)
         root = item.scan_root.root
         if fields is not None and root.ignores:
             fields = {key: value for key, value in fields.items() if key not in root.ignores}
@@ -118,7 +121,7 @@ class Evaluator:
             self._unread_verdict(item)
             or reading_verdict
             or name_verdict
-            or self._whole_name_verdict(item, name)
+            or self.whole_name_verdict(item, name)
             or self._fields.refused_name(name)
             or description_verdict
             or self._root_verdict(item, name, folder, host_findings)
@@ -171,7 +174,7 @@ class Evaluator:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _visible_fields(self, item: FoundSkill, codes: set[str]) -> Mapping[str, Field] | None:
+    def visible_fields(self, item: FoundSkill, codes: set[str]) -> Mapping[str, Field] | None:
         """Return the front matter as the host reads it, or `None` if it sees none."""
         document = item.skill.document
         if document is not None and is_loose(item) and codes & self._loose_as_body_codes:
@@ -218,6 +221,8 @@ class Evaluator:
 
     def _has_body(self, item: FoundSkill, codes: set[str]) -> bool:
         """Return whether there is text where the host expects instructions."""
+        if item.fast_fields is not None:
+            return True  # the fast path reads only files with a body for such a host
         document = item.skill.document
         if document is None or document.frontmatter is None or codes & self._body_codes(item):
             return bool(self.filesystem.text(item.real).strip())
@@ -233,18 +238,22 @@ class Evaluator:
 
     # ── flags, settings and place ────────────────────────────────────────────────────────────────────────────────────
 
-    def _flag_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
+    def flag_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
         """Return the verdict if the author hides the skill from the model."""
         untrusted = item.scan_root.scope == "project" and self.settings.trust == "untrusted" and self.host.trust_hides
         if fields is None or untrusted:
             return None
         for flag in self.host.flags:
             if flag.file:
-                if sidecar_matches(self.filesystem, item.path, flag, self.host.sidecar_types):
+                if self.has_sidecar_value(item, flag):
                     return Verdict(State(flag.state), flag.reason, flag.file)
             elif all(value_matches(field_or_entry(fields, key), wanted) for key, wanted in flag.when.items()):
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
         return None
+
+    def has_sidecar_value(self, item: FoundSkill, flag: Flag) -> bool:
+        """Return whether the file of a flag, beside SKILL.md, sets what the flag asks for."""
+        return sidecar_matches(self.filesystem, item.path, flag, self.host.sidecar_types)
 
     def _undescribed_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
         """Return the verdict if the host shows the skills of this root only with a description of their own."""
@@ -275,7 +284,7 @@ class Evaluator:
         """Return what its author or the user says of a skill; one that is hidden from the model may also be off."""
         if by_user is not None and by_user.state is State.USER_ONLY and not self.is_typed(fields):
             by_user = Verdict(State.REJECTED, f"{by_user.reason}, who cannot type it", by_user.rule)
-        by_author = self._flag_verdict(item, fields) or self._undescribed_verdict(item, fields)
+        by_author = self.flag_verdict(item, fields) or self._undescribed_verdict(item, fields)
         off = by_user is not None and by_user.state in (State.DISABLED, State.REJECTED)
         hidden = by_author is not None and by_author.state is State.USER_ONLY
         return by_user if off and hidden else by_author or by_user

@@ -17,6 +17,7 @@ from prowess.hosts import (
     javascript_literal,
     javascript_string,
     measure_text,
+    plain_front_check,
     value_kind,
 )
 
@@ -26,12 +27,15 @@ from ._verdicts import Verdict, describe_kind, rejection, value_code, value_reje
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.hosts import DescriptionRules, Host
-    from prowess.skill import Field, Skill
+    from prowess.skill import FastFrontmatter, Field, Skill
 
     from ._filesystem import Filesystem
     from ._found_skill import FoundSkill
 
 __all__ = ["FieldEvaluator", "cut_description", "is_loose"]
+
+
+_DESCRIPTION_BLOCK = re.compile(rb"(?m)^description: [|>]$").search
 
 
 class FieldEvaluator:
@@ -43,6 +47,8 @@ class FieldEvaluator:
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
         shown = host.description_rules
         self._loose_as_body = frozenset((*host.reading.as_body, *host.reading.loose_as_body))
+        self._is_plain_front = plain_front_check(host.reading)
+        self._not_texts = re.compile(host.reading.not_texts).fullmatch if host.reading.not_texts else None
         self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on})
         self._loose_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on, **shown.loose_on})
 
@@ -116,15 +122,24 @@ class FieldEvaluator:
     def description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, str, Verdict | None]:
         """Return the description, its first line, and the verdict if the host rejects or hides the skill for it."""
         text, verdict = self._own_description(item, fields)
-        rules = self.host.description_rules
-        if not rules.shown:
+        if not self.host.description_rules.shown:
             return "", "", verdict
+        return *self.shown_description(text, self._when_to_use(fields), item.scan_root.scope), verdict
+
+    def shown_description(self, text: str, when: str, scope: str) -> tuple[str, str]:
+        """Return a description as the host shows it, and its first line.
+
+        Args:
+            text: as in the front matter.
+            when: the text of `when_to_use`, if the host adds it.
+            scope: of the skill.
+        """
+        rules = self.host.description_rules
         if rules.one_line:
             text = " ".join(text.split())
         elif rules.trim:
             text = text.strip(self._white_space)
         line = text.split("\n", 1)[0].strip(self._white_space)
-        when = self._when_to_use(fields)
         if when:
             text = f"{text}{rules.joiner}{when}"
         if rules.removes:
@@ -134,9 +149,9 @@ class FieldEvaluator:
         text = escape_entities(text, rules.escape)
         text = cut_description(text, rules)
         if "scope" in rules.append:
-            word = self.host.scope_words.get(item.scan_root.scope, item.scan_root.scope)
+            word = self.host.scope_words.get(scope, scope)
             text, line = f"{text} ({word})", f"{line} ({word})"
-        return text, line, verdict
+        return text, line
 
     def _when_to_use(self, fields: Mapping[str, Field] | None) -> str:
         """Return the text that is added to the description; empty if nothing is."""
@@ -221,6 +236,22 @@ class FieldEvaluator:
         if rules.refused and re.search(rules.refused, name):
             return rejection("name-characters", f"{self.host.title} does not accept the name {quoted(name)}")
         return None
+
+    # ── plain front matter ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def reads_plainly(self, fast_fields: FastFrontmatter) -> bool:
+        """Return whether the host reads a skill of the fast path as that does, but for how it shows the description."""
+        name, description, keys, front = fast_fields
+        rules = self.host.description_rules
+        if not self._is_plain_front(front[4:-5].decode()):
+            return False
+        if self._not_texts is not None and (self._not_texts(name) or self._not_texts(description)):
+            return False
+        if rules.limit and rules.past_limit == "drop" and measure_text(description, rules.unit) >= rules.limit:
+            return False
+        if not (rules.trim or rules.one_line) and _DESCRIPTION_BLOCK(front):
+            return False  # its line end is shown too
+        return not ("when_to_use" in keys and "when_to_use" in rules.append)
 
     # ── kinds of values ──────────────────────────────────────────────────────────────────────────────────────────────
 

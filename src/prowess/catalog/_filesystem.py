@@ -63,6 +63,8 @@ class Filesystem(FingerprintRecorder):
         """When reading began, in nanoseconds of the system's clock."""
         self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
         self._fast_fields: dict[str, FastFrontmatter] = {}
+        self._clean_files: set[str] = set()
+        """Those of them whose whole file was read, and has no findings."""
         self._fingerprints: dict[str, bytes] = {}
         self._skills: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._yaml_tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
@@ -149,14 +151,17 @@ class Filesystem(FingerprintRecorder):
 
     # ── content ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def read_fast(self, path: str) -> FastFrontmatter | None:
+    def read_fast(self, path: str, *, whole: bool = False) -> FastFrontmatter | None:
         """Return the fields of a skill by the fast path, or `None` if it is not enough: then use `skill`.
 
         Args:
             path: of its SKILL.md, not a link.
+            whole: whether its body must be there and without findings.
         """
         known = self._fast_fields.get(path)
-        if known is None:
+        if whole and path not in self._clean_files:
+            known = None if (path, None, False) in self._skills else self._read_fast_whole(path)
+        elif known is None:
             if (path, None, False) in self._skills:
                 return None
             try:
@@ -174,6 +179,22 @@ class Filesystem(FingerprintRecorder):
                 self._fingerprints[path] = state
         if self.fingerprints is not None:
             self.record(self.fingerprints.files, path, self._fingerprints.get(path, b""))
+        return known
+
+    def _read_fast_whole(self, path: str) -> FastFrontmatter | None:
+        """Return the fields of a skill whose whole file is read."""
+        state = self.fingerprint_path(path)
+        try:
+            data = read_file(path)
+        except UnreadableError:
+            return None
+        known = fast_parse(data) if is_clean_text(data) else None
+        if known is None or not data[len(known[3]) :].strip():
+            return None
+        self._clean_files.add(path)
+        self._fast_fields[path] = known
+        if state:
+            self._fingerprints[path] = state
         return known
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:

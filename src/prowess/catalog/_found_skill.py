@@ -61,7 +61,7 @@ class FoundSkill:
 
     def with_skill(self, skill: Skill) -> FoundSkill:
         """Return the same file with the skill that a client reads there."""
-        return FoundSkill(self.path, self.real, self.scan_root, skill)
+        return FoundSkill(self.path, self.real, self.scan_root, skill, self.fast_fields)
 
 
 class ScanResult(Frozen):

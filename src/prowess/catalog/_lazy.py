@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.special_tokens import may_have_special_token
 from prowess.findings import CODES
 from prowess.skill import (
@@ -59,7 +60,10 @@ class LazyEntries:
         self._flag_fields = [
             frozenset(field.partition(".")[0] for field, value in flag.when.items() if value != "absent")
             for flag in host.flags
+            if not flag.file
         ]
+        self._sidecars = {flag.file for flag in host.flags if flag.file}
+        self._alias_fields = frozenset(host.fields.aliases)
         name, shown, reading = host.name_rules, host.description_rules, host.reading
         self._named_by_folder = name.identity == "folder"
         self._name_replacements = tuple(name.replace.items())
@@ -74,12 +78,8 @@ class LazyEntries:
             or settings.entries.names
             or settings.entries.paths
         )
-        self._fast_path_allowed = (
-            not (reading.whole_file or reading.opening or reading.refuses or reading.not_texts)
-            and _UNCHECKED_CODES.isdisjoint(reading.rejects)
-            and not (shown.limit and shown.past_limit == "drop")
-            and not any(flag.file for flag in host.flags)
-            and not (name.lower or host.fields.aliases)
+        self._fast_path_allowed = _UNCHECKED_CODES.isdisjoint(reading.rejects) and (
+            reading.whole_file or not reading.body_needed
         )
         self.only_trims_description = (
             shown.shown
@@ -127,7 +127,15 @@ class LazyEntries:
         """Return the description as the host shows it."""
         if item.fast_fields is not None and item not in self._evaluations and self.only_trims_description:
             return item.fast_fields[1]
+        if item.fast_fields is not None and item not in self._evaluations:
+            return self._shown_fast(item, item.fast_fields[1])[0]
         return self.evaluate(item).description
+
+    def _shown_fast(self, item: FoundSkill, description: str) -> tuple[str, str]:
+        """Return the description of a skill of the fast path as the host shows it, and its first line."""
+        if not self.evaluator.host.description_rules.shown:
+            return "", ""
+        return self.evaluator.shown_description(description, "", item.scan_root.scope)
 
     def findings(self, item: FoundSkill) -> tuple[Finding, ...]:
         """Return the findings of a skill for the host."""
@@ -147,7 +155,10 @@ class LazyEntries:
 
     def first_line(self, entry: Entry) -> str:
         """Return the first line of a description."""
-        return self.evaluate(self._found_by_path[entry.path]).first_line
+        item = self._found_by_path[entry.path]
+        if item.fast_fields is not None and item not in self._evaluations:
+            return self._shown_fast(item, item.fast_fields[1])[1]
+        return self.evaluate(item).first_line
 
     def is_typed(self, entry: Entry) -> bool:
         """Return whether the user may type the name of a skill."""
@@ -167,12 +178,18 @@ class LazyEntries:
         """Return the name and verdict as `Evaluator` would, or `None` if the fast path is not enough."""
         fast_fields = item.fast_fields
         scan_root = item.scan_root
-        if fast_fields is None or scan_root.off or scan_root.list_only or _has_own_rules(scan_root.root):
+        is_special = scan_root.off or scan_root.list_only or scan_root.description or _has_own_rules(scan_root.root)
+        if fast_fields is None or is_special:
             return None
         name, _, keys, _ = fast_fields
-        for flag in self._flag_fields:
-            if flag <= keys:
+        if not self._alias_fields.isdisjoint(keys) or not self.evaluator.reads_plainly(fast_fields):
+            return None
+        if any(fields <= keys for fields in self._flag_fields):
+            visible = self.evaluator.visible_fields(item, set())
+            if self.evaluator.flag_verdict(item, visible) is not None:
                 return None
+        elif any(self.evaluator.filesystem.link_kind(_beside(item.path, file)) for file in self._sidecars):
+            return None
         verdict: Verdict | None = None
         folder = ""
         if self._has_name_limits or self._has_settings or self._named_by_folder:
@@ -183,8 +200,8 @@ class LazyEntries:
             name = re.sub(old, new, name)
         if self._named_by_folder:
             name = folder
-            if self.evaluator.refused_name(name) is not None:
-                return None
+        if self.evaluator.refused_name(name) is not None or self.evaluator.whole_name_verdict(item, name) is not None:
+            return None
         if verdict is None and self._has_settings:
             verdict = self.evaluator.settings_verdict(item, name, folder)
         if item.scan_root.nested is not None and (verdict is None or verdict.state in (State.ACTIVE, State.USER_ONLY)):
@@ -192,6 +209,11 @@ class LazyEntries:
         if verdict is not None and verdict.state is State.REJECTED:
             return None
         return name, verdict or ACTIVE_VERDICT
+
+
+def _beside(path: str, file: str) -> str:
+    """Return the path of a file of a skill."""
+    return f"{path.removesuffix(SKILL_FILE)}{file}"
 
 
 def _has_own_rules(root: Root) -> bool:

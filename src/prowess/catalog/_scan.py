@@ -133,7 +133,7 @@ class _Walk:
         for patterns in scan_root.patterns:
             if off := patterns.reason_off(path):
                 scan_root = scan_root.with_changes(off=off)
-        fast_fields = None if self.whole_file else self.filesystem.read_fast(path)
+        fast_fields = self.filesystem.read_fast(path, whole=self.whole_file)
         if fast_fields is not None:
             if real not in self.visited:
                 self.visited.add(real)
@@ -198,7 +198,8 @@ class _RootWalk:
         root, visited, found = self.root, self.walk.visited, self.walk.found
         scan_root, read_fast = self.scan_root, self.filesystem.read_fast
         self.folders = folders = [(scan_root.path, real, 0)]
-        fast = not (scan_root.patterns or root.ignore_files or root.inside or root.count_skills or self.walk.whole_file)
+        fast = not (scan_root.patterns or root.ignore_files or root.inside or root.count_skills)
+        whole = self.walk.whole_file
         while folders:
             path, real, depth = folders.pop()
             if depth < 0:
@@ -213,7 +214,7 @@ class _RootWalk:
             if fast and depth:
                 # The same as `add_folder_skill`, for most skills.
                 file = f"{path}/SKILL.md"
-                fast_fields = read_fast(file)
+                fast_fields = read_fast(file, whole=whole)
                 if fast_fields is not None:
                     target = file if real == path else f"{real}/SKILL.md"
                     if target not in visited:
@@ -251,7 +252,7 @@ class _RootWalk:
             self.probes += 1
             self.reports.too_deep(path, entries, root)
             return True
-        self.listed += 1
+        self.listed += bool(entries) or root.count_empty
         if not has_skill:
             self.reports.wrong_case(path, entries)
         if not depth and not root.skills_first:

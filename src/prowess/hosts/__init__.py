@@ -17,7 +17,11 @@ if TYPE_CHECKING:
         observed_hosts as observed_hosts,
         skills_folder as skills_folder,
     )
-    from ._dialect import INVALID_YAML_CODES as INVALID_YAML_CODES, apply_dialect as apply_dialect
+    from ._dialect import (
+        INVALID_YAML_CODES as INVALID_YAML_CODES,
+        apply_dialect as apply_dialect,
+        plain_front_check as plain_front_check,
+    )
     from ._evidence import (
         EVIDENCE_MARK as EVIDENCE_MARK,
         Evidence as Evidence,
@@ -84,6 +88,7 @@ else:  # otherwise every misspelt name would have a type
             "_dialect": (
                 "INVALID_YAML_CODES",
                 "apply_dialect",
+                "plain_front_check",
             ),
             "_field_values": ("field_or_entry", "value_kind", "value_matches", "without_null_items"),
             "_evidence": ("EVIDENCE_MARK", "Evidence", "evidence_marks", "evidence_note", "evidence_of"),

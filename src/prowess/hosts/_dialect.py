@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "INVALID_YAML_CODES",
     "apply_dialect",
+    "plain_front_check",
 ]
 
 INVALID_YAML_CODES = frozenset(
@@ -99,6 +100,22 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
     skill = _read_leniently(skill, path, reading)
     skill = _with_parser_refusal(_without_tabs(skill, path) if reading.skips_tabs else skill, path, reading)
     return skill if reading.repair is None else _repair(skill, path, reading, lines, read_text)
+
+
+def plain_front_check(reading: ReadingRules) -> Callable[[str], bool]:
+    """Return a function that says whether `apply_dialect` leaves front matter without findings as it is.
+
+    Its argument is the text between the fences.
+    """
+    patterns = [re.compile(text) for text in (reading.line_breaks, reading.yaml_line_breaks, *reading.refuses) if text]
+    searches = [pattern.search for pattern in patterns]
+
+    def is_left_as_it_is(front: str) -> bool:
+        if "---" in front or (reading.trims and front.strip(JAVASCRIPT_SPACE) != front):
+            return False
+        return not any(search(front) for search in searches)
+
+    return is_left_as_it_is
 
 
 def _codes(skill: Skill) -> set[str]:

@@ -138,8 +138,10 @@ class Root(Frozen):
     """Whether a skill whose name is not that of its folder is rejected."""
     spec: bool = False
     """Whether a skill that breaks the specification is rejected."""
-    max_folders: int = 2000
+    max_folders: int = 20_000
     """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
+    count_empty: bool = False
+    """Whether empty folders count too."""
     count_skills: bool = False
     """Whether the folder of a skill counts too."""
 
