@@ -221,12 +221,11 @@ class Evaluator:
 
     def _has_body(self, item: FoundSkill, codes: set[str]) -> bool:
         """Return whether there is text where the host expects instructions."""
-        if item.fast_fields is not None:
-            return True  # the fast path reads only files with a body for such a host
         document = item.skill.document
         if document is None or document.frontmatter is None or codes & self._body_codes(item):
             return bool(self.filesystem.text(item.real).strip())
-        return bool(document.body.strip())
+        # For such a host the fast path reads only files with a body.
+        return item.fast_fields is not None or bool(document.body.strip())
 
     def _rejects_finding(self, problem: Finding, skill: Skill) -> bool:
         """Return whether a finding makes the host reject the skill: some ignore duplicates of unknown fields."""

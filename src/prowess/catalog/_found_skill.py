@@ -61,7 +61,8 @@ class FoundSkill:
 
     def with_skill(self, skill: Skill) -> FoundSkill:
         """Return the same file with the skill that a client reads there."""
-        return FoundSkill(self.path, self.real, self.scan_root, skill, self.fast_fields)
+        fast_fields = self.fast_fields if skill.document is self.skill.document else None
+        return FoundSkill(self.path, self.real, self.scan_root, skill, fast_fields)
 
 
 class ScanResult(Frozen):
