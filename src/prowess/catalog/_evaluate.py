@@ -88,9 +88,9 @@ class Evaluator:
 
     def whole_name_verdict(self, item: FoundSkill, name: str) -> Verdict | None:
         """Return the verdict if a name with its namespace is too long."""
-        most, namespace = self.host.name_rules.max_qualified, self.namespace(item)
-        length = len(name) + 1 + len(namespace or "")
-        if not most or namespace is None or length <= most:
+        most = self.host.name_rules.max_qualified
+        namespace = self.namespace(item) if most else None
+        if namespace is None or (length := len(name) + 1 + len(namespace)) <= most:
             return None
         return rejection("name-too-long", f"with its plugin, its name has {length} characters, more than {most}")
 

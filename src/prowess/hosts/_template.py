@@ -60,19 +60,23 @@ _PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 
 def collation_key(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
     """Return a key that sorts as in a dictionary: punctuation, digits, letters; then accents; then case."""
+    if name.isascii():
+        return tuple(map(_collation_rank, name)), name.lower(), name.swapcase()
     import unicodedata
 
-    without_accents = [c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c)]
+    decomposed = unicodedata.normalize("NFD", name)
+    without_accents = (c for c in decomposed if not unicodedata.combining(c))
+    return tuple(map(_collation_rank, without_accents)), decomposed.casefold(), name.swapcase()
 
-    def rank(c: str) -> tuple[int, int, str]:
-        if c.isalpha():
-            return 2, 0, c.casefold()
-        if c.isdigit():
-            return 1, 0, c
-        place = _PUNCTUATION.find(c)
-        return 0, place if place >= 0 or c.isspace() else len(_PUNCTUATION), c
 
-    return tuple(rank(c) for c in without_accents), unicodedata.normalize("NFD", name).casefold(), name.swapcase()
+@lru_cache(maxsize=1024)
+def _collation_rank(character: str) -> tuple[int, int, str]:
+    if character.isalpha():
+        return 2, 0, character.casefold()
+    if character.isdigit():
+        return 1, 0, character
+    place = _PUNCTUATION.find(character)
+    return 0, place if place >= 0 or character.isspace() else len(_PUNCTUATION), character
 
 
 class RootAliases:
@@ -83,7 +87,8 @@ class RootAliases:
 
     def shorten_path(self, path: str, root: str) -> str:
         """Return a path that begins with the short name of its root."""
-        return f"r{self._numbers.get(root, 0)}/{os.path.relpath(path, root)}"
+        inside = path[len(root) + 1 :] if path.startswith(f"{root}{os.sep}") else os.path.relpath(path, root)
+        return f"r{self._numbers.get(root, 0)}/{inside}"
 
     def table(self) -> str:
         """Return a line for each short name and its root."""
