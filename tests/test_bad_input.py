@@ -353,9 +353,13 @@ def test_a_front_matter_of_a_mebibyte_is_read_to_64_kibibytes(bad: Bad, read_siz
 
 @pytest.mark.slow
 def test_five_thousand_folders_reach_a_limit(bad: Bad) -> None:
-    """Without skills the limit is reported; with skills all are found."""
+    """Empty ones hide no skill; past the limit of others there is a finding."""
     for number in range(5000):
         (bad.root / f"f{number:04}").mkdir()
+    catalog = bad.see()
+    assert {"aa-good", "zz-good"} <= {entry.name for entry in catalog.active}
+    for number in range(2100):
+        (bad.root / f"f{number:04}/notes.txt").touch()
     start = time.process_time()
     catalog = bad.see()
     assert time.process_time() - start < SECONDS

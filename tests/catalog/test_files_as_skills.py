@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import discover
+from prowess.hosts import load_host
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,9 +46,11 @@ def test_a_loop_of_links_ends_and_folders_are_counted(tmp_path: Path) -> None:
     commands = tmp_path / "repo/.claude/commands"
     write(commands / "a.md")
     (commands / "loop").symlink_to(".")
-    for number in range(2100):
+    for number in range(120):
         (commands / f"d{number}").mkdir()
-    catalog = discover(tmp_path / "repo", host="claude-code", home=tmp_path / "home", env={})
+    host = load_host("claude-code")
+    host = host.with_changes(roots=tuple(root.with_changes(max_folders=100) for root in host.roots))
+    catalog = discover(tmp_path / "repo", host=host, home=tmp_path / "home", env={})
     assert [entry.name for entry in catalog.skills] == ["a"]
     assert "folder-limit" in {item.code for item in catalog.findings}
 

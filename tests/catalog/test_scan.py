@@ -171,6 +171,7 @@ def test_the_limit_of_a_walk_is_reported(count_skills: bool, tmp_path: Path) -> 
     top = tree(tmp_path, *(f"s{number}" for number in range(9)))
     for number in range(3):
         (top / f"skills/e{number}").mkdir()
+        (top / f"skills/e{number}/notes.txt").touch()
     assert len(found(walk(top, depth=2, max_folders=20, count_skills=count_skills), top)) == 9
     result = walk(top, depth=2, max_folders=4, count_skills=count_skills)
     assert len(found(result, top)) == (0 if count_skills else 9)
@@ -179,6 +180,16 @@ def test_the_limit_of_a_walk_is_reported(count_skills: bool, tmp_path: Path) -> 
     assert len(found(result, top)) == (3 if count_skills else 9)
     result = walk(top, depth=2, max_folders=2)
     assert [item.code for item in result.findings] == ["folder-limit"]
+
+
+@pytest.mark.parametrize("count_empty", [False, True])
+def test_empty_folders_hide_no_skills(count_empty: bool, tmp_path: Path) -> None:
+    """Unless the client counts them too."""
+    top = tree(tmp_path, "z")
+    for number in range(9):
+        (top / f"skills/e{number}").mkdir()
+    result = walk(top, depth=2, max_folders=4, count_empty=count_empty)
+    assert len(found(result, top)) == (0 if count_empty else 1)
 
 
 @pytest.mark.parametrize("name", ["skill.md", "Skill.md", "SKILL.MD"])
