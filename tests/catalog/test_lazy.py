@@ -294,7 +294,12 @@ def test_a_namespace_comes_before_the_name() -> None:
 def test_settings_give_the_same_entry(name: str, user_settings: dict[str, Any]) -> None:
     """Switched off by name, pattern, path or trust, nested or not, in a package or not."""
     root = Root(path="x", scope="project", nested="deferred")
-    skills = (PLAIN, written("x: y z", name="other", description="Fills <forms>"))
+    skills = (
+        PLAIN,
+        written("x: y z", name="other", description="Fills <forms>"),
+        written("user-invocable: false"),
+        written("disable-model-invocation: true"),
+    )
     for data, namespace, nested in product(skills, (None, "tools"), (None, "apps/web")):
         scan_root = ScanRoot(TOP, "project", root, namespace=namespace, nested=nested)
         assert_same(load_host(name), Settings(**user_settings), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")

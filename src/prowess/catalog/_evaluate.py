@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ._found_skill import FoundSkill
     from ._settings import Settings
 
-__all__ = ["Evaluation", "Evaluator"]
+__all__ = ["TYPED", "Evaluation", "Evaluator"]
 
 TYPED = "user-invocable"
 """The field that says whether the user may type the name of a skill."""

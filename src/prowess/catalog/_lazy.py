@@ -22,7 +22,7 @@ from prowess.skill import (
 )
 
 from ._entry import Entry, State
-from ._evaluate import Evaluation, Evaluator
+from ._evaluate import TYPED, Evaluation, Evaluator
 from ._verdicts import ACTIVE_VERDICT, Verdict
 
 TYPE_CHECKING = False
@@ -204,6 +204,8 @@ class LazyEntries:
             return None
         if verdict is None and self._has_settings:
             verdict = self.evaluator.settings_verdict(item, name, folder)
+        if verdict is not None and verdict.state is State.USER_ONLY and TYPED in keys:
+            return None
         if item.scan_root.nested is not None and (verdict is None or verdict.state in (State.ACTIVE, State.USER_ONLY)):
             verdict = self.evaluator.nested_verdict(item) or verdict
         if verdict is not None and verdict.state is State.REJECTED:
