@@ -21,6 +21,7 @@ import pytest
 import prowess
 from prowess.catalog import Catalog, discover
 from prowess.catalog._cache import Cache
+from prowess.cli._plain_arguments import PLAIN_COMMANDS
 from prowess.hosts import host_names, load_host
 from support.skills import skill
 
@@ -90,7 +91,9 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     assert {module for module in loaded if module.startswith("prowess.cli.")} <= {
         "prowess.cli._color",
         "prowess.cli._commands",
-        "prowess.cli._options",
+        "prowess.cli._discovery",
+        "prowess.cli._plain_arguments",
+        *([] if name in PLAIN_COMMANDS else ["prowess.cli._options"]),
         "prowess.cli._output",
         "prowess.cli._formats",
         f"prowess.cli.{name}",
@@ -98,6 +101,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         *(["prowess.cli._accepting", "prowess.cli._progress"] if name == "check" else []),
         *(["prowess.cli._skills"] if name == "why" else []),
     }
+    assert ("argparse" in loaded) == (name not in (*PLAIN_COMMANDS, "--version"))
     # The settings of some agents are JSON, and `why` asks all agents.
     assert ("json" in loaded) == ("--json" in arguments) or name == "why"
     assert ("hashlib" in loaded) == (name == "why")
@@ -112,6 +116,8 @@ def test_mounting_a_path_loads_no_discovery(project: Path) -> None:
     assert {module for module in loaded if module.startswith("prowess.cli.")} == {
         "prowess.cli._color",
         "prowess.cli._commands",
+        "prowess.cli._discovery",
+        "prowess.cli._plain_arguments",
         "prowess.cli._options",
         "prowess.cli._output",
         "prowess.cli.mount",
@@ -489,7 +495,8 @@ WARM = {
         "prowess.cli",
         "prowess.cli._color",
         "prowess.cli._commands",
-        "prowess.cli._options",
+        "prowess.cli._discovery",
+        "prowess.cli._plain_arguments",
         "prowess.cli._output",
         "prowess.cli.prompt",
         "prowess._internal.text",

@@ -88,8 +88,11 @@ def _dispatch(arguments: list[str]) -> int:
         return _report_unknown_command(name)
     from importlib import import_module
 
+    from ._plain_arguments import parse_plain_arguments
+
     module = import_module(f".{name}", __name__)
-    result: int = module.run(module.parser().parse_args(arguments[1:]))
+    plain = parse_plain_arguments(name, arguments[1:])
+    result: int = module.run(plain or module.parser().parse_args(arguments[1:]))
     return result
 
 

@@ -1,13 +1,11 @@
-"""Parse options: the parser of every command, the options that commands share, and the catalog they ask for."""
+"""Parse options: the parser of every command, and the options that commands share."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 
 from prowess._internal.text import did_you_mean, neutral, quoted
-from prowess.errors import ConfigError
 
 from ._color import COLOR_CHOICES, choose_color
 from ._commands import COMMANDS, USAGE
@@ -15,10 +13,8 @@ from ._output import print_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from prowess.catalog import Catalog, Comparison, Filesystem
 
 __all__ = [
     "NO_SKILLS_HINT",
@@ -30,12 +26,7 @@ __all__ = [
     "add_json_option",
     "add_role_options",
     "add_sandbox_option",
-    "catalog_from_args",
-    "client_arguments",
-    "comparison_from_args",
     "make_parser",
-    "require_paths",
-    "skill_dirs",
 ]
 
 SKILL_NAME_HELP = (
@@ -239,79 +230,4 @@ def add_sandbox_option(parser: argparse._ActionsContainer, runs: str) -> None:
         metavar="KIND",
         default="auto",
         help=f"the sandbox for {runs}: {', '.join(CHOICES)} (default: %(default)s)",
-    )
-
-
-def skill_dirs(args: argparse.Namespace) -> list[str]:
-    """Return the folders of skills that the user named: those of options before those of the variable."""
-    listed = os.environ.get("PROWESS_SKILL_DIR", "")
-    return [*args.skill_dir, *(part for part in listed.split(os.pathsep) if part)]
-
-
-def require_paths(args: argparse.Namespace, *options: str) -> None:
-    """Check that the options `cwd` and `home` are folders and `role` is a file, if given.
-
-    Raises:
-        ConfigError: one of them is not.
-    """
-    for option in options:
-        value = getattr(args, option)
-        kind, exists = ("file", os.path.isfile) if option == "role" else ("folder", os.path.isdir)
-        if value is not None and not exists(value):
-            raise ConfigError(f"`--{option}` is not a {kind}: {neutral(value)}", hint="check the path")
-
-
-def client_arguments(args: argparse.Namespace) -> list[str]:
-    """Return the arguments that the agent is started with.
-
-    Raises:
-        ConfigError: there are arguments, but the user has not named one agent.
-    """
-    arguments: list[str] = args.client_arg
-    named = getattr(args, "host", None)
-    if arguments and (not named or (isinstance(named, list) and len(named) != 1)):
-        raise ConfigError("`--client-arg` needs one `--host`", hint="name the agent that is started with this argument")
-    return arguments
-
-
-def catalog_from_args(
-    args: argparse.Namespace, host: str | None = None, filesystem: Filesystem | Callable[[], Filesystem] | None = None
-) -> Catalog:
-    """Return the catalog that the discovery options ask for.
-
-    Raises:
-        HostNotFoundError: the host is unknown.
-        ConfigError: a path that an option names does not exist.
-    """
-    from prowess.catalog import discover
-
-    require_paths(args, "cwd", "home", "role")
-    return discover(
-        args.cwd or ".",
-        host=host or getattr(args, "host", None) or "prowess",
-        home=args.home,
-        skill_dirs=skill_dirs(args),
-        role=args.role,
-        client_args=client_arguments(args),
-        filesystem=filesystem,
-        cache=not args.no_cache,
-    )
-
-
-def comparison_from_args(
-    args: argparse.Namespace, hosts: Sequence[str], files: Sequence[str], progress: Callable[[int], None]
-) -> Comparison:
-    """Return what some agents do with all skills, and with these files, as the discovery options ask for it."""
-    from prowess.catalog import compare
-
-    return compare(
-        args.cwd or ".",
-        hosts=hosts,
-        home=args.home,
-        skill_dirs=skill_dirs(args),
-        role=args.role,
-        client_args=client_arguments(args),
-        files=files,
-        cache=not args.no_cache,
-        progress=progress,
     )

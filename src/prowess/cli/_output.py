@@ -42,6 +42,7 @@ __all__ = [
     "print_note",
     "print_stderr",
     "print_stdout",
+    "print_stdout_lines",
     "print_untrusted_chunk",
     "print_untrusted_text",
     "terminal_width",
@@ -126,10 +127,18 @@ def print_stdout(text: str, *, command: bool = False) -> None:
     _write_line(sys.stdout, text if command else _escape_ci_commands(text))
 
 
+def print_stdout_lines(text: str) -> None:
+    """Print lines of data on stdout as `print_stdout` does, all at once."""
+    text = text.removesuffix("\n")
+    if "::" in text or escape_ci_marks(text) != text:
+        text = "\n".join(map(_escape_ci_commands, text.split("\n")))
+    _write_line(sys.stdout, text)
+
+
 def print_untrusted_text(text: str) -> None:
     """Print untrusted text on stdout: lines and tabs as they are, other invisible characters as escapes."""
-    for line in text.removesuffix("\n").split("\n"):
-        print_stdout("\t".join(map(neutral, line.split("\t"))))
+    lines = text.removesuffix("\n").split("\n")
+    print_stdout_lines("\n".join("\t".join(map(neutral, line.split("\t"))) for line in lines))
 
 
 def print_untrusted_chunk(text: str) -> None:

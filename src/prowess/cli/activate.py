@@ -6,7 +6,7 @@ from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.findings import Severity
 
 from ._commands import OK
-from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._discovery import catalog_from_args
 from ._output import print_findings, print_json, print_stderr, print_untrusted_text
 from ._skills import error_with_place, with_skill_at
 
@@ -14,14 +14,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-_EPILOG = f"""\
-NAME is {SKILL_NAME_HELP}.
+_EPILOG = """\
 Nothing in the skill is run, and placeholders in it are not filled in."""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    result = make_parser("activate", epilog=_EPILOG)
+    from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, make_parser
+
+    result = make_parser("activate", epilog=f"NAME is {SKILL_NAME_HELP}.\n{_EPILOG}")
     result.add_argument("name", metavar="NAME", help="the skill to activate, as a user would")
     result.add_argument("--arguments", metavar="TEXT", help="the text a user would type after the name")
     add_discovery_options(result)

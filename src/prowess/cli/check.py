@@ -14,18 +14,9 @@ from prowess.findings import Severity
 from ._accepting import AcceptRules, accepted_counts, add_accept_options, print_accepted_notes
 from ._agents import chosen_hosts
 from ._commands import FAILED, OK
+from ._discovery import catalog_from_args, client_arguments, require_paths, skill_dirs
 from ._losses import describe_losses, lost_counts, summarize_losses
-from ._options import (
-    NO_SKILLS_HINT,
-    add_all_option,
-    add_allow_empty_option,
-    add_discovery_options,
-    catalog_from_args,
-    client_arguments,
-    make_parser,
-    require_paths,
-    skill_dirs,
-)
+from ._options import NO_SKILLS_HINT, add_all_option, add_allow_empty_option, add_discovery_options, make_parser
 from ._output import evidence_json, pluralize, print_error, print_evidence_note, print_json, print_stderr, print_stdout
 from ._progress import ProgressLine
 

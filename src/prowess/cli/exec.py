@@ -12,7 +12,8 @@ from prowess.hosts import DEFAULT_HOST, host_names, raw_value
 from prowess.isolation import EphemeralHome, Foreground, IsolationConfig, NetworkPolicy, SandboxConfig
 from prowess.mount import SkillConfig
 
-from ._options import GivenOnce, add_discovery_options, add_json_option, make_parser, require_paths
+from ._discovery import require_paths
+from ._options import GivenOnce, add_discovery_options, add_json_option, make_parser
 from ._output import print_json
 from .mount import resolve_mounts
 

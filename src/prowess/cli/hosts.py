@@ -11,7 +11,8 @@ from prowess._internal.text import neutral
 from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, evidence_of, host_names, load_host
 
 from ._commands import OK
-from ._options import add_json_option, make_parser, require_paths
+from ._discovery import require_paths
+from ._options import add_json_option, make_parser
 from ._output import format_table, pluralize, print_json, print_stdout, terminal_width
 
 TYPE_CHECKING = False

@@ -12,6 +12,7 @@ from prowess.hosts import evidence_marks
 
 from ._agents import chosen_hosts
 from ._commands import FAILED, OK
+from ._discovery import comparison_from_args, require_paths
 from ._inventory_text import inventory_lines, skipped_note
 from ._options import (
     NO_SKILLS_HINT,
@@ -19,9 +20,7 @@ from ._options import (
     add_allow_empty_option,
     add_discovery_options,
     add_json_option,
-    comparison_from_args,
     make_parser,
-    require_paths,
 )
 from ._output import (
     evidence_json,

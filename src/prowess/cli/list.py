@@ -13,14 +13,7 @@ from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of, raw_value
 
 from ._color import STATE_STYLES
 from ._commands import OK
-from ._options import (
-    add_all_option,
-    add_discovery_options,
-    add_json_option,
-    catalog_from_args,
-    make_parser,
-    require_paths,
-)
+from ._discovery import catalog_from_args, require_paths
 from ._output import (
     evidence_json,
     format_table,
@@ -57,6 +50,8 @@ _PIPE_WIDTH = 80
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
+    from ._options import add_all_option, add_discovery_options, add_json_option, make_parser
+
     result = make_parser("list", epilog=_EPILOG)
     add_discovery_options(result, host="many")
     add_all_option(result)

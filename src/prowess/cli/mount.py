@@ -13,7 +13,8 @@ from prowess.hosts import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
 from ._commands import OK
-from ._options import GivenOnce, add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._discovery import catalog_from_args
+from ._options import GivenOnce, add_discovery_options, add_json_option, make_parser
 from ._output import pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False

@@ -9,7 +9,8 @@ from prowess._internal.text import neutral
 from prowess.catalog import ABSENT
 
 from ._commands import OK
-from ._options import add_json_option, make_parser, require_paths
+from ._discovery import require_paths
+from ._options import add_json_option, make_parser
 from ._output import print_json, print_stderr, print_stdout
 from ._scaffold import check_name, skill_text, write_skill
 from ._skill_place import SkillPlace, print_who_sees, views_of

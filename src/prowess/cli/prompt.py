@@ -9,8 +9,8 @@ from prowess.catalog import FORMATS, LEVELS, render
 from prowess.errors import ConfigError
 
 from ._commands import OK
-from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
-from ._output import pluralize, print_evidence_note, print_json, print_stderr, print_stdout
+from ._discovery import catalog_from_args
+from ._output import pluralize, print_evidence_note, print_json, print_stderr, print_stdout_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ every skill first gets its name, then a short description, then its full descrip
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
+    from ._options import add_discovery_options, add_json_option, make_parser
+
     result = make_parser("prompt", epilog=_EPILOG)
     add_discovery_options(result)
     result.add_argument("--format", choices=FORMATS, help="the format (default: that of the host; xml for `prowess`)")
@@ -56,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if result.text:
         # `print_stdout` would escape this in a way that is not JSON.
         text = escape_ci_marks(result.text, "\\u0023") if args.format == "json" else result.text
-        for line in text.removesuffix("\n").split("\n"):
-            print_stdout(line)
+        print_stdout_lines(text)
     shortened = f", {len(result.shortened)} shortened" if result.shortened else ""
     omitted = f", {len(result.omitted)} left out" if result.omitted else ""
     print_stderr(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from prowess.errors import ConfigError
 
 from ._commands import OK
-from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._discovery import catalog_from_args
+from ._options import add_discovery_options, add_json_option, make_parser
 from ._output import print_json, print_stderr, print_untrusted_text
 from ._skills import find_skill
 

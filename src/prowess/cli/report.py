@@ -10,14 +10,8 @@ from prowess.errors import ConfigError
 
 from ._agents import chosen_hosts
 from ._commands import OK
-from ._options import (
-    add_all_option,
-    add_discovery_options,
-    add_json_option,
-    comparison_from_args,
-    make_parser,
-    require_paths,
-)
+from ._discovery import comparison_from_args, require_paths
+from ._options import add_all_option, add_discovery_options, add_json_option, make_parser
 from ._output import pluralize, print_json, print_stderr
 from ._progress import ProgressLine
 from ._write import require_folder_of, write_file

@@ -9,7 +9,8 @@ from prowess._internal.text import did_you_mean, quoted
 from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State, installed_ranker
 
 from ._commands import OK
-from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._discovery import catalog_from_args
+from ._options import add_discovery_options, add_json_option, make_parser
 from ._output import format_table, pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False

@@ -14,7 +14,8 @@ from prowess.hosts import DEFAULT_HOST
 from prowess.skill import Skill, load
 
 from ._commands import OK
-from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._discovery import catalog_from_args
+from ._options import add_discovery_options, add_json_option, make_parser
 from ._output import (
     format_finding,
     format_value,

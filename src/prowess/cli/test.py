@@ -13,7 +13,8 @@ from prowess.testing import STATUSES, find_suites, run_suites
 
 from ._color import STATUS_STYLES, paint
 from ._commands import INTERRUPTED, OK, USAGE
-from ._options import add_discovery_options, add_json_option, add_sandbox_option, catalog_from_args, make_parser
+from ._discovery import catalog_from_args
+from ._options import add_discovery_options, add_json_option, add_sandbox_option, make_parser
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
 from ._progress import ProgressLine
 from ._skills import reference_to

@@ -11,16 +11,8 @@ from prowess.hosts import EVIDENCE_MARK, evidence_marks, evidence_note, evidence
 
 from ._color import STATE_STYLES
 from ._commands import OK
+from ._discovery import catalog_from_args, require_paths
 from ._losses import describe_losses
-from ._options import (
-    SKILL_NAME_HELP,
-    add_all_option,
-    add_discovery_options,
-    add_json_option,
-    catalog_from_args,
-    make_parser,
-    require_paths,
-)
 from ._output import (
     evidence_json,
     format_finding,
@@ -46,6 +38,8 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
+    from ._options import SKILL_NAME_HELP, add_all_option, add_discovery_options, add_json_option, make_parser
+
     result = make_parser(
         "why",
         epilog=f"NAME is {SKILL_NAME_HELP}.\nWithout --host, every agent on this machine has a line, and the "

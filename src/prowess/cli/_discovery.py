@@ -1,0 +1,95 @@
+"""Ask for the catalog, or the comparison of agents, that the discovery options of a command describe.
+
+This module does not know `argparse`, which takes longer to load than a frequent command takes to run.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.text import neutral
+from prowess.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from prowess.catalog import Catalog, Comparison, Filesystem
+
+__all__ = ["catalog_from_args", "client_arguments", "comparison_from_args", "require_paths", "skill_dirs"]
+
+
+def skill_dirs(args: argparse.Namespace) -> list[str]:
+    """Return the folders of skills that the user named: those of options before those of the variable."""
+    listed = os.environ.get("PROWESS_SKILL_DIR", "")
+    return [*args.skill_dir, *(part for part in listed.split(os.pathsep) if part)]
+
+
+def require_paths(args: argparse.Namespace, *options: str) -> None:
+    """Check that the options `cwd` and `home` are folders and `role` is a file, if given.
+
+    Raises:
+        ConfigError: one of them is not.
+    """
+    for option in options:
+        value = getattr(args, option)
+        kind, exists = ("file", os.path.isfile) if option == "role" else ("folder", os.path.isdir)
+        if value is not None and not exists(value):
+            raise ConfigError(f"`--{option}` is not a {kind}: {neutral(value)}", hint="check the path")
+
+
+def client_arguments(args: argparse.Namespace) -> list[str]:
+    """Return the arguments that the agent is started with.
+
+    Raises:
+        ConfigError: there are arguments, but the user has not named one agent.
+    """
+    arguments: list[str] = args.client_arg
+    named = getattr(args, "host", None)
+    if arguments and (not named or (isinstance(named, list) and len(named) != 1)):
+        raise ConfigError("`--client-arg` needs one `--host`", hint="name the agent that is started with this argument")
+    return arguments
+
+
+def catalog_from_args(
+    args: argparse.Namespace, host: str | None = None, filesystem: Filesystem | Callable[[], Filesystem] | None = None
+) -> Catalog:
+    """Return the catalog that the discovery options ask for.
+
+    Raises:
+        HostNotFoundError: the host is unknown.
+        ConfigError: a path that an option names does not exist.
+    """
+    from prowess.catalog import discover
+
+    require_paths(args, "cwd", "home", "role")
+    return discover(
+        args.cwd or ".",
+        host=host or getattr(args, "host", None) or "prowess",
+        home=args.home,
+        skill_dirs=skill_dirs(args),
+        role=args.role,
+        client_args=client_arguments(args),
+        filesystem=filesystem,
+        cache=not args.no_cache,
+    )
+
+
+def comparison_from_args(
+    args: argparse.Namespace, hosts: Sequence[str], files: Sequence[str], progress: Callable[[int], None]
+) -> Comparison:
+    """Return what some agents do with all skills, and with these files, as the discovery options ask for it."""
+    from prowess.catalog import compare
+
+    return compare(
+        args.cwd or ".",
+        hosts=hosts,
+        home=args.home,
+        skill_dirs=skill_dirs(args),
+        role=args.role,
+        client_args=client_arguments(args),
+        files=files,
+        cache=not args.no_cache,
+        progress=progress,
+    )
