@@ -186,10 +186,12 @@ class Filesystem(FingerprintRecorder):
         state = self.fingerprint_path(path)
         try:
             data = read_file(path)
-        except UnreadableError:
+        except UnreadableError as error:
+            self._skills[path, None, False] = self._unreadable_skill(path, path, error)
             return None
         known = fast_parse(data) if is_clean_text(data) else None
         if known is None or not data[len(known[3]) :].strip():
+            self._skills[path, None, False] = parse_skill(data, path, True, False), True, state
             return None
         self._clean_files.add(path)
         self._fast_fields[path] = known
