@@ -74,6 +74,11 @@ class Matcher:
                 return free[0]
         return None
 
+    def has_text(self, name: str, description: str | None) -> bool:
+        """Return whether a file of this name has this description."""
+        text = (description or "").strip()
+        return text != "" and any(self.descriptions[variant] == text for variant in self.by_name.get(name, ()))
+
 
 def _front_matter_values(text: str, key: str) -> list[str]:
     return re.findall(rf"^{key}:[ \t]*[\"']?(.*?)[\"']?[ \t\r]*$", text, re.MULTILINE)
@@ -104,12 +109,9 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
     shown: list[str] = []
     listed_as = {found[variant]["name"]: variant for variant in reversed(listed)}
     for item in answer.shown:
-        # A name alone: the client's list says which file has it.
-        own = (
-            listed_as.get(whole_characters(item.name))
-            if not (item.path or TAG.search(item.description or ""))
-            else None
-        )
+        # A name alone, or with a text that no file has: the client's list says which file it is.
+        is_told = item.path or TAG.search(item.description or "") or matcher.has_text(item.name, item.description)
+        own = None if is_told else listed_as.get(whole_characters(item.name))
         variant = own if own not in (None, *shown) else matcher.variant(item.name, item.path, item.description, shown)
         if variant is None:
             unknown.append(item.name)

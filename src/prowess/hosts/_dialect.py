@@ -152,7 +152,7 @@ def _read_leniently(skill: Skill, path: str, reading: ReadingRules) -> Skill:
     if reading.empty_keys and "yaml-syntax" in codes:
         changed = re.sub(r"(?m)^:(?=[ \n]|\Z)", '"":', changed)
     if has_flow_keys:
-        changed = write_flow_keys(changed)
+        changed = write_flow_keys(changed, reading.flow_keys)
     if has_marks:
         changed = changed.replace("\n\ufeff", "\n\ufffd")
     if changed.strip("\n") != front.strip("\n"):

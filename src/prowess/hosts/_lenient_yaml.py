@@ -34,9 +34,15 @@ _TABLE_AS_KEY = re.compile(r"(?m)^([^\s:#][^:\n]*:[ \t]+)\{(\{[^{}\"\n]*\})\}[ \
 _LIST_AS_KEY = re.compile(r"(?m)^([^\s:#][^:\n]*:[ \t]+\[[^][\n]*\]):[ \t][^\n]*$")
 
 
-def write_flow_keys(front: str) -> str:
-    """Return YAML in which no table or list in brackets is a key: the table as text, the list without its value."""
-    return _LIST_AS_KEY.sub(r"\1", _TABLE_AS_KEY.sub(r'\1{"\2": null}', front))
+def write_flow_keys(front: str, kind: str) -> str:
+    """Return YAML in which nothing in brackets is a key: a table as text, a list without its value.
+
+    Args:
+        front: the front matter.
+        kind: `tables` or `all`.
+    """
+    front = _TABLE_AS_KEY.sub(r'\1{"\2": null}', front)
+    return _LIST_AS_KEY.sub(r"\1", front) if kind == "all" else front
 
 
 _QUOTED = re.compile(

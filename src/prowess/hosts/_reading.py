@@ -80,8 +80,8 @@ class ReadingRules(Frozen):
     `remove`; empty: it refuses the file."""
     empty_keys: bool = False
     """Whether a key may be missing: `: value`."""
-    flow_keys: bool = False
-    """Whether brackets may be a key: `{{a}}` is a table, and `key: [a]: text` the list."""
+    flow_keys: str = ""
+    """What in brackets may be a key: `tables` (`{{a}}` is a table), or `all` (and `key: [a]: text` is the list)."""
     marks_are_text: bool = False
     """Whether a byte order mark at the beginning of a line, other than the first, is text."""
     byte_order_marks: bool = False
