@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from errno import ELOOP
 
 from prowess._internal.files import UnreadableError
 
@@ -20,14 +21,17 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
 
     Args:
         directory: an absolute path.
-        marker: `exists`; `head` if a `.git` folder needs a HEAD; `valid` if only repositories count; `named` if a file
-            needs only to name a folder; or `git` if the client asks git, which looks no further than a `.git` file.
+        marker: `exists`; `entry`, which is also a link to itself; `head` if a `.git` folder needs a HEAD; `valid` if
+            only repositories count; `named` if a file needs only to name a folder; or `git` if the client asks git,
+            which looks no further than a `.git` file.
         filesystem: what was read so far.
     """
     filesystem = filesystem or Filesystem()
     while True:
         path = os.path.join(directory, ".git")
         kind = filesystem.kind(path)
+        if marker == "entry" and (kind or _is_link_loop(path, filesystem)):
+            return directory
         if kind and (
             marker == "exists"
             or (
@@ -56,6 +60,17 @@ def marked_root(directory: str, markers: Sequence[str], filesystem: Filesystem) 
             if any("\0" not in name and filesystem.kind(os.path.join(folder, name)) for name in markers):
                 return folder
     return None
+
+
+def _is_link_loop(path: str, filesystem: Filesystem) -> bool:
+    """Return whether a path is a link that leads back to itself."""
+    if filesystem.link_kind(path) != "l":
+        return False
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == ELOOP
+    return False
 
 
 def _is_repository(path: str, kind: str, filesystem: Filesystem, *, named: bool) -> bool:

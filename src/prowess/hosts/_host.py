@@ -301,9 +301,9 @@ class Host(Frozen):
     catalog_tools: tuple[str, ...] = ()
     """The model gets a catalog only if it has one of these tools; empty: it always does."""
     git_marker: str = "exists"
-    """What makes a git root: `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository; `named` is
-    the same, but a file needs only to name a folder, which may be missing; `git` is the same as `valid`, but a `.git`
-    file that is invalid ends the search, as the program git does."""
+    """What makes a git root: `.git` `exists`, is an `entry` (also a link to itself), has a `head` if it is a folder, or
+    is a `valid` repository; `named` is the same, but a file needs only to name a folder, which may be missing; `git` is
+    the same as `valid`, but a `.git` file that is invalid ends the search, as the program git does."""
     list_git_marker: str = ""
     """The same for the client's own list, if it goes further up than its model sees."""
     scope_words: Mapping[str, str] = EMPTY

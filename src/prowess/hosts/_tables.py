@@ -867,6 +867,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
            'found_by': ('~/.codex', '.codex', '$codex'),
            'activation': 'no tool: the model reads the file; the user types `$name` or `/skills`',
            'root_markers': 'project_root_markers',
+           'git_marker': 'entry',
            'namespace_manifests': ('.codex-plugin/plugin.json',
                                    '.claude-plugin/plugin.json',
                                    '.cursor-plugin/plugin.json'),
