@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     Listing = tuple[tuple[str, str], ...]
 
-__all__ = ["bytes_needed", "is_clean_text", "parse_skill", "typed_value"]
+__all__ = ["bytes_needed", "decode_text", "is_clean_text", "parse_skill", "typed_value"]
+
+
+_WIDE_MARKS = {
+    b"\xff\xfe\x00\x00": "utf-32",
+    b"\x00\x00\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
+"""Byte order marks and their encodings; a longer one comes before one that it begins with."""
 
 
 def parse_skill(data: bytes, path: str, complete: bool, body: bool) -> Skill:
@@ -33,6 +42,14 @@ def bytes_needed(data: bytes) -> int:
     if end > 0 and data.startswith(b"---"):
         return end
     return frontmatter_end(data) if data.startswith((b"---", b"\xef\xbb\xbf---")) else len(data)
+
+
+def decode_text(data: bytes, *, by_mark: bool) -> str:
+    """Return the text of a file without its byte order mark, which may say that it is UTF-16 or UTF-32."""
+    mark = next((mark for mark in _WIDE_MARKS if data.startswith(mark)), b"") if by_mark else b""
+    if mark:
+        return data.decode(_WIDE_MARKS[mark], "replace")
+    return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
 
 def is_clean_text(data: bytes) -> bool:

@@ -27,7 +27,7 @@ from prowess.skill import (
     unreadable_skill,
 )
 
-from ._file_content import bytes_needed, is_clean_text, parse_skill, typed_value
+from ._file_content import bytes_needed, decode_text, is_clean_text, parse_skill, typed_value
 from ._fingerprints import NOT_FOUND_ERRORS, FingerprintRecorder, fingerprint, kind, link_kind, names_with_kinds
 
 TYPE_CHECKING = False
@@ -43,15 +43,6 @@ __all__ = ["Filesystem"]
 
 _MAX_HEAD_BYTES = MAX_FRONTMATTER_BYTES + 4096
 """The most bytes that are read of a SKILL.md without its body: enough to notice a front matter that is too long."""
-
-
-_WIDE_MARKS = {
-    b"\xff\xfe\x00\x00": "utf-32",
-    b"\x00\x00\xfe\xff": "utf-32",
-    b"\xff\xfe": "utf-16",
-    b"\xfe\xff": "utf-16",
-}
-"""Byte order marks and their encodings; a longer one comes before one that it begins with."""
 
 
 class Filesystem(FingerprintRecorder):
@@ -287,10 +278,7 @@ class Filesystem(FingerprintRecorder):
             data = self.data(real, MAX_SKILL_FILE_BYTES, follow=False)
         except UnreadableError:
             return ""
-        mark = next((mark for mark in _WIDE_MARKS if data.startswith(mark)), b"") if by_mark else b""
-        if mark:
-            return data.decode(_WIDE_MARKS[mark], "replace")
-        return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+        return decode_text(data, by_mark=by_mark)
 
     def typed_yaml(self, path: str) -> Any:
         """Return the value of a small YAML file beside a SKILL.md, with booleans and numbers as such.
