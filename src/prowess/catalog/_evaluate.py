@@ -22,7 +22,7 @@ from prowess.hosts import (
 from prowess.skill import check_skill
 
 from ._entry import AWAITS_TRUST, State
-from ._evaluate_fields import FieldEvaluator, is_loose
+from ._evaluate_fields import FieldEvaluator, is_loose, name_in_root
 from ._namespaces import Namespaces
 from ._permission_rules import name_matcher
 from ._rejection_hints import rejection_hint
@@ -112,7 +112,7 @@ class Evaluator:
             name, name_verdict = self._fields.name_of_file(fields, item.path), None
         else:
             name, name_verdict = self._fields.name(fields, folder)
-        name = _name_in_root(item, fields, name)
+        name = name_in_root(item, fields, name)
         description, first_line, description_verdict = self._fields.description(item, fields)
         description = item.scan_root.description or description
         if variables := item.scan_root.variables:
@@ -344,15 +344,3 @@ class Evaluator:
 def _list_verdict(item: FoundSkill) -> Verdict | None:
     """Return the verdict if only the client's own list has the skill."""
     return Verdict(State.USER_ONLY, item.scan_root.list_only, LIST_ONLY) if item.scan_root.list_only else None
-
-
-def _name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str) -> str:
-    """Return what a skill is called by the rules of its root."""
-    scan_root = item.scan_root
-    if scan_root.root.own_name == "field" and os.path.dirname(item.path) == scan_root.path:
-        written = fields.get("name") if fields is not None else None
-        text = str(written.value).strip() if written is not None and written.kind == "text" else ""
-        name = text.removeprefix(f"{scan_root.namespace}:") or name
-    for old, new in scan_root.root.replace.items():
-        name = re.sub(old, new, name)
-    return name

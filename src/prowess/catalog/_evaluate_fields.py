@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ._filesystem import Filesystem
     from ._found_skill import FoundSkill
 
-__all__ = ["FieldEvaluator", "cut_description", "is_loose"]
+__all__ = ["FieldEvaluator", "cut_description", "is_loose", "name_in_root"]
 
 
 _DESCRIPTION_BLOCK = re.compile(rb"(?m)^description: [|>]$").search
@@ -283,6 +283,18 @@ def is_loose(item: FoundSkill) -> bool:
     """Return whether a skill is a Markdown file of its own, not the SKILL.md of a folder."""
     root = item.scan_root.root
     return not item.path.endswith(f"/{SKILL_FILE}") or (bool(root.files) and root.folder_files == "no")
+
+
+def name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str) -> str:
+    """Return what a skill is called by the rules of its root."""
+    scan_root = item.scan_root
+    if scan_root.root.own_name == "field" and os.path.dirname(item.path) == scan_root.path:
+        written = fields.get("name") if fields is not None else None
+        text = str(written.value).strip() if written is not None and written.kind == "text" else ""
+        name = text.removeprefix(f"{scan_root.namespace}:") or name
+    for old, new in scan_root.root.replace.items():
+        name = re.sub(old, new, name)
+    return name
 
 
 def _is_at_open_end(skill: Skill, value: Field | None) -> bool:

@@ -186,8 +186,7 @@ class Filesystem(FingerprintRecorder):
             return None
         self._clean_files.add(path)
         self._fast_fields[path] = known
-        if state:
-            self._fingerprints[path] = state
+        self._fingerprints[path] = state
         return known
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
