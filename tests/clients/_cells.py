@@ -50,8 +50,9 @@ class Matcher:
             for tag in tags:
                 self.by_tag.setdefault(tag, []).append(variant)
             named, described = _front_matter_values(text, "name"), _front_matter_values(text, "description")
-            self.descriptions[variant] = described[0] if described else ""
-            for name in {*named[:1], path.parent.name if path.name == "SKILL.md" else path.stem}:
+            # A list is shown as text.
+            self.descriptions[variant] = described[0].strip("[]") if described else ""
+            for name in {*named, path.parent.name if path.name == "SKILL.md" else path.stem}:
                 self.by_name.setdefault(name, []).append(variant)
 
     def variant(self, name: str, path: str | None, description: str | None, taken: Iterable[str]) -> str | None:
@@ -67,8 +68,11 @@ class Matcher:
         of_tag = [variant for tag in tags[:1] for variant in self.by_tag.get(tag, ())]
         of_name = [*self.by_name.get(name, ()), *self.by_name.get(simple, ())]
         both = [variant for variant in of_name if variant in of_tag]
-        same_text = [variant for variant in of_name if self.descriptions[variant] == (description or "").strip()]
-        for candidates in (both, of_tag, same_text, of_name if not tags else ()):
+        texts = _own_texts(description)
+        same_text = [variant for variant in of_name if self.descriptions[variant] in texts]
+        # A name that is written in another way than the client reads it.
+        other_name = [variant for variant, own in self.descriptions.items() if own in texts]
+        for candidates in (both, of_tag, same_text, of_name if not tags else (), other_name):
             free: list[str] = [variant for variant in dict.fromkeys(candidates) if variant not in taken]
             if free:
                 return free[0]
@@ -76,8 +80,14 @@ class Matcher:
 
     def has_text(self, name: str, description: str | None) -> bool:
         """Return whether a file of this name has this description."""
-        text = (description or "").strip()
-        return text != "" and any(self.descriptions[variant] == text for variant in self.by_name.get(name, ()))
+        texts = _own_texts(description)
+        return any(self.descriptions[variant] in texts for variant in self.by_name.get(name, ()))
+
+
+def _own_texts(description: str | None) -> set[str]:
+    """Return what the description in the file may be: a client may add its scope, as in `text (project)`."""
+    text = (description or "").strip()
+    return {text, re.sub(r" \([^()]*\)\Z", "", text)} - {""}
 
 
 def _front_matter_values(text: str, key: str) -> list[str]:
