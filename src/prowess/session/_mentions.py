@@ -102,7 +102,7 @@ _SIGILS = "$@/＄＠／﹩﹫"
 _ASCII_SIGILS = dict(zip("＄﹩＠﹫／", "$$@@/", strict=True))
 _FIND_SIGILS = re.compile(f"[{_SIGILS}]")
 _MENTION_CHARACTERS = f"{_SIGILS}:："
-"""A text that has none of these, and not the word `skill`, mentions nothing."""
+"""A text without these characters and without the word `skill` mentions nothing."""
 _OPENERS = r"(\[{（【《「『“‘«„‚\"'*_，。、；：！？"
 _SIGIL = re.compile(f"(?<![^ \t\n\x02{_OPENERS}])[{_SIGILS}](?=[^\\s\x01\x02{_OPENERS}{_SIGILS}])")
 _PACKAGE = re.compile(rf"(?<![^ \t\n\x02{_OPENERS}])[^\W_][\w\-.]*[:：](?=\w)")
