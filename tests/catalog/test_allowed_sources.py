@@ -40,10 +40,43 @@ def test_an_invalid_expression_is_an_error(pattern: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["(a+)+$", "(a|a)*$", "((a{1,9}){1,9}){1,9}$", ".*.*.*.*.*.*.*x", r"(a)\1", "(?=a)", "a{1,99999}" * 9]
+    "pattern",
+    [
+        "(a+)+$",
+        "(a|a)*$",
+        "((a{1,9}){1,9}){1,9}$",
+        ".*.*.*.*.*.*.*x",
+        r"(a)\1",
+        "(?=a)",
+        "a{1,99999}" * 9,
+        "a?" * 60 + "x",
+        "a??" * 60 + "x",
+        "(a|a)" * 60 + "x",
+        "(|a|b)" * 60 + "x",
+        "a{,60}" * 60 + "x",
+        "(?x)(a|a) # \n *x",
+        "(?:a|a)(?#)*x",
+        "[" * 500_000,
+        "a" * 500_000,
+    ],
 )
 def test_an_expression_that_may_take_long_is_not_tried(pattern: str) -> None:
     start = time.monotonic()
     with pytest.raises(TimeoutError):
         allows(pattern, source="a" * 3000)
     assert time.monotonic() - start < 1
+
+
+def test_ten_thousand_expressions_take_bounded_time() -> None:
+    """For all plugins together."""
+    allowed = AllowedSources(path="/settings.json", patterns=("a.*.*x",) * 10_000)
+    start = time.process_time()
+    for _ in range(100):
+        with pytest.raises(TimeoutError):
+            allowed.allows("a" * 200)
+    assert time.process_time() - start < 1
+
+
+def test_an_expression_that_python_warns_of_is_tried_without_a_word(recwarn: pytest.WarningsRecorder) -> None:
+    assert allows("[[h]ttps") is True
+    assert not recwarn.list

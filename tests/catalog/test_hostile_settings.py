@@ -102,3 +102,29 @@ def test_no_file_of_a_client_crashes_blocks_or_takes_long(name: str, kind: str, 
     assert all("\x1b" not in item.message and "\0" not in item.message for item in catalog.findings)
     outside = [entry.path for entry in catalog.skills if not Path(entry.path).is_relative_to(tmp_path)]
     assert outside == [] or kind in ("named", "many")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in host_names() if any(files_of(load_host(name)))])
+@pytest.mark.parametrize("depth", [150, 480, 900])
+def test_files_that_are_nested_deeply_are_a_finding(name: str, depth: int, tmp_path: Path) -> None:
+    """Also where the parser of the file can read them, and where they are in each key that the agent reads."""
+    host = load_host(name)
+    home, project = tmp_path / "home", tmp_path / "project"
+    for folder in (home, project):
+        folder.mkdir()
+    for file in files_of(host):
+        target = home / file[2:] if file.startswith("~/") else project / file
+        if target.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if file.endswith(".toml"):
+            target.write_text("\n".join(f"{key}.{'a.' * depth}b = 1" for key in sorted(set(keys_of(host)))[:1]))
+            continue
+        table: dict[str, Any] = {}
+        for key in keys_of(host):
+            table = merged(table, {key.split(".")[0]: "@"})
+        deep = '{"a":[' * (depth // 2) + "1" + "]}" * (depth // 2)
+        target.write_text(json.dumps(table).replace('"@"', deep))
+    catalog = discover(project, host=name, home=home, env={}, cache=False)
+    assert depth == 150 or not keys_of(host) or any(item.code == "config-invalid" for item in catalog.findings)

@@ -57,7 +57,21 @@ def test_the_first_list_that_is_not_empty_says_which_skills_stay(
     assert [entry.name for entry in found.skills if entry.state == "active"] == active
 
 
-@pytest.mark.parametrize("pattern", ["re:(", "re:(a+)+$", "re:(a|a)*b", "re:" + "a?" * 30, "re:" + "a*" * 9, "x" * 300])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "re:(",
+        "re:(a+)+$",
+        "re:(a|a)*b",
+        "re:" + "a?" * 30,
+        "re:" + "a*" * 9,
+        "x" * 300,
+        "re:" + "(a|a)" * 45,
+        "re:" + "(?:a|)" * 40 + "b",
+        "re:(?x)(a|a) #\\n *b",
+        "re:(?:a|a)(?#)*b",
+    ],
+)
 def test_a_pattern_that_could_take_long_matches_nothing(pattern: str, tmp_path: Path) -> None:
     """It is a finding; names of 64 letters are the worst that a skill can have."""
     assert pattern_problem(pattern) is not None
@@ -72,3 +86,11 @@ def test_only_a_thousand_patterns_count(tmp_path: Path) -> None:
     names = ", ".join(f'"n{number}"' for number in range(1001))
     found = catalog(tmp_path, f"not = [{names}]", ("n999", "n1000"))
     assert {entry.name: str(entry.state) for entry in found.skills} == {"n999": "rejected", "n1000": "active"}
+
+
+def test_many_patterns_that_take_some_time_are_bounded_together(tmp_path: Path) -> None:
+    patterns = ",\n".join(f"'re:.*.*.*{number}'" for number in range(1000))
+    start = time.process_time()
+    found = catalog(tmp_path, f"not = [{patterns}]", ("a" * 64,))
+    assert time.process_time() - start < 1
+    assert "is too complex together with those before it" in found.findings[-1].message

@@ -156,3 +156,19 @@ def test_no_manifest_takes_long(listed: list[str], tmp_path: Path) -> None:
     start = time.process_time()
     see(tmp_path, {"packages": ["./p"]})
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted"),
+    [
+        (" " * 500_000 + "x", "1"),
+        ("1.2.3-" + "9" * 5000, "1"),
+        ("1.2.3", "1||" * 500_000),
+        ("1.2.3", "1-" + "9" * 5000),
+    ],
+    ids=["blanks", "digits", "choices", "digits-of-range"],
+)
+def test_hostile_versions_are_compared_in_bounded_time(version: str, wanted: str) -> None:
+    start = time.process_time()
+    is_in_range(version, wanted)
+    assert time.process_time() - start < 0.5

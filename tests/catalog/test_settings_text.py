@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,3 +44,21 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, kind: str) -> No
         path.write_bytes(b"x" * (100_000 if kind == "large" else 1))
     with pytest.raises(ValueError, match="it names"):
         substituted("{file:x}" * (1000 if kind == "many" else 1) + ("{file:\0}" if kind == "nul" else ""), tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{env:" * 200_000, "{file:" * 200_000, "//" + "{file:a}" * 200_000, "{" * 500_000])
+def test_hostile_text_takes_bounded_time(tmp_path: Path, text: str) -> None:
+    start = time.process_time()
+    assert substituted(text, tmp_path) == text
+    assert time.process_time() - start < 1
+
+
+def test_a_text_with_its_variables_does_not_become_too_long(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="too long"):
+        substitute("{env:A}" * 10_000, folder="/", home="/", env={"A": "x" * 100_000}, filesystem=Filesystem())
+
+
+def test_each_line_may_be_a_comment(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("1")
+    text = '"{file:x}" // {file:x}\n// {file:x} {file:x}\n{file:x}'
+    assert substituted(text, tmp_path) == '"1" // 1\n// {file:x} {file:x}\n1'

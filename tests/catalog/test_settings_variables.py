@@ -36,4 +36,5 @@ def test_hostile_texts_take_bounded_time_and_room() -> None:
     started = time.perf_counter()
     assert replace_variables("$A" * 100_000, {"A": "x" * 100_000}) == "$A" * 100_000
     assert replace_variables("${" * 20_000, ENV) == "${" * 20_000
+    assert fill_braces("${" * 30_000, ENV) == "${" * 30_000
     assert time.perf_counter() - started < 1

@@ -56,7 +56,8 @@ def test_valid_toml_keeps_its_meaning(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['"""a\\"' * 15_000, "'''a'" * 20_000, '"' * 100_000, "{" * 100_000, "{a=1,\n" * 15_000]
+    "text",
+    ['"""a\\"' * 15_000, "'''a'" * 20_000, '"' * 100_000, "{" * 100_000, "{a=1,\n" * 15_000, '"' + '\\"' * 200_000],
 )
 def test_hostile_text_takes_bounded_time(text: str) -> None:
     start = time.monotonic()

@@ -6,23 +6,27 @@ Settings give regular expressions, which may come from anyone: only those are tr
 from __future__ import annotations
 
 import re
+import warnings
 
-from prowess._internal.frozen import Frozen
+from ._bounded_expressions import TOKEN, count_steps
 
 __all__ = ["AllowedSources"]
 
 _MAX_STEPS = 20_000_000
-"""How many steps a search may take at most: the length of the text to the power of the repetitions."""
-_TOKEN = re.compile(r"(?s)(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<again>[*+]|\{[0-9]+,?[0-9]*\})|.")
+"""How many steps all searches may take at most."""
 
 
-class AllowedSources(Frozen):
-    """The regular expressions of a setting."""
+class AllowedSources:
+    """The regular expressions of a setting.
 
-    patterns: tuple[object, ...]
-    """As written; anything but text stops the client."""
-    path: str
-    """The file that has them."""
+    Args:
+        path: the file that has them.
+        patterns: as written; anything but text stops the client.
+    """
+
+    def __init__(self, *, path: str, patterns: tuple[object, ...]) -> None:
+        self.path, self.patterns = path, patterns
+        self._steps_left: float = _MAX_STEPS
 
     def allows(self, source: str) -> bool:
         """Return whether one of the expressions is found in a path.
@@ -33,28 +37,23 @@ class AllowedSources(Frozen):
         """
         for pattern in self.patterns:
             if not isinstance(pattern, str):
-                raise ValueError(f"{pattern!r} is no text")  # noqa: TRY004 - any fault of a pattern is one
-            if _find(pattern, source):
+                raise ValueError(f"{pattern!r:.100} is no text")  # noqa: TRY004 - any fault of a pattern is one
+            if self._find(pattern, source):
                 return True
         return False
 
-
-def _find(pattern: str, text: str) -> bool:
-    parts, repetitions, after_group = [], 0, False
-    for token in _TOKEN.finditer(pattern):
-        part = token[0]
-        if token["again"]:
-            if after_group:
-                raise TimeoutError(pattern)
-            repetitions += 1
-        after_group = part == ")"
+    def _find(self, pattern: str, text: str) -> bool:
+        if re.search(r"\(\?(?:[=!]|<)|\\[1-9k]", pattern):
+            raise TimeoutError(pattern)
+        steps = count_steps(pattern, len(text)) + len(pattern)
+        if steps > self._steps_left:
+            raise TimeoutError(pattern)
+        self._steps_left -= steps
         # In JavaScript, `$` is the end of the text only.
-        parts.append(r"\Z" if part == "$" else part)
-    if "(?=" in pattern or "(?!" in pattern or "(?<" in pattern or re.search(r"\\[1-9k]", pattern):
-        raise TimeoutError(pattern)
-    if (len(text) + 1) ** (repetitions + 1) > _MAX_STEPS:
-        raise TimeoutError(pattern)
-    try:
-        return re.search("".join(parts), text, re.ASCII) is not None
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(str(error)) from None
+        parts = (r"\Z" if token[0] == "$" else token[0] for token in TOKEN.finditer(pattern))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return re.search("".join(parts), text, re.ASCII) is not None
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(str(error)) from None

@@ -241,7 +241,8 @@ class PluginFinder(PluginPlaces):
             return False
         path = os.path.normpath(os.path.join(self.cwd, source.replace("\0", "")))
         path = self.filesystem.real(path) if self.filesystem.kind(path) else path
-        allowed = AllowedSources(path=setting.allowed[0], patterns=setting.allowed[1])
+        self._allowed = self._allowed or AllowedSources(path=setting.allowed[0], patterns=setting.allowed[1])
+        allowed = self._allowed
         try:
             return allowed.allows(path)
         except ValueError as error:

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["MAX_JSON_BYTES", "parse_json", "read_json", "read_json_or_report"]
+__all__ = ["MAX_JSON_BYTES", "check_depth", "parse_json", "read_json", "read_json_or_report"]
 
 MAX_JSON_BYTES = 4 * 1024 * 1024
 """A larger file counts as one that cannot be read."""
+
+_MAX_DEPTH = 200
+"""Lists and tables in each other."""
 
 # An unclosed string or comment ends with the file: a search for its end from each start would take quadratic time.
 _COMMENT = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)'
@@ -100,11 +103,31 @@ def parse_json(text: str, *, once: Collection[str] = (), comments: bool = False,
 
     hook = to_object if once else None
     try:
-        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=hook)
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=hook)
     except ValueError:
         if not comments:
             raise
-        return json.loads(_without_comments(text, commas), parse_constant=_refuse_constant, object_pairs_hook=hook)
+        value = json.loads(_without_comments(text, commas), parse_constant=_refuse_constant, object_pairs_hook=hook)
+    check_depth(value)
+    return value
+
+
+def check_depth(value: Any) -> None:
+    """Check that lists and tables are not nested so deeply that a function which calls itself could fail.
+
+    Args:
+        value: the content of a file.
+
+    Raises:
+        RecursionError: they are.
+    """
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        inner = (item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list))
+        level = [item for items in inner for item in items if isinstance(item, dict | list)]
+        if not level:
+            return
+    raise RecursionError("it is nested too deeply")
 
 
 def _without_comments(text: str, commas: bool) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from ._minimatch_choices import CHOICE, PartWithChoices
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    Part = str | re.Pattern[str] | None
+    Part = str | re.Pattern[str] | PartWithChoices | None
     """Text, or an expression for it, or `None` for `**`."""
 
 __all__ = ["minimatch"]
@@ -22,8 +24,6 @@ _MAX_LENGTH = 1000
 """Characters of a pattern; a longer one matches nothing."""
 _MAX_CHOICES = 1000
 """Patterns that the braces of one pattern make."""
-_MAX_CHOICE_STARS = 4
-"""Stars in a part with choices such as `+(a*)`, which an expression matches slowly; with more it matches nothing."""
 _POSIX = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "digit": "0-9", "lower": "a-z", "upper": "A-Z", "space": r"\s",
     "word": r"\w", "xdigit": "a-fA-F0-9", "punct": r"!-/:-@\[-`{-~", "blank": r" \t",
@@ -110,20 +110,15 @@ def _matches_run(names: Sequence[str], parts: Sequence[Part]) -> bool:
 
 # ── one part ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_CHOICE = re.compile(r"[@!?*+]\(")
 
-
-def _part(part: str) -> str | re.Pattern[str]:
+def _part(part: str) -> str | re.Pattern[str] | PartWithChoices:
     """Return what one part of a path must be: the text itself, or an expression."""
     if not re.search(r"[*?\[]|[@!+]\(", part):
         return re.sub(r"\\(.)", r"\1", part)
     try:
-        if _CHOICE.search(part):
-            if part.count("*") + part.count("+(") > _MAX_CHOICE_STARS:
-                return _NOTHING
-            body, _ = _choice_expression(part, 0, "")
-        else:
-            body = _plain_expression(part)
+        if CHOICE.search(part):
+            return PartWithChoices(part, _tokens)
+        body = _plain_expression(part)
         start = "" if part.startswith((".", "\\.")) else r"(?!\.)(?=.)"
         return re.compile(rf"(?!\.{{1,2}}\Z){start}(?:{body})\Z", re.DOTALL)
     except (re.error, RecursionError):
@@ -136,7 +131,7 @@ def _tokens(part: str, start: int = 0, *, until: str = "") -> tuple[list[str], i
     index = start
     while index < len(part) and part[index] not in until:
         character = part[index]
-        if until and _CHOICE.match(part, index):
+        if until and CHOICE.match(part, index):
             break
         if character == "*":
             if result[-1:] != ["*"]:
@@ -169,32 +164,6 @@ def _plain_expression(part: str) -> str:
     if not rest:
         return first
     return first + "".join(f"(?>.*?{run})" for run in rest[:-1]) + f".*{rest[-1]}"
-
-
-def _choice_expression(part: str, start: int, until: str) -> tuple[str, int]:
-    """Return the expression of a part with choices, up to one of `until`, and where that is."""
-    result, index = "", start
-    while index < len(part) and part[index] not in until:
-        if not _CHOICE.match(part, index):
-            tokens, following = _tokens(part, index, until=until or "\0")
-            result += "".join(".*?" if piece == "*" else piece for piece in tokens)
-            index = following
-            continue
-        kind, alternatives, end = part[index], [], index + 1
-        while end < len(part) and part[end] in "(|":
-            expression, end = _choice_expression(part, end + 1, "|)")
-            alternatives.append(expression)
-        if end >= len(part):  # it is not closed: text
-            result += re.escape(part[index])
-            index += 1
-            continue
-        choice, index = "|".join(alternatives), end + 1
-        if kind == "!":
-            rest, index = _choice_expression(part, index, until)
-            result += rf"(?:(?!(?:{choice}){rest}\Z).*?){rest}"
-        else:
-            result += f"(?:{choice}){'' if kind == '@' else kind}"
-    return result, index
 
 
 _CLASS = re.compile(r"\[([!^]?)(\]?(?:\[:[a-z]+:\]|\\.|[^\]\\])*)\]", re.DOTALL)

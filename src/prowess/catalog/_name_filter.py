@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from fnmatch import translate
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
+
+from ._bounded_expressions import count_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +24,10 @@ REGEX_PREFIX = "re:"
 """Begins a pattern that is a regular expression for the whole name."""
 _MAX_PATTERNS = 1000
 _MAX_LENGTH = 256
-_MAX_REPETITIONS = 4
-_MAX_OPTIONS = 6
-"""Repetitions and optional parts of a regular expression: with more, a name could take it too long."""
-_REPEATED_GROUP = re.compile(r"\)\s*(?:[*+]|\{)")
-_REPETITION = re.compile(r"(?<!\\)(?:[*+]|\{\d*,?\d*\})")
-_OPTION = re.compile(r"(?<!\\)(?<!\()\?")
+_USUAL_LENGTH = 64
+"""Of a name."""
+_MAX_STEPS, _MAX_STEPS_OF_ALL = 20_000_000, 100_000_000
+"""Ways to match a name of this length with a regular expression, and with all of them; more could take too long."""
 
 
 class NameFilter(Frozen):
@@ -52,14 +53,10 @@ def pattern_problem(pattern: str) -> str | None:
     if not pattern.startswith(REGEX_PREFIX):
         return None
     text = pattern.removeprefix(REGEX_PREFIX)
-    if (
-        _REPEATED_GROUP.search(text)
-        or len(_REPETITION.findall(text)) > _MAX_REPETITIONS
-        or len(_OPTION.findall(text)) > _MAX_OPTIONS
-    ):
+    if count_steps(text, _USUAL_LENGTH) > _MAX_STEPS:
         return "is too complex"
     try:
-        re.compile(text)
+        _compile(text)
     except (re.error, OverflowError, RecursionError):
         return "is not a regular expression"
     return None
@@ -89,17 +86,29 @@ def read_name_filter(
         if len(patterns) > _MAX_PATTERNS:
             report(patterns[0][1], f"only {_MAX_PATTERNS:,} patterns of names count")
             patterns = patterns[:_MAX_PATTERNS]
+        tried, steps = [], 0.0
         for pattern, file in patterns:
             problem = pattern_problem(pattern)
+            if problem is None and pattern.startswith(REGEX_PREFIX):
+                steps += count_steps(pattern, _USUAL_LENGTH)
+                problem = "is too complex together with those before it" if steps > _MAX_STEPS_OF_ALL else None
             if problem is not None:
                 report(file, f"the pattern {quoted(pattern)} {problem}, and matches nothing")
-        return NameFilter(patterns=tuple(patterns), effects=setting.effects)
+            tried.append((pattern if problem is None else "", file))
+        return NameFilter(patterns=tuple(tried), effects=setting.effects)
     return None
 
 
+def _compile(text: str) -> re.Pattern[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return re.compile(text, re.IGNORECASE)
+
+
 def _matches(pattern: str, name: str) -> bool:
-    if not pattern or pattern_problem(pattern) is not None:
+    if not pattern:
         return False
     if pattern.startswith(REGEX_PREFIX):
-        return re.fullmatch(pattern.removeprefix(REGEX_PREFIX), name, re.IGNORECASE) is not None
+        text = pattern.removeprefix(REGEX_PREFIX)
+        return count_steps(text, len(name)) <= _MAX_STEPS_OF_ALL and _compile(text).fullmatch(name) is not None
     return re.match(translate(pattern.lower()), name.lower()) is not None

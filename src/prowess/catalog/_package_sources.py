@@ -75,6 +75,9 @@ def _host_and_path(text: str) -> tuple[str, str]:
 # ── versions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _VERSION = re.compile(r"\s*[v=]*\s*(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?\s*")
+_MAX_VERSION_LENGTH = 256
+"""Characters of a version; npm takes a longer one for invalid."""
+_MAX_RANGE_LENGTH = 4096
 _PARTIAL = re.compile(
     r"(\^|~>?|[<>]=?|=)?\s*v?(\d{1,9}|[xX*])(?:\.(\d{1,9}|[xX*]))?(?:\.(\d{1,9}|[xX*])(?:-([0-9A-Za-z.-]+))?(?:\+\S*)?)?"
 )
@@ -82,11 +85,14 @@ _PARTIAL = re.compile(
 
 def is_in_range(version: object, wanted: str) -> bool:
     """Say whether a version is in a range of npm; a tag such as `latest` excludes none."""
+    if len(wanted) > _MAX_RANGE_LENGTH:
+        return False
     try:
         choices = [_comparators(part) for part in wanted.split("||")]
     except ValueError:
         return True
-    match = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    is_short = isinstance(version, str) and len(version) <= _MAX_VERSION_LENGTH
+    match = _VERSION.fullmatch(str(version)) if is_short else None
     if match is None:
         return False
     number = _key(match[1], match[2], match[3], match[4])

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.hosts import MarketRules, PluginRules
 
+    from ._allowed_sources import AllowedSources
     from ._filesystem import Filesystem
     from ._user_settings import PluginSetting
 
@@ -75,6 +76,7 @@ class PluginPlaces:
         """What keeps the client from starting; empty if it starts."""
         self._folder_rules: FolderRules | None = None
         self._store: PluginStore | None = None
+        self._allowed: AllowedSources | None = None
 
     def _stop(self, path: str, message: str) -> None:
         self.stops = path

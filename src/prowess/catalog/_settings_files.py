@@ -12,7 +12,7 @@ from prowess.findings import Finding, finding
 from prowess.hosts import SettingsFile
 from prowess.skill import parse_yaml_mapping
 
-from ._json_files import MAX_JSON_BYTES, parse_json
+from ._json_files import MAX_JSON_BYTES, check_depth, parse_json
 from ._settings_variables import replace_variables
 
 TYPE_CHECKING = False
@@ -179,13 +179,15 @@ def parse_toml(data: bytes, version: str = "1.0") -> dict[str, Any]:
     if sum(line.count(".") ** 2 for line in text.split("\n")) > _MAX_TOML_KEY_COST:
         raise ValueError("its keys have too many parts")
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
     except ValueError:
         if version == "1.0":
             raise
         from ._toml_versions import as_toml_1_0  # few files need it
 
-        return tomllib.loads(as_toml_1_0(text))
+        table = tomllib.loads(as_toml_1_0(text))
+    check_depth(table)
+    return table
 
 
 def _parse_settings(

@@ -135,8 +135,8 @@ class SettingsReader(CountedFiles):
             if root.setting or root.argument:
                 self._add_folders(root)
         self._apply_arguments()
-        variables = {**self.env, **self._variables}
-        limit = variables.get(self.host.budget.variable, "") if self.host.budget.variable else ""
+        name = self.host.budget.variable
+        limit = (self._variables[name] if name in self._variables else self.env.get(name, "")) if name else ""
         if re.fullmatch("[1-9][0-9]{0,9}", limit):
             self._budget_limit = int(limit)
         if role is not None:

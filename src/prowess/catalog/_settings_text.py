@@ -18,6 +18,8 @@ __all__ = ["substitute"]
 
 _MAX_FILE_BYTES = 64 * 1024
 _MAX_FILES = 100
+_MAX_LENGTH = 16 * 1024 * 1024
+"""Characters of a text with its variables."""
 _VARIABLE = re.compile(r"\{env:([^}]+)\}")
 _FILE = re.compile(r"\{file:([^}]+)\}")
 
@@ -37,15 +39,25 @@ def substitute(text: str, *, folder: str, home: str, env: Mapping[str, str], fil
     """
     import json
 
-    text = _VARIABLE.sub(lambda match: env.get(match[1], ""), text)
-    parts, end = [], 0
-    for count, match in enumerate(_FILE.finditer(text)):
+    # Behind the last brace, a search for the next one from each start would take quadratic time.
+    last = text.rfind("}") + 1
+    size = len(text) + sum(len(env.get(match[1], "")) for match in _VARIABLE.finditer(text, 0, last))
+    if size > _MAX_LENGTH:
+        raise ValueError("it is too long with the values of its variables")
+    text = _VARIABLE.sub(lambda match: env.get(match[1], ""), text[:last]) + text[last:]
+    parts, end, count = [], 0, 0
+    is_comment, line = False, 0
+    for match in _FILE.finditer(text, 0, text.rfind("}") + 1):
         parts.append(text[end : match.start()])
+        line = text.rfind("\n", end, match.start()) + 1 or line
+        if line >= end:
+            is_comment = text[line : match.start()].lstrip().startswith("//")
         end = match.end()
-        if text[text.rfind("\n", 0, match.start()) + 1 : match.start()].lstrip().startswith("//"):
+        if is_comment:
             parts.append(match[0])
             continue
-        if count >= _MAX_FILES or "\0" in match[1]:
+        count += 1
+        if count > _MAX_FILES or "\0" in match[1]:
             raise ValueError(f"it names more than {_MAX_FILES} files, or one that is no path")
         try:
             data = filesystem.data(os.path.join(folder, expand_home(match[1], home)), _MAX_FILE_BYTES)

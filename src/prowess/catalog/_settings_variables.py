@@ -26,7 +26,7 @@ def fill_braces(text: str, values: Mapping[str, str]) -> str:
     """Return a text with `${NAME}` replaced by its value; an unknown name stays, and so does a text that gets long."""
     if "${" not in text:
         return text
-    filled = re.sub(r"\$\{([^\n}]*)\}", lambda match: values.get(match[1], match[0]), text[:_MAX_LENGTH])
+    filled = re.sub(r"\$\{([^\n}]{0,200})\}", lambda match: values.get(match[1], match[0]), text[:_MAX_LENGTH])
     return filled if len(filled) <= 16 * _MAX_LENGTH and len(text) <= _MAX_LENGTH else text
 
 

@@ -10,10 +10,10 @@ import re
 
 __all__ = ["as_toml_1_0"]
 
-# A text without an end is one token to the end of the file, or a search from each start would take quadratic time.
+# A text without an end is one token to the end of the line or file: a search from each start would take quadratic time.
 _TOKEN = re.compile(
     r"""(?sx)
-    (?P<basic> \"\"\"(?:\\.|[^\\"]|"(?!""))*(?:"{3,5}|\Z) | "(?:\\[^\n]|[^"\\\n])*" )
+    (?P<basic> \"\"\"(?:\\.|[^\\"]|"(?!""))*(?:"{3,5}|\Z) | "(?:\\[^\n]|[^"\\\n])*"? )
     | (?P<literal> '''(?:[^']|'(?!''))*(?:'{3,5}|\Z) | '[^'\n]*' )
     | (?P<comment> \#[^\n]* )
     | (?P<mark> [][{},\n] )
