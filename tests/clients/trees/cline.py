@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clients._shared_trees import MANIFESTS, agent_plugin
 from clients._trees import Tree, tree
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HOST = "cline"
-SCHEMA = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"
 
 
 @tree(HOST)
@@ -95,9 +95,7 @@ def cline_bundles(t: Tree) -> None:
 
 def plugin(t: Tree, name: str, manifest: Any) -> Path:
     """Write a plugin of agent-plugins.org for all agents of the user, and return its folder."""
-    folder = t.home / ".agents/plugins" / name
-    t.write(folder / "plugin.json", {"$schema": SCHEMA, **manifest} if isinstance(manifest, dict) else manifest)
-    return folder
+    return agent_plugin(t, t.home / ".agents/plugins" / name, manifest)
 
 
 @tree(HOST)
@@ -132,18 +130,8 @@ def cline_agent_plugins_off(t: Tree) -> None:
 def cline_agent_plugin_manifests(t: Tree) -> None:
     """Manifests that are invalid, and ones with unknown fields."""
     t.git()
-    bad: dict[str, Any] = {
-        "good": {"name": "good"},
-        "no-schema": {"$schema": None, "name": "no-schema"},
-        "other-schema": {"$schema": SCHEMA.replace("1.0.0", "2.0.0"), "name": "other-schema"},
-        "no-name": {},
-        "upper": {"name": "Upper"},
-        "double": {"name": "a--b"},
-        "unknown": {"name": "unknown", "x": 1, "skills": ["./skills"]},
-        "types": {"name": "types", "version": 1},
-        "notjson": "{",
-    }
-    for name, manifest in bad.items():
+    unknown = {"name": "unknown", "x": 1, "skills": ["./skills"]}
+    for name, manifest in {**MANIFESTS, "unknown": unknown}.items():
         t.skill(plugin(t, name, manifest) / "skills/s", name, name="s")
 
 

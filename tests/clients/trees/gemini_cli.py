@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clients._shared_trees import enable_extensions, skills_for_switches
 from clients._trees import Tree, tree
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def extension(
 
 def enable(t: Tree, rules: Any) -> None:
     """Write which extensions are enabled where."""
-    text = rules if isinstance(rules, str) else {name: {"overrides": list(texts)} for name, texts in rules.items()}
-    t.write(t.home / EXTENSIONS / "extension-enablement.json", text)
+    enable_extensions(t, EXTENSIONS, rules)
 
 
 @tree("gemini-cli")
@@ -264,12 +264,7 @@ def gemini_extensions_tools_number(t: Tree) -> None:
 
 def skills(t: Tree) -> None:
     """Write some skills for the switches."""
-    t.git()
-    for name in ("Alpha", "beta", "gamma", "delta"):
-        t.skill(t.U / name, name)
-    t.skill(t.P / "project", "project")
-    t.skill(t.P / "both", "project-both", name="both")
-    t.skill(t.U / "both", "user-both", name="both")
+    skills_for_switches(t)
     extension(t, "ext", "extra", "gamma")
 
 

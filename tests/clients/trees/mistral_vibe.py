@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from clients._shared_trees import MANIFESTS, agent_plugin
 from clients._trees import Tree, tree
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 HOST = "mistral-vibe"
-SCHEMA = "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json"
 
 
 def config(t: Tree, text: str, *, project: bool = False) -> None:
@@ -223,29 +218,25 @@ def vibe_in_home(t: Tree) -> None:
     t.skill(t.home / ".agents/skills/s", "shared")
 
 
-def plugin(t: Tree, folder: Path, manifest: Any) -> Path:
-    """Write a plugin of agent-plugins.org, and return its folder."""
-    t.write(folder / "plugin.json", {"$schema": SCHEMA, **manifest} if isinstance(manifest, dict) else manifest)
-    return folder
-
-
 @tree(HOST)
 def vibe_plugins(t: Tree) -> None:
     """Plugins of user and project: names with a prefix; a skill must be called like its folder."""
     t.git()
     t.args = ("--trust",)
-    one = plugin(t, t.home / ".vibe/plugins/one", {"name": "one"})
+    one = agent_plugin(t, t.home / ".vibe/plugins/one", {"name": "one"})
     t.skill(one / "skills/a", "a")
     t.skill(one / "skills/b", "renamed", name="other")
     t.skill(one / "skills/cat/deep", "deep")
     t.skill(one, "one-own", name="one")
     t.skill(one / "more/c", "elsewhere")
-    dashed = plugin(t, t.home / ".vibe/plugins/folder", {"name": "my-plug.in", "version": "1.0.0", "description": "d"})
+    dashed = agent_plugin(
+        t, t.home / ".vibe/plugins/folder", {"name": "my-plug.in", "version": "1.0.0", "description": "d"}
+    )
     t.skill(dashed / "skills/d", "d")
-    two = plugin(t, t.repo / ".vibe/plugins/two", {"name": "two"})
+    two = agent_plugin(t, t.repo / ".vibe/plugins/two", {"name": "two"})
     t.skill(two / "skills/e", "e")
     t.skill(t.U / "a", "user-a", name="a")
-    link = plugin(t, t.root / "src", {"name": "linked"})
+    link = agent_plugin(t, t.root / "src", {"name": "linked"})
     t.skill(link / "skills/l", "l")
     t.link(t.home / ".vibe/plugins/link", t.root / "src")
 
@@ -254,28 +245,16 @@ def vibe_plugins(t: Tree) -> None:
 def vibe_plugins_untrusted(t: Tree) -> None:
     """Plugins of a project that is not trusted do not count."""
     t.git()
-    t.skill(plugin(t, t.repo / ".vibe/plugins/two", {"name": "two"}) / "skills/e", "project")
-    t.skill(plugin(t, t.home / ".vibe/plugins/one", {"name": "one"}) / "skills/a", "user")
+    t.skill(agent_plugin(t, t.repo / ".vibe/plugins/two", {"name": "two"}) / "skills/e", "project")
+    t.skill(agent_plugin(t, t.home / ".vibe/plugins/one", {"name": "one"}) / "skills/a", "user")
 
 
 @tree(HOST)
 def vibe_plugin_manifests(t: Tree) -> None:
     """Manifests that are invalid: no schema, another version, no name, a bad name, an unknown field, no JSON."""
     t.git()
-    bad: dict[str, Any] = {
-        "good": {"name": "good"},
-        "no-schema": {"$schema": None, "name": "no-schema"},
-        "other-schema": {"$schema": SCHEMA.replace("1.0.0", "2.0.0"), "name": "other-schema"},
-        "no-name": {},
-        "upper": {"name": "Upper"},
-        "double": {"name": "a--b"},
-        "unknown": {"name": "unknown", "skills": ["./skills"]},
-        "types": {"name": "types", "version": 1},
-        "notjson": "{",
-        "reserved": {"name": "skill"},
-    }
-    for name, manifest in bad.items():
-        t.skill(plugin(t, t.home / ".vibe/plugins" / name, manifest) / "skills/s", name, name="s")
+    for name, manifest in {**MANIFESTS, "reserved": {"name": "skill"}}.items():
+        t.skill(agent_plugin(t, t.home / ".vibe/plugins" / name, manifest) / "skills/s", name, name="s")
     t.skill(t.home / ".vibe/plugins/none/skills/s", "no-manifest", name="s")
 
 
@@ -284,6 +263,6 @@ def vibe_plugin_filters(t: Tree) -> None:
     """Filters of names do not apply to skills of plugins."""
     t.git()
     config(t, 'enabled_skills = ["keep"]\n')
-    t.skill(plugin(t, t.home / ".vibe/plugins/one", {"name": "one"}) / "skills/a", "a")
+    t.skill(agent_plugin(t, t.home / ".vibe/plugins/one", {"name": "one"}) / "skills/a", "a")
     t.skill(t.U / "keep", "keep")
     t.skill(t.U / "drop", "drop")
