@@ -49,7 +49,7 @@ UNKNOWN_NAMES = [
     (["activate", "release-note"], "release-notes"),
     (["read", "csv-profil", "report.md"], "csv-profile"),
     (["read", "release-notes", "reprot.md"], "report.md"),
-    (["search", "releese"], "release-notes"),
+    (["search", "realesenotes"], "release-notes"),
     (["test", "release-note"], "release-notes"),
     (["test", "release-notes", "--case", "frist"], "first"),
     (["test", "release-notes", "--sandbox", "bwarp"], "bwrap"),
