@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess.catalog import discover
 from prowess.catalog._filesystem import Filesystem
 from prowess.catalog._settings_text import substitute
 
@@ -62,3 +63,14 @@ def test_each_line_may_be_a_comment(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("1")
     text = '"{file:x}" // {file:x}\n// {file:x} {file:x}\n{file:x}'
     assert substituted(text, tmp_path) == '"1" // 1\n// {file:x} {file:x}\n1'
+
+
+@pytest.mark.parametrize("text", ['{"permission": "{file:~/secret}"}', '{"a": {file:~/secret}}', '["{file:~/secret}"'])
+def test_the_text_of_a_file_is_in_no_finding(tmp_path: Path, text: str) -> None:
+    """A project may name any file of its user, and a report of it may be public."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/secret").write_text("hunter2")
+    (tmp_path / "opencode.json").write_text(text)
+    found = discover(tmp_path, host="opencode", home=tmp_path / "home", env={})
+    assert "hunter2" not in repr(found.findings)
+    assert found.findings

@@ -15,7 +15,7 @@ from ._markdown_settings import find_markdown_files
 from ._project import git_root, marked_root
 from ._project_trust import trust_answers
 from ._setting_values import merge_deep, merge_files
-from ._settings_files import SettingsFiles, get_dotted, parse_bool
+from ._settings_files import SettingsFiles, get_dotted, is_switched_on
 from ._settings_layers import SettingsLayer, settings_layers
 from ._settings_merge import merge_union
 from ._settings_text import substitute
@@ -117,7 +117,7 @@ class CountedFiles:
         """Note how a settings file is read, and return whether it counts at all."""
         rules, path = layer.rules, layer.path
         self.files.rules[path] = rules
-        if any(parse_bool(self.env.get(name, "")) for name in rules.unless):
+        if any(is_switched_on(name, self.env) for name in rules.unless):
             return False
         if rules.inline:
             self.files.texts[path] = self.env.get(path[1:], "")

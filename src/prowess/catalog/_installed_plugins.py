@@ -17,7 +17,7 @@ from prowess._internal.text import neutral, quoted
 
 from ._allowed_sources import AllowedSources
 from ._plugin_commands import CommandPlace, plugin_commands
-from ._plugin_files import named_files
+from ._plugin_files import has_plugin_files
 from ._plugin_places import PluginCandidate, PluginPlaces
 from ._plugin_store import source_identity
 from ._settings_files import get_dotted
@@ -142,7 +142,7 @@ class PluginFinder(PluginPlaces):
         if manifest is None and rules.manifest_needed:
             self._hide_invalid(folder)
             return None
-        if not self._names_files(folder, manifest):
+        if not has_plugin_files(self.rules, folder, manifest, self._manifest, self.filesystem):
             return None
         table = manifest or {}
         written = table.get("name")
@@ -303,16 +303,6 @@ class PluginFinder(PluginPlaces):
                 self._report(path, f"the plugin is ignored: {problem}")
             return None
         return None
-
-    def _names_files(self, folder: str, manifest: Mapping[str, Any] | None) -> bool:
-        """Return whether the manifest of a plugin, or of the folder above, names a file in its folder."""
-        key = self.rules.manifest_files
-        above = os.path.dirname(folder)
-        return not key or any(
-            path.startswith(folder + os.sep) and self.filesystem.kind(path) == "f"
-            for place, table in ((folder, manifest), (above, self._manifest(above)))
-            for path in named_files(get_dotted(table, key), place)
-        )
 
     def _skill_folders(self, candidate: PluginCandidate, manifest: Mapping[str, Any], listed: list[str]) -> list[str]:
         """Return all folders of skills of a plugin; `listed` are those that its manifest lists."""

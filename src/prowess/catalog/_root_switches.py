@@ -7,7 +7,7 @@ import os
 from prowess._internal.text import neutral
 
 from ._path_patterns import PathPatterns
-from ._settings_files import parse_bool
+from ._settings_files import is_switched_on
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def with_patterns(scan_root: ScanRoot, settings: Settings | None) -> ScanRoot:
 
 def switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
     """Return a root, off if a variable says that the client does not read it."""
-    variable = next((name for name in scan_root.root.unless if parse_bool(env.get(name, ""))), None)
-    return scan_root.with_changes(off=f"the variable `{variable}` is set") if variable else scan_root
+    variable = next((name for name in scan_root.root.unless if is_switched_on(name, env)), None)
+    return scan_root.with_changes(off=f"the variable `{variable.partition('=')[0]}` is set") if variable else scan_root
 
 
 def as_closed(scan_root: ScanRoot, closed: Mapping[str, str]) -> ScanRoot:

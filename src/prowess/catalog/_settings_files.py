@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml", "truth_of"]
+__all__ = ["SettingsFiles", "get_dotted", "is_switched_on", "parse_bool", "parse_toml", "truth_of"]
 
 _ANY_FILE = SettingsFile(path="")
 
@@ -146,6 +146,18 @@ def parse_bool(value: object) -> bool | None:
         return value
     word = value.strip().lower() if isinstance(value, str) else ""
     return True if word in _TRUE else False if word in _FALSE else None
+
+
+def is_switched_on(variable: str, env: Mapping[str, str]) -> bool:
+    """Return whether an environment variable means yes.
+
+    Args:
+        variable: its name, or `NAME=WORD|WORD` with the only words that do, in lower case.
+        env: the environment.
+    """
+    name, equals, words = variable.partition("=")
+    value = env.get(name, "")
+    return value.lower() in words.split("|") if equals else parse_bool(value) is True
 
 
 def truth_of(value: object) -> bool:

@@ -41,7 +41,7 @@ class SettingsFile(Frozen):
     substitutes: bool = False
     """Whether `{env:NAME}` and `{file:PATH}` in its text are replaced before it is read."""
     unless: tuple[str, ...] = ()
-    """Environment variables; if one of them is true, the file does not count."""
+    """Environment variables; if one of them is true, as `unless` of a root, the file does not count."""
     apart: bool = False
     """Whether it counts only for the settings that name it."""
     needs_trust: bool = False

@@ -149,7 +149,7 @@ def _traits(root: Root) -> list[str]:
         _OWN_SKILL_PHRASES.get(root.own),
         "also skills inside skills" if root.inside else None,
         "also hidden folders" if root.hidden else None,
-        f"not if {' or '.join(root.unless)} is set" if root.unless else None,
+        f"not if {' or '.join(name.partition('=')[0] for name in root.unless)} is set" if root.unless else None,
         _moved_phrase(root.unless_moved) if root.unless_moved else None,
         "its skills are not in the agent's own list" if root.unlisted else None,
         "also a hidden folder that is a skill itself" if root.skip_inside else None,

@@ -187,7 +187,7 @@ def _file_notes(file: SettingsFile) -> Iterator[str]:
     if file.substitutes:
         yield "`{env:NAME}` and `{file:PATH}` are replaced"
     if file.unless:
-        yield f"not if {' or '.join(file.unless)} is set"
+        yield f"not if {' or '.join(name.partition('=')[0] for name in file.unless)} is set"
     if file.keys:
         yield f"only {quote_all(file.keys)}"
     if file.not_untrusted:

@@ -46,7 +46,7 @@ def write_flow_keys(front: str, kind: str) -> str:
 
 
 _QUOTED = re.compile(
-    r"""(?m)(?<=[:,\[{-])[ \t]*(?:"((?:[^"\\]|\\.)*+)"|'((?:[^']|'')*+)')|(?:^|[ \t])\#[^\n]*""", re.DOTALL
+    r"""(?m)(?<=[:,\[{-])[ \t]*(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')|(?:^|[ \t])\#[^\n]*""", re.DOTALL
 )
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _CONTROLS_IN_QUOTES = re.compile("[\0-\x08\x0b-\x1f]")

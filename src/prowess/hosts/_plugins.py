@@ -114,6 +114,8 @@ class PluginRules(Frozen):
     """A key of the manifest that says so for this plugin, instead of `enabled`."""
     manifests: tuple[str, ...] = ()
     """The files with the plugin's name and folders of skills, in its folder; the first that exists counts."""
+    manifests_absent: tuple[str, ...] = ()
+    """Files of other kinds of plugins; a folder with one of them is no plugin of this table."""
     manifest_needed: bool = False
     """Whether a plugin without a valid manifest has no skills."""
     manifest_files: str = ""

@@ -47,7 +47,8 @@ class Root(Frozen):
     """For `setting`: whether only relative directories count, and only if they are inside the project, links
     resolved."""
     unless: tuple[str, ...] = ()
-    """Environment variables; if one of them is true, the client does not read the directory."""
+    """Environment variables; if one of them is true, the client does not read the directory. `NAME=WORD|WORD` is true
+    only with one of these words, whatever their case."""
     closable: str = "no"
     """Whether a setting of the form `closed` keeps the client from reading it: `no`, if its effect is `closed`, or also
     if it is only `partly`."""

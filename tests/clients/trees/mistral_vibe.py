@@ -266,3 +266,28 @@ def vibe_plugin_filters(t: Tree) -> None:
     t.skill(agent_plugin(t, t.home / ".vibe/plugins/one", {"name": "one"}) / "skills/a", "a")
     t.skill(t.U / "keep", "keep")
     t.skill(t.U / "drop", "drop")
+
+
+@tree(HOST)
+def vibe_plugins_of_others(t: Tree) -> None:
+    """Plugins in the formats of Codex and Claude Code: `skills` and the folders that the manifest lists."""
+    t.git()
+    t.args = ("--trust",)
+    for number, (kind, top) in enumerate(
+        (("codex", t.home), ("claude", t.home), ("codex", t.repo), ("claude", t.repo))
+    ):
+        folder = top / f".vibe/plugins/p{number}"
+        t.write(folder / f".{kind}-plugin/plugin.json", {"name": f"plug-{number}", "skills": ["./more", "../out"]})
+        t.skill(folder / "skills/a", f"a{number}", name="a")
+        t.skill(folder / "skills/b", f"renamed{number}", name="other")
+        t.skill(folder / "more/c", f"c{number}", name="c")
+        t.skill(folder / "skills/cat/deep", f"deep{number}", name="deep")
+    unnamed = t.home / ".vibe/plugins/unnamed"
+    t.write(unnamed / ".claude-plugin/plugin.json", {"description": "d"})
+    t.skill(unnamed / "skills/d", "d")
+    both = t.home / ".vibe/plugins/both"
+    t.write(both / ".claude-plugin/plugin.json", {"name": "both"})
+    t.write(both / ".codex-plugin/plugin.json", {"name": "both"})
+    t.skill(both / "skills/e", "e")
+    t.write(t.home / ".vibe/plugins/broken/.codex-plugin/plugin.json", "{")
+    t.skill(t.home / ".vibe/plugins/broken/skills/f", "f")

@@ -345,3 +345,13 @@ agent_tree("subagent", "A subagent cannot be the default.", default_agent="gener
 agent_tree("as_mode", "What `mode` names is no subagent.", default_agent="general", mode={"general": {}})
 agent_tree("disabled", "Without `build`, the next agent runs.", {"disable": True})
 agent_tree("hidden", "A hidden agent is not the default.", {"hidden": True})
+
+
+@tree("opencode")
+def opencode_variable_words(t: Tree) -> None:
+    """`yes` switches off the folders of other clients, but not the project's: that needs `1` or `true`."""
+    t.git()
+    t.skill(t.P / "own", "own")
+    t.skill(t.repo / ".opencode/skills/project", "project")
+    t.skill(t.repo / ".claude/skills/other", "other")
+    t.env.update(OPENCODE_DISABLE_PROJECT_CONFIG="yes", OPENCODE_DISABLE_CLAUDE_CODE="yes")
