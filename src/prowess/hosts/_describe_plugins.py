@@ -52,6 +52,7 @@ PLUGIN_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "enabled": "it is off if the settings say nothing",
     "enabled_key": "if the settings say nothing, `{}` in its manifest decides",
     "manifests": "its manifest is `{}`",
+    "manifests_absent": "a folder with `{}` is no plugin of this kind",
     "manifest_needed": "without a valid manifest it has no skills",
     "manifest_files": "a file that its manifest lists under `{}` must be in its folder",
     "manifest_valid": "with an invalid manifest it has no skills",
