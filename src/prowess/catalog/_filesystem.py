@@ -45,6 +45,10 @@ _MAX_HEAD_BYTES = MAX_FRONTMATTER_BYTES + 4096
 """The most bytes that are read of a SKILL.md without its body: enough to notice a front matter that is too long."""
 
 
+_MAX_ALL_JSON_BYTES = 16 * 1024 * 1024
+"""Bytes of JSON for plugins that one command reads, so that thousands of large files do not take long."""
+
+
 class Filesystem(FingerprintRecorder):
     """The file system as one command has read it."""
 
@@ -64,6 +68,8 @@ class Filesystem(FingerprintRecorder):
         self._digests: dict[tuple[str, str], str | None] = {}
         self._digest_bytes_left = 2 * MAX_DIGEST_BYTES
         """Bytes that may still be read for digests."""
+        self.json_bytes_left = _MAX_ALL_JSON_BYTES
+        """Bytes that may still be read of lists, manifests and catalogs of plugins."""
 
     # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

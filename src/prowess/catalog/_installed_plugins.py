@@ -262,6 +262,12 @@ class PluginFinder(PluginPlaces):
 
     def _answer(self, identity: str, name: str, source: str) -> tuple[bool | None, str]:
         """Return whether a plugin is on, and what says so: an argument, the client's record, rules, or the settings."""
+        known = self._answers.get((identity, name, source))
+        if known is None:
+            known = self._answers[identity, name, source] = self._find_answer(identity, name, source)
+        return known
+
+    def _find_answer(self, identity: str, name: str, source: str) -> tuple[bool | None, str]:
         if self.chosen is not None:
             return name.lower() in self.chosen, "the arguments"
         rules = self._folder_rules

@@ -69,7 +69,8 @@ def read_json(
         UnreadableError: the file cannot be read.
         ValueError: it is not JSON.
     """
-    data = filesystem.data(path, MAX_JSON_BYTES)
+    data = filesystem.data(path, min(MAX_JSON_BYTES, max(filesystem.json_bytes_left, 0)))
+    filesystem.json_bytes_left -= len(data)
     text = data.decode("utf-8-sig" if mark else "utf-8", "replace" if replace else "strict")
     try:
         return parse_json(text, once=once, comments=comments)

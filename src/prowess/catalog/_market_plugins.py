@@ -33,6 +33,8 @@ __all__ = ["MarketPluginFinder"]
 
 _MAX_PLUGINS = 1000
 """Plugins that count for one host."""
+_MAX_ROWS = 20_000
+"""Plugins that all marketplaces of one host may list."""
 _MAX_FOLDERS = 1000
 """Folders of skills that one plugin may list."""
 
@@ -53,6 +55,8 @@ class MarketPluginFinder:
         self.rules, self.setting, self.cwd, self.home = rules, setting, cwd, home
         self.variables, self.filesystem = variables, filesystem
         self.findings: list[Finding] = []
+        self._catalogs: dict[str, tuple[object, list[Mapping[str, Any]]]] = {}
+        self._rows_left = _MAX_ROWS
 
     def find(self) -> list[InstalledPlugin]:
         """Return the plugins, highest precedence first; those that are switched off come last."""
@@ -87,19 +91,9 @@ class MarketPluginFinder:
         """Yield the plugins of a marketplace in a folder."""
         paths = (os.path.join(folder, name) for name in self.rules.files)
         file = next((path for path in paths if self.filesystem.kind(path) == "f"), "")
-        table = self._json(file) if file else None
-        if not isinstance(table, Mapping):
-            return
-        wrong = find_wrong_type(table, self.rules.types)
-        entries = table.get("plugins") if wrong is None else ()
-        rows = [item for item in entries if isinstance(item, Mapping)] if isinstance(entries, list) else []
-        names = [item.get("name") for item in rows]
-        if wrong is not None or len({str(name) for name in names}) != len(names):
-            problem = f"{quoted(wrong)} is missing or has the wrong type" if wrong else "two plugins have one name"
-            self._report(file, f"the marketplace is ignored: {problem}")
-            return
-        base = get_dotted(table, "metadata.pluginRoot")
-        for item in rows:
+        base, rows = self._catalog(file) if file else (None, [])
+        for item in rows[: self._rows_left]:
+            self._rows_left -= 1
             name, source = item.get("name"), item.get("source")
             if not isinstance(name, str) or not isinstance(source, str) or "\0" in f"{source}{base}":
                 continue
@@ -209,6 +203,27 @@ class MarketPluginFinder:
             path = os.path.normpath(os.path.join(plugin, item))
             if "\0" not in item and (item or not isinstance(value, str)) and _is_inside(path, plugin):
                 yield path
+
+    def _catalog(self, file: str) -> tuple[object, list[Mapping[str, Any]]]:
+        """Return where the plugins of a marketplace are, and what it lists; several marketplaces may have one file."""
+        real = self.filesystem.real(file)
+        if real not in self._catalogs:
+            self._catalogs[real] = self._read_catalog(file)
+        return self._catalogs[real]
+
+    def _read_catalog(self, file: str) -> tuple[object, list[Mapping[str, Any]]]:
+        table = self._json(file)
+        if not isinstance(table, Mapping):
+            return None, []
+        wrong = find_wrong_type(table, self.rules.types)
+        entries = table.get("plugins") if wrong is None else ()
+        rows = [item for item in entries if isinstance(item, Mapping)] if isinstance(entries, list) else []
+        names = [item.get("name") for item in rows]
+        if wrong is not None or len({str(name) for name in names}) != len(names):
+            problem = f"{quoted(wrong)} is missing or has the wrong type" if wrong else "two plugins have one name"
+            self._report(file, f"the marketplace is ignored: {problem}")
+            return None, []
+        return get_dotted(table, "metadata.pluginRoot"), rows
 
     def _json(self, path: str, *, comments: bool = False) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""

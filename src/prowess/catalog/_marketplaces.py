@@ -109,6 +109,7 @@ class Marketplaces:
         self.rules, self.known_file, self.declared = rules, known, declared
         self.filesystem, self.read_json, self.report = filesystem, read_json, report
         self._known: Mapping[str, Any] | None = None
+        self._entries: dict[tuple[str, str], Mapping[str, Any] | None] = {}
         self._catalogs: dict[str, tuple[str, Mapping[str, list[Mapping[str, Any]]]]] = {}
 
     def find(self, plugin: str, market: str) -> ListedPlugin | None:
@@ -173,6 +174,12 @@ class Marketplaces:
 
     def _entry(self, folder: str, plugin: str) -> Mapping[str, Any] | None:
         """Return the first valid entry of a plugin in the catalog of a marketplace."""
+        key = folder, plugin
+        if key not in self._entries:
+            self._entries[key] = self._find_entry(folder, plugin)
+        return self._entries[key]
+
+    def _find_entry(self, folder: str, plugin: str) -> Mapping[str, Any] | None:
         if folder not in self._catalogs:
             self._catalogs[folder] = self._read_catalog(folder)
         path, entries = self._catalogs[folder]

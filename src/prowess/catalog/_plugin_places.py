@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["PluginCandidate", "PluginPlaces"]
 
 
+_MAX_PROJECTS = 100
+"""Projects below the working directory's repository that plugins may be installed for."""
+
+
 class PluginCandidate(Frozen):
     """A plugin before its manifest is read."""
 
@@ -77,6 +81,9 @@ class PluginPlaces:
         self._folder_rules: FolderRules | None = None
         self._store: PluginStore | None = None
         self._allowed: AllowedSources | None = None
+        self._answers: dict[tuple[str, str, str], tuple[bool | None, str]] = {}
+        self._projects: dict[str, str | None] = {}
+        """The top of the repository of each project that plugins are installed for."""
 
     def _stop(self, path: str, message: str) -> None:
         self.stops = path
@@ -227,7 +234,9 @@ class PluginPlaces:
         inside = os.path.normpath(project) + os.sep
         if not self._top or not inside.startswith(os.path.join(self._top, "")):
             return False
-        return main_working_tree(os.path.normpath(project), self.filesystem) == self._top
+        if project not in self._projects and len(self._projects) < _MAX_PROJECTS:
+            self._projects[project] = main_working_tree(os.path.normpath(project), self.filesystem)
+        return self._projects.get(project) == self._top
 
     def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""

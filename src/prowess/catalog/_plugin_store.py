@@ -41,14 +41,14 @@ class PluginStore(Frozen):
     """The SHA-256 of a plugin's source to what is recorded about it."""
     by_rules: bool = False
     """Whether the second file counts in place of what is recorded about plugins."""
+    by_name: Mapping[str, Mapping[str, Any]] = EMPTY
+    """The same by the name of the plugin in lower case; the first of each name."""
     problem: str = ""
     """Why the client does not start; empty if it does."""
 
     def _record(self, source: str, name: str) -> Mapping[str, Any] | None:
         found = self.plugins.get(_sha256(source)) if self.plugins else None
-        if found is None:
-            found = next((item for item in self.plugins.values() if item["name"].lower() == name.lower()), None)
-        return found
+        return self.by_name.get(name.lower()) if found is None else found
 
     def answer(self, source: str, name: str, folder: str, rules: FolderRules) -> tuple[bool | None, str]:
         """Return whether a plugin is on in a folder, and the file that says so; `None` if nothing says so.
@@ -112,7 +112,9 @@ def read_plugin_store(filesystem: Filesystem, path: str, rules: FolderRules) -> 
             continue
         changed = name == path and _hash(filesystem, rules.path) != table["legacyProjectionHash"]
         newer = changed and filesystem.modified_ns(rules.path) > filesystem.modified_ns(path)
-        return PluginStore(path=name, plugins=table["extensions"], by_rules=newer)
+        plugins = table["extensions"]
+        by_name = {item["name"].lower(): item for item in reversed(plugins.values())}
+        return PluginStore(path=name, plugins=plugins, by_name=by_name, by_rules=newer)
     return PluginStore(path="", problem="the record and its copy are invalid" if invalid else "")
 
 
