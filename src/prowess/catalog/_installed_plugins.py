@@ -18,6 +18,7 @@ from prowess._internal.text import neutral, quoted
 from ._allowed_sources import AllowedSources
 from ._plugin_commands import CommandPlace, plugin_commands
 from ._plugin_files import has_plugin_files
+from ._plugin_names import names_of_plugin
 from ._plugin_places import PluginCandidate, PluginPlaces
 from ._plugin_store import source_identity
 from ._settings_files import get_dotted
@@ -145,20 +146,10 @@ class PluginFinder(PluginPlaces):
         if not has_plugin_files(self.rules, folder, manifest, self._manifest, self.filesystem):
             return None
         table = manifest or {}
-        written = table.get("name")
-        folder_name = os.path.basename(candidate.folder)
-        if candidate.listed is not None:
-            folder_name = candidate.parts["plugin"]
-        manifest_name = written if isinstance(written, str) and written.strip() else folder_name
-        identity = candidate.id or rules.id.format_map(
-            {"plugin": folder_name, "market": "", **candidate.parts, "manifest": manifest_name}
-        ).removesuffix("@")
-        name = {"manifest": manifest_name, "folder": folder_name}.get(rules.name, identity.partition("@")[0])
-        if any(
-            pattern and not re.fullmatch(pattern, text)
-            for pattern, text in ((rules.name_pattern, name), (rules.id_pattern, identity))
-        ):
+        names = names_of_plugin(rules, candidate, table)
+        if names is None:
             return None
+        identity, name = names
         installed_from = source_identity(install, name)
         on, source = self._answer(identity, name, installed_from)
         if on is None and rules.setting_needed:

@@ -1,6 +1,9 @@
-"""Tell skills of several plugins apart that have one name."""
+"""Name plugins, and tell skills of several plugins apart that have one name."""
 
 from __future__ import annotations
+
+import os
+import re
 
 from ._entry import State
 from ._verdicts import LIST_ONLY
@@ -8,10 +11,30 @@ from ._verdicts import LIST_ONLY
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from prowess.hosts import PluginRules
 
     from ._entry import Entry
+    from ._plugin_places import PluginCandidate
 
-__all__ = ["share_names"]
+__all__ = ["names_of_plugin", "share_names"]
+
+
+def names_of_plugin(
+    rules: PluginRules, candidate: PluginCandidate, manifest: Mapping[str, Any]
+) -> tuple[str, str] | None:
+    """Return what settings call a plugin, and its name; `None` if the client accepts one of them from no plugin."""
+    written = manifest.get("name")
+    folder = os.path.basename(candidate.folder) if candidate.listed is None else candidate.parts["plugin"]
+    manifest_name = written if isinstance(written, str) and written.strip() else folder
+    parts = {"plugin": folder, "market": "", **candidate.parts, "manifest": manifest_name}
+    identity = candidate.id or rules.id.format_map(parts).removesuffix("@")
+    name = {"manifest": manifest_name, "folder": folder}.get(rules.name, identity.partition("@")[0])
+    for pattern, text in ((rules.name_pattern, name), (rules.id_pattern, identity)):
+        if pattern and not re.fullmatch(pattern, text):
+            return None
+    return identity, name
 
 
 def share_names(

@@ -10,13 +10,12 @@ import os
 
 from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY
-from prowess._internal.text import neutral
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
 from ._plugin_commands import CommandPlace
 from ._project import ancestors, git_root, marked_root
-from ._root_switches import as_closed, as_read, switched_off, with_patterns
+from ._root_switches import with_switches
 from ._scan_root import ScanRoot
 
 TYPE_CHECKING = False
@@ -97,19 +96,11 @@ def find_scan_roots(
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
-    result = [with_patterns(item, settings) if item.root.switched_by else item for item in result]
-    result = [switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
-    if settings is not None and settings.unread_folders:
-        result = [as_read(scan_root, settings) for scan_root in result]
-    if settings is not None and settings.closed:
-        result = [as_closed(scan_root, settings.closed) for scan_root in result]
-    for scope, file in settings.scopes_off.items() if settings is not None else ():
-        off = f"the agent does not read skills of the scope `{scope}`, says {neutral(file)}"
-        result = [root.with_changes(off=root.off or off) if root.scope == scope else root for root in result]
     # What is not read, or only later, must not hide the same folder where it is.
+    switched = with_switches(result, settings, env)
     untrusted = settings is not None and settings.trust == "untrusted" and host.trust_hides
     return tuple(
-        sorted(result, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
+        sorted(switched, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
     )
 
 
