@@ -56,7 +56,7 @@ class PluginRules(Frozen):
     trusted_folders: tuple[str, ...] = ()
     """Further ones, which count only if the project is trusted."""
     off_hides: bool = False
-    """Whether the client does not read the SKILL.md in the folder of a plugin either that the settings switch off."""
+    """Whether a plugin that the settings switch off is not read as an ordinary skill either, by its SKILL.md."""
     yields_to: tuple[str, ...] = ()
     """The tables of plugins whose names keep plugins of this one from being read."""
     where: str = "cwd"
@@ -148,7 +148,7 @@ class PluginRules(Frozen):
     skills_texts: bool = False
     """Whether a list with anything but texts is ignored as a whole."""
     own_instead: bool = False
-    """Whether a plugin is itself a skill if its folder lacks all of `skills`, and its manifest does not list any."""
+    """Whether a plugin with a SKILL.md in its folder is that skill if it lacks all `skills`, and lists no folders."""
     commands: tuple[str, ...] = ()
     """The folders of commands of a plugin whose manifest lists none, for a root with `files`."""
     skills_pattern: str = ""
@@ -158,7 +158,7 @@ class PluginRules(Frozen):
     skills_strict: bool = False
     """Whether a plugin has no skills at all if a listed folder does not match `skills_pattern`, or is not inside."""
     own_skill: bool = False
-    """Whether a plugin whose manifest lists no folders may be one skill itself, with a SKILL.md in its folder."""
+    """Whether a plugin whose manifest lists no folders is only the skill in its folder itself, if it has a SKILL.md."""
     order: str = "id"
     """The order of plugins, highest precedence first: `id` (sorted), `folder-last` (their folders sorted, the last one
     first), `listed` (as in the list or setting), or `last` (the last in the list first)."""
