@@ -294,7 +294,13 @@ def rejected(file: Path) -> set[str]:
     """Return the agents that do not load a file."""
     if file.name != "SKILL.md":
         return set(HOSTS)
-    return {host for host in HOSTS if evaluate_file(str(file), host).state is State.REJECTED}
+    entries = {host: evaluate_file(str(file), host) for host in HOSTS}
+    # An agent that can read the file at last does what its author says of users and models.
+    return {
+        host
+        for host, entry in entries.items()
+        if entry.state is State.REJECTED and "disable-model-invocation" not in entry.rule
+    }
 
 
 def moved(file: Path, top: Path) -> Path:

@@ -155,45 +155,37 @@ class Filesystem(FingerprintRecorder):
             path: of its SKILL.md, not a link.
             whole: whether its body must be there and without findings.
         """
-        known = self._fast_fields.get(path)
-        if whole and path not in self._clean_files:
-            known = None if (path, None, False) in self._skills else self._read_fast_whole(path)
-        elif known is None:
+        known = self._fast_fields.get(path) if not whole or path in self._clean_files else None
+        if known is None:
             if (path, None, False) in self._skills:
                 return None
             try:
-                data, complete, status = read_head(path, bytes_needed, _MAX_HEAD_BYTES)
+                data, complete, state = self._read(path, whole=whole)
             except UnreadableError as error:
                 self._skills[path, None, False] = self._unreadable_skill(path, path, error)
                 return None
-            state = self.fingerprint_status(status)
             known = None if complete and not is_clean_text(data) else fast_parse(data)
-            if known is None:
+            if known is None or (whole and not data[len(known[3]) :].strip()):
                 self._skills[path, None, False] = parse_skill(data, path, complete, False), complete, state
                 return None
-            self._fast_fields[path] = known
-            if state:
-                self._fingerprints[path] = state
+            if whole:
+                self._clean_files.add(path)
+            self._fast_fields[path], self._fingerprints[path] = known, state
         if self.fingerprints is not None:
             self.record(self.fingerprints.files, path, self._fingerprints.get(path, b""))
         return known
 
-    def _read_fast_whole(self, path: str) -> FastFrontmatter | None:
-        """Return the fields of a skill whose whole file is read."""
-        state = self.fingerprint_path(path)
-        try:
-            data = read_file(path)
-        except UnreadableError as error:
-            self._skills[path, None, False] = self._unreadable_skill(path, path, error)
-            return None
-        known = fast_parse(data) if is_clean_text(data) else None
-        if known is None or not data[len(known[3]) :].strip():
-            self._skills[path, None, False] = parse_skill(data, path, True, False), True, state
-            return None
-        self._clean_files.add(path)
-        self._fast_fields[path] = known
-        self._fingerprints[path] = state
-        return known
+    def _read(self, real: str, *, whole: bool) -> tuple[bytes, bool, bytes]:
+        """Return the bytes of a file, or its first ones, whether these are all, and the file's fingerprint.
+
+        Raises:
+            UnreadableError: the file cannot be read.
+        """
+        if whole:
+            state = self.fingerprint_path(real)
+            return read_file(real), True, state
+        data, complete, status = read_head(real, bytes_needed, _MAX_HEAD_BYTES)
+        return data, complete, self.fingerprint_status(status)
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
         """Return the skill in a SKILL.md. Never raises.
@@ -216,12 +208,7 @@ class Filesystem(FingerprintRecorder):
     def _read_skill(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
         """Return a skill, whether its whole file was read, and the file's fingerprint."""
         try:
-            if whole:
-                state = self.fingerprint_path(real)
-                data, complete = read_file(real), True
-            else:
-                data, complete, status = read_head(real, bytes_needed, _MAX_HEAD_BYTES)
-                state = self.fingerprint_status(status)
+            data, complete, state = self._read(real, whole=whole)
         except UnreadableError as error:
             return self._unreadable_skill(path, real, error)
         return parse_skill(data, path, complete, body), complete, state

@@ -85,6 +85,7 @@ def resolve_skills(
     if not settings.enabled:
         return _nothing(host, settings, findings, settings.enabled_source)
     project = settings.project or project
+    own_host = host  # a catalog from the cache has it too, without what the user has set
     host = with_user_budget(host, settings, home, variables)
     plugins: Mapping[str, Iterable[InstalledPlugin]] = {}
     if host.plugins or host.market_folders:
@@ -116,7 +117,7 @@ def resolve_skills(
     findings += result.findings
     findings += precedence.findings
     return ResolvedSkills(
-        host=host, skills=skills, findings=tuple(findings), scan_roots=result.scan_roots, settings=settings
+        host=own_host, skills=skills, findings=tuple(findings), scan_roots=result.scan_roots, settings=settings
     )
 
 

@@ -114,8 +114,8 @@ class Session:
 
     def block(self, prompt: str | None = None) -> str:
         """Return the skills that a turn's message needs (by default that of `inject`), or all of them if all fit."""
-        prompt = self._prompt if prompt is None else prompt
-        return self._blocks.text(prompt) if prompt and self.shortened else self._listing.text
+        message = self._prompt if prompt is None else prompt
+        return self._blocks.text(message) if message and self.shortened else self._listing.text
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Find skills by name, description and body, best first, also those that `static_block` leaves out."""
@@ -206,9 +206,7 @@ class Session:
     def _folder(self, entry: Entry) -> str | None:
         """Return the folder of a skill's files; `None` if a skill of a provider has no files."""
         folder = resource_folder(entry)
-        if folder is not None and entry.path in self.catalog.readers and not os.path.isdir(folder):
-            return None
-        return folder
+        return folder if entry.path not in self.catalog.readers or os.path.isdir(folder or "") else None
 
     def _remember(self, entry: Entry, activation: Activation, fingerprint: str, arguments: str | None, by: str) -> None:
         previous = self._ledger.pop(entry.path, None)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import did_you_mean, quoted
+from prowess._internal.text import quoted
 from prowess.agent.protected import KINDS
 from prowess.errors import ConfigError, RoleError
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
 
 from . import _initrunner as initrunner
-from ._schema import FieldSpec, map_items, read_fields, schema as fields_schema
-from ._tool_config import ToolConfig
+from ._schema import FieldSpec, read_fields, schema as fields_schema
+from ._tool_config import ToolConfig, read_tools
 from ._tool_schemas import TOOL_FIELDS
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ __all__ = [
     "Role",
     "Security",
     "load_role",
-    "read_tools",
     "role_error",
     "schema",
 ]
@@ -329,24 +328,3 @@ def parse_model(text: str) -> ModelConfig:
         provider, name = "openai", text
     name, at, url = name.partition("@http")
     return ModelConfig(provider=provider, name=name, base_url=f"http{url}" if at else None)
-
-
-def read_tools(mapping: MappingReader, name: str) -> tuple[ToolConfig, ...]:
-    """Read `tools:` of a role or a skill; invalid entries are reported and left out."""
-    tools = []
-    for inner in map_items(mapping, name):
-        kind = inner.get_text("type", required=True)
-        if kind is None:
-            continue
-        if kind not in TOOL_FIELDS:
-            hint = did_you_mean(kind, TOOL_FIELDS, f"the types are {', '.join(TOOL_FIELDS)}")
-            inner.report.add(f"unknown tool type {quoted(kind)}", inner.get("type"), hint)
-            continue
-        table = {"type": FieldSpec(kind="text", doc="", needed=True), **TOOL_FIELDS[kind]}
-        before = len(inner.report.findings)
-        options = {key: value for key, value in read_fields(inner, table).items() if key != "type"}
-        # An invalid entry may lack required keys.
-        if len(inner.report.findings) > before or inner.report.is_full:
-            continue
-        tools.append(ToolConfig(kind=kind, options=options, where=inner.prefix, line=inner.node.line))
-    return tuple(tools)

@@ -24,7 +24,8 @@ from prowess.skill import (
     sealed_copy,
 )
 
-from ._role import ROLE_INVALID, read_tools
+from ._role import ROLE_INVALID
+from ._tool_config import read_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Hold one entry of `tools:` in a role or a skill."""
+"""Read the entries of `tools:` in a role or a skill."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import Frozen
+from prowess._internal.text import did_you_mean, quoted
+
+from ._schema import FieldSpec, map_items, read_fields
+from ._tool_schemas import TOOL_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ToolConfig"]
+    from prowess.skill import MappingReader
+
+__all__ = ["ToolConfig", "read_tools"]
 
 
 class ToolConfig(Frozen):
@@ -44,3 +50,24 @@ class ToolConfig(Frozen):
         if self.kind == "shell":  # a program that is named by its path
             return any("/" in name for name in self.options["allowed_commands"])
         return self.kind == "script" or (self.kind == "mcp" and self.options["transport"] == "stdio")
+
+
+def read_tools(mapping: MappingReader, name: str) -> tuple[ToolConfig, ...]:
+    """Read `tools:` of a role or a skill; invalid entries are reported and left out."""
+    tools = []
+    for inner in map_items(mapping, name):
+        kind = inner.get_text("type", required=True)
+        if kind is None:
+            continue
+        if kind not in TOOL_FIELDS:
+            hint = did_you_mean(kind, TOOL_FIELDS, f"the types are {', '.join(TOOL_FIELDS)}")
+            inner.report.add(f"unknown tool type {quoted(kind)}", inner.get("type"), hint)
+            continue
+        table = {"type": FieldSpec(kind="text", doc="", needed=True), **TOOL_FIELDS[kind]}
+        before = len(inner.report.findings)
+        options = {key: value for key, value in read_fields(inner, table).items() if key != "type"}
+        # An invalid entry may lack required keys.
+        if len(inner.report.findings) > before or inner.report.is_full:
+            continue
+        tools.append(ToolConfig(kind=kind, options=options, where=inner.prefix, line=inner.node.line))
+    return tuple(tools)
