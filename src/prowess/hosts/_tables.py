@@ -2804,6 +2804,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                               'null': 'folder'}},
         'description_rules': {'trim': False, 'on': {'number': 'reject', 'bool': 'reject'}},
         'reading': {'empty_keys': True,
+                    'flow_keys': 'tables',
                     'marks_are_text': True,
                     'half_pairs': 'remove',
                     'opening': '---[\\s\\S]',
