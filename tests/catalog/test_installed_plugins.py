@@ -261,7 +261,7 @@ def extension(top: Path, folder: str, *skills: str, name: str | None = None, ins
 
 
 def test_a_linked_extension_is_read_where_it_is(tmp_path: Path) -> None:
-    """Its own folder is not; one that is linked to nothing has no skills."""
+    """Its own folder is not; one with a broken link has no skills."""
     write(tmp_path / "source/skills", "linked")
     (tmp_path / "source/x.json").write_text('{"name": "source"}')
     extension(tmp_path, "a", "own-a", install={"type": "link", "source": str(tmp_path / "source")})

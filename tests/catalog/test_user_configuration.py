@@ -126,7 +126,7 @@ def test_a_long_argument_takes_no_long_time(tmp_path: Path) -> None:
 def test_trust_belongs_to_the_folder_of_a_file_then_to_the_project(
     projects: dict[str, str], read: str, tmp_path: Path
 ) -> None:
-    """Paths are exact; folders above the project say nothing."""
+    """Paths are exact; folders above the project do not count."""
     (tmp_path / "repo/.git").mkdir(parents=True)
     for name, folder in (("top", "repo"), ("sub", "repo/sub")):
         skill(tmp_path / "repo/.x/skills", name)

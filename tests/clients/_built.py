@@ -1,4 +1,4 @@
-"""Trees that somebody has built: folders with a `manifest.json`.
+"""Trees that are already built: folders with a `manifest.json`.
 
     {SCENARIO: {"home": PATH, "cwd": PATH, "variants": {VARIANT: PATH}, "args": [...], "env": {...}, "etc": PATH}}
 

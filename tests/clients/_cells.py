@@ -56,7 +56,7 @@ class Matcher:
                 self.by_name.setdefault(name, []).append(variant)
 
     def variant(self, name: str, path: str | None, description: str | None, taken: Iterable[str]) -> str | None:
-        """Return the variant that is meant and is not taken yet."""
+        """Return the variant that the answer is about, if it is not taken yet."""
         if path is not None:
             whole = os.path.join(self.tree.cwd, os.path.expanduser(path) if path[:1] == "~" else path)
             for candidate in (whole, os.path.join(whole, "SKILL.md")):
@@ -120,8 +120,8 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
     listed_as = {found[variant]["name"]: variant for variant in reversed(listed)}
     for item in answer.shown:
         # A name alone, or with a text that no file has: the client's list says which file it is.
-        is_told = item.path or TAG.search(item.description or "") or matcher.has_text(item.name, item.description)
-        own = None if is_told else listed_as.get(whole_characters(item.name))
+        is_known = item.path or TAG.search(item.description or "") or matcher.has_text(item.name, item.description)
+        own = None if is_known else listed_as.get(whole_characters(item.name))
         variant = own if own not in (None, *shown) else matcher.variant(item.name, item.path, item.description, shown)
         if variant is None:
             unknown.append(item.name)
@@ -199,7 +199,7 @@ def differing(recorded: Cells, now: Cells, *, levelled: bool = False) -> dict[st
     found = {}
     for variant in dict.fromkeys([*recorded, *now]):
         old, new = compared(recorded.get(variant)), compared(now.get(variant))
-        # Older answers say nothing of some keys.
+        # Older answers lack some keys.
         known = old if old is None or new is None else {**{key: new[key] for key in new if key == "listed"}, **old}
         if levelled and known and new and "shown_len" in known and "shown_len" in new:
             before, after = known["shown_len"], new["shown_len"]

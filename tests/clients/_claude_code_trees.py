@@ -35,7 +35,7 @@ def plugin(t: Tree, folder: Path, *skills: str, manifest: object = None, tag: st
 def market(t: Tree, *entries: object, name: str = "market", source: str = "directory", **more: object) -> Path:
     """Register a marketplace as `claude plugin marketplace add` does; return its folder."""
     folder = t.root / name if source == "directory" else t.home / ".claude/plugins/marketplaces" / name
-    catalog = {"name": name, "owner": {"name": "Somebody"}, "plugins": list(entries), **more}
+    catalog = {"name": name, "owner": {"name": "Owner"}, "plugins": list(entries), **more}
     t.write(folder / ".claude-plugin/marketplace.json", catalog)
     where = {"source": "directory", "path": str(folder)} if source == "directory" else {"source": source, "repo": "o/r"}
     known = t.home / ".claude/plugins/known_marketplaces.json"

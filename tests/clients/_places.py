@@ -88,5 +88,5 @@ def turn_order(folder: Path) -> None:
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy a folder with its links, times and whatever else is in it; pipes and sockets are made anew."""
+    """Copy a folder with its links and times; pipes and sockets are made anew."""
     subprocess.run(["cp", "-a", "--", source, target], check=True, capture_output=True)

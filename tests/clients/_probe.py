@@ -34,7 +34,7 @@ NO_NETWORK = {
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """Which skills does somebody with this home see who starts the client in this folder."""
+    """Which skills a user with this home sees who starts the client in this folder."""
 
     home: Path
     cwd: Path
@@ -190,7 +190,7 @@ class Clients:
             "TMPDIR": str(temporary),
             "LANG": "C.UTF-8",
             "TERM": "dumb",
-            "USER": "somebody",
+            "USER": "user",
             **({} if is_inside() else NO_NETWORK),
         }
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 ARGUMENTS = {"mistral-vibe": ("--trust",), "pi": ("--approve",)}
-"""Arguments for the trees in JSON, which say nothing of trust: without it, these read nothing of a project."""
+"""Arguments for the trees in JSON, which do not set trust: without it, these clients read no file of a project."""
 FUNCTION_ARGUMENTS = {"pi": ("--approve",)}
 """The same for tree functions."""
 
@@ -190,7 +190,7 @@ def _filler(data: dict[str, Any]) -> Callable[[Tree], None]:
         t.home.rmdir()
         built = build_tree(data, t.root, t.project, t.user)
         t.home, t.cwd, t.args = built.home, built.cwd, ARGUMENTS.get(t.client, ())
-        # Where a client's own folder is also a shared one, two keys are one file: the first one stands for it.
+        # Where a client's own folder is also a shared one, two keys are one file: only the first one is kept.
         for variant, path in built.skills.items():
             if path not in t.variants.values():
                 t.variants[variant] = path

@@ -1,4 +1,4 @@
-"""The observer, with a script in the place of a client: it has the name of a host whose rules are simple."""
+"""The observer, with a script instead of a client: it has the name of a host whose rules are simple."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ if MODE == "offline":
 print(json.dumps(skills))
 """
 PROBE = '''\
-"""A script in the place of a client."""
+"""A script instead of a client."""
 
 import json
 
@@ -330,14 +330,14 @@ def test_answers_are_matched_by_path_then_by_tag_then_by_name(tmp_path: Path) ->
     assert through_link["third"]["via"] == "repo/.cursor/skills/linked/SKILL.md"
 
 
-def test_files_of_one_name_are_told_apart_by_their_descriptions(tmp_path: Path) -> None:
+def test_files_of_one_name_are_distinguished_by_their_descriptions(tmp_path: Path) -> None:
     tree = Tree(tmp_path, "cursor", ".cursor/skills", ".cursor/skills")
     tree.skill(tree.P / "dup", "project", name="dup", desc="of the project")
     tree.skill(tree.U / "dup", "user", name="dup", desc="of the user")
     found, unknown = cells(tree, Answer(listed=[Listed("dup", description="of the user")]))
     assert (list(found), unknown) == (["user"], [])
     found, _ = cells(tree, Answer(listed=[Listed("dup", description="of the us...")]))
-    assert list(found) == ["project"]  # nothing but the name is left to match
+    assert list(found) == ["project"]  # only the name is left to match
 
 
 def test_a_skill_of_no_file_is_named(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ class PluginPlaces:
             if letter in "dl" and re.fullmatch(self.rules.folder_pattern or "(?s:.+)", name):
                 inner = {**parts, names[0]: name} if names else parts
                 if letter == "l" and self.rules.broken_links == "stops" and not self.filesystem.kind(before + name):
-                    self._stop(before + name, "it is a link to nothing")
+                    self._stop(before + name, "it is a broken link")
                 yield from self._matching([f"{before}{name}{rest[0]}", *rest[1:]], inner, names[1:])
 
     def _newest(self, candidates: Iterator[PluginCandidate]) -> Iterator[PluginCandidate]:

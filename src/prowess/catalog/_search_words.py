@@ -99,7 +99,7 @@ def _word_terms(word: str, *, whole: bool, every_character: bool) -> list[str]:
     parts = [_fold(part[:_MAX_WORD_CHARS]) for part in parts]
     if whole and 1 < len(parts) <= _MAX_JOINED_PARTS and "'" not in word and "’" not in word:
         joined = "".join(parts)[:_MAX_WORD_CHARS]
-        # The `4` of `mp4` says nothing in a message.
+        # The `4` of `mp4` has no meaning in a message.
         parts = [*(part for part in parts if every_character or len(part) > 1), joined]
     return [stem(part) for part in parts]
 

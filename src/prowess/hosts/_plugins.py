@@ -109,7 +109,7 @@ class PluginRules(Frozen):
     setting_needed: bool = False
     """Whether only plugins that the setting names count at all."""
     enabled: bool = True
-    """Whether a plugin counts about which the settings say nothing."""
+    """Whether a plugin counts that the settings do not name."""
     enabled_key: str = ""
     """A key of the manifest that says so for this plugin, instead of `enabled`."""
     manifests: tuple[str, ...] = ()
@@ -195,7 +195,7 @@ class PluginRules(Frozen):
     replaces_bytes: bool = False
     """Whether bytes in its JSON files that are not UTF-8 are replaced; otherwise such a file is invalid."""
     broken_links: str = "ignored"
-    """What the client does if one of `folders` is a link to nothing: `ignored` or `stops`."""
+    """What the client does if one of `folders` is a broken link: `ignored` or `stops`."""
     same_name: str = "all"
     """Of several plugins with one name: `all` count, the `first` counts, the `last` folder counts, `none` counts, or
     the client `stops`."""

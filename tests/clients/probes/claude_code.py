@@ -34,7 +34,7 @@ def ask(question: Question, clients: Clients) -> Answer:
 
 
 def environment(url: str) -> dict[str, str]:
-    """Return the variables that connect it to the model and to nothing else, and disable its bundled skills."""
+    """Return the variables that connect it to the model only, and disable its bundled skills."""
     proxies = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), url)
     direct = dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")
     return {

@@ -50,7 +50,7 @@ def ask(question: Question, clients: Clients) -> Answer:
 
 
 def mark_bodies(folder: Path) -> None:
-    """Write the path of each SKILL.md at the end of its text, unless it has none, since that is an error in Cline."""
+    """Write the path of each SKILL.md at the end of its text. An empty text stays empty, which is an error in Cline."""
     for file in [*folder.rglob("SKILL.md")]:
         if file.is_file() and not file.is_symlink():
             data = file.read_bytes()
@@ -60,7 +60,7 @@ def mark_bodies(folder: Path) -> None:
 
 
 def calls(payload: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Call the tool `skills` once for each name; its results say which file is meant."""
+    """Call the tool `skills` once for each name; its results name the file."""
     if any(message["role"] == "tool" for message in payload["messages"]):
         return []
     return [("skills", {"skill": name, "args": None}) for name in names(payload)]

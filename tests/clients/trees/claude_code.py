@@ -108,7 +108,7 @@ def claude_code_hidden_skills(t: Tree) -> None:
 
 @tree("claude-code")
 def claude_code_when_to_use(t: Tree) -> None:
-    """`when_to_use` of every type of YAML is what JavaScript's `String()` makes of it."""
+    """`when_to_use` of every type of YAML is what JavaScript's `String()` returns for it."""
     t.git()
     values = [
         "3", "3.0", "1e3", "true", "null", "[a, b]", "{a: 1}", '""', "2020-01-01", "[1, [2, 3], null]", "0x10", "~",
@@ -334,7 +334,7 @@ def claude_code_markets_invalid(t: Tree) -> None:
         "text": "{broken",
         "version": {"name": "v", "version": 1},
         "nameless": {"version": "1.0.0"},
-        "author": {"name": "w", "author": "somebody", "keywords": 3},
+        "author": {"name": "w", "author": "someone", "keywords": 3},
         "spaces": {"name": "two words"},
         "empty-list": {"name": "empty", "skills": []},
     }

@@ -131,7 +131,7 @@ def claude_code_tools_without_skills(t: Tree) -> None:
 
 @tree("claude-code")
 def claude_code_model_only_left_to_user(t: Tree) -> None:
-    """Skills that only the model may use, left to the user: nobody has them."""
+    """Skills that only the model may use, left to the user: neither has them."""
     some_skills(t)
     t.write(t.P.parent / "settings.json", {"skillOverrides": {"model": "user-invocable-only"}})
 

@@ -58,7 +58,7 @@ def cline_switches(t: Tree) -> None:
 
 @tree(HOST)
 def cline_names(t: Tree) -> None:
-    """Names with a colon are written in lower case, others as they are; the folder's name where there is no text."""
+    """Names with a colon are written in lower case, others as they are; without text, the folder's name."""
     t.git()
     for number, name in enumerate(("NS:Thing", "Upper", "with space", "''", "null", "x" * 70)):
         t.skill(t.P / f"folder-{number}", f"n{number}", name=name)

@@ -394,7 +394,7 @@ def copilot_copies_and_repository(t: Tree) -> None:
 
 @tree("copilot")
 def copilot_copies_and_empty_repository(t: Tree) -> None:
-    """An empty `enabledPlugins` of a repository says nothing."""
+    """An empty `enabledPlugins` of a repository changes nothing."""
     with_copies(t, None, {})
 
 

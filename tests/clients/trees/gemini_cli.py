@@ -130,7 +130,7 @@ def gemini_extensions_enabled(t: Tree) -> None:
         extension(t, name, name, name="renamed" if name == "folder" else name)
     extension(t, "case", "lower")
     extension(t, "other", "other", name="manifest")
-    enable(t, {**rules, "manifest": ["!/*"], "nobody": ["!/*"]})
+    enable(t, {**rules, "manifest": ["!/*"], "missing": ["!/*"]})
 
 
 @tree("gemini-cli")

@@ -31,7 +31,7 @@ def everywhere(t: Tree) -> None:
 
 @tree(HOST)
 def vibe_no_trust(t: Tree) -> None:
-    """A folder about which nobody has decided: no skills of the project."""
+    """A folder whose trust is not decided: no skills of the project."""
     everywhere(t)
 
 
@@ -150,7 +150,7 @@ def vibe_enabled(t: Tree) -> None:
 
 @tree(HOST)
 def vibe_enabled_blank(t: Tree) -> None:
-    """A list with nothing but an empty text."""
+    """A list with only an empty text."""
     t.git()
     config(t, 'enabled_skills = [""]\n')
     t.skill(t.U / "one", "one")

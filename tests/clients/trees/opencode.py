@@ -340,7 +340,7 @@ def agent_tree(name: str, about: str, agent: object = None, **settings: object) 
     tree("opencode")(fill)
 
 
-agent_tree("missing", "The default agent is missing, so the model gets no catalog.", default_agent="nobody")
+agent_tree("missing", "The default agent is missing, so the model gets no catalog.", default_agent="missing")
 agent_tree("subagent", "A subagent cannot be the default.", default_agent="general")
 agent_tree("as_mode", "What `mode` names is no subagent.", default_agent="general", mode={"general": {}})
 agent_tree("disabled", "Without `build`, the next agent runs.", {"disable": True})

@@ -33,7 +33,7 @@ def project_settings(t: Tree, **values: object) -> None:
 
 @tree("pi")
 def pi_untrusted(t: Tree) -> None:
-    """Nobody has said that the project is trusted."""
+    """The trust of the project is not decided."""
     four(t)
 
 

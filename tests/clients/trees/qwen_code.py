@@ -164,7 +164,7 @@ def qwen_extensions_enabled(t: Tree) -> None:
     for name in rules:
         extension(t, name, name)
     extension(t, "folder", "folder", name="manifest")
-    enable(t, {**rules, "manifest": ["!/*"], "folder": ["/*"], "nobody": ["!/*"]})
+    enable(t, {**rules, "manifest": ["!/*"], "folder": ["/*"], "missing": ["!/*"]})
 
 
 @tree("qwen-code")
