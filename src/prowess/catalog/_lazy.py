@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.hosts import Host, Root
+    from prowess.hosts import Host
     from prowess.skill import FastFrontmatter
 
     from ._filesystem import Filesystem
     from ._found_skill import FoundSkill
+    from ._scan_root import ScanRoot
     from ._settings import Settings
 
 __all__ = ["LazyEntries", "has_simple_fields"]
@@ -96,9 +97,7 @@ class LazyEntries:
 
     def entry(self, item: FoundSkill) -> Entry:
         """Return the entry of a found skill."""
-        rules = item.scan_root.root
-        allowed = self._fast_path_allowed and not (rules.spec or rules.name_is_folder or item.scan_root.variables)
-        quick = self._evaluate_fast(item) if allowed else None
+        quick = self._evaluate_fast(item) if self._fast_path_allowed else None
         if quick is None:
             evaluation = self.evaluate(item)
             quick = evaluation.name, evaluation.verdict
@@ -125,11 +124,14 @@ class LazyEntries:
 
     def description(self, item: FoundSkill) -> str:
         """Return the description as the host shows it."""
-        if item.fast_fields is not None and item not in self._evaluations and self.only_trims_description:
-            return item.fast_fields[1]
-        if item.fast_fields is not None and item not in self._evaluations:
-            return self._shown_fast(item, item.fast_fields[1])[0]
-        return self.evaluate(item).description
+        fields = self._decisive_fields(item)
+        if fields is None:
+            return self.evaluate(item).description
+        return fields[1] if self.only_trims_description else self._shown_fast(item, fields[1])[0]
+
+    def _decisive_fields(self, item: FoundSkill) -> FastFrontmatter | None:
+        """Return the fields that the fast path read; `None` if the skill is or must be evaluated in full."""
+        return None if item in self._evaluations else item.fast_fields
 
     def _shown_fast(self, item: FoundSkill, description: str) -> tuple[str, str]:
         """Return the description of a skill of the fast path as the host shows it, and its first line."""
@@ -156,9 +158,8 @@ class LazyEntries:
     def first_line(self, entry: Entry) -> str:
         """Return the first line of a description."""
         item = self._found_by_path[entry.path]
-        if item.fast_fields is not None and item not in self._evaluations:
-            return self._shown_fast(item, item.fast_fields[1])[1]
-        return self.evaluate(item).first_line
+        fields = self._decisive_fields(item)
+        return self.evaluate(item).first_line if fields is None else self._shown_fast(item, fields[1])[1]
 
     def is_typed(self, entry: Entry) -> bool:
         """Return whether the user may type the name of a skill."""
@@ -168,18 +169,14 @@ class LazyEntries:
     def frontmatter_alias(self, entry: Entry) -> str:
         """Return the name in the front matter for a host that uses folder names; empty if it reads no name."""
         item = self._found_by_path[entry.path]
-        return (
-            item.fast_fields[0]
-            if item.fast_fields is not None and item not in self._evaluations
-            else self.evaluate(item).alias
-        )
+        fields = self._decisive_fields(item)
+        return self.evaluate(item).alias if fields is None else fields[0]
 
     def _evaluate_fast(self, item: FoundSkill) -> tuple[str, Verdict] | None:
         """Return the name and verdict as `Evaluator` would, or `None` if the fast path is not enough."""
         fast_fields = item.fast_fields
         scan_root = item.scan_root
-        is_special = scan_root.off or scan_root.list_only or scan_root.description or _has_own_rules(scan_root.root)
-        if fast_fields is None or is_special:
+        if fast_fields is None or _has_own_rules(scan_root):
             return None
         name, _, keys, _ = fast_fields
         if not self._alias_fields.isdisjoint(keys) or not self.evaluator.reads_plainly(fast_fields):
@@ -206,7 +203,7 @@ class LazyEntries:
             verdict = self.evaluator.settings_verdict(item, name, folder)
         if verdict is not None and verdict.state is State.USER_ONLY and TYPED in keys:
             return None
-        if item.scan_root.nested is not None and (verdict is None or verdict.state in (State.ACTIVE, State.USER_ONLY)):
+        if scan_root.nested is not None and (verdict is None or verdict.state in (State.ACTIVE, State.USER_ONLY)):
             verdict = self.evaluator.nested_verdict(item) or verdict
         if verdict is not None and verdict.state is State.REJECTED:
             return None
@@ -218,10 +215,13 @@ def _beside(path: str, file: str) -> str:
     return f"{path.removesuffix(SKILL_FILE)}{file}"
 
 
-def _has_own_rules(root: Root) -> bool:
-    """Return whether a root names or shows its skills in a way of its own."""
+def _has_own_rules(scan_root: ScanRoot) -> bool:
+    """Return whether a root reads, names or shows its skills in a way of its own."""
+    root = scan_root.root
     return bool(
-        root.files or root.unlisted or root.replace or root.own_name or root.ignores or root.undescribed != "shown"
+        (scan_root.off or scan_root.list_only or scan_root.description or scan_root.variables)
+        or (root.spec or root.name_is_folder or root.files or root.unlisted or root.replace or root.own_name)
+        or (root.ignores or root.undescribed != "shown")
     )
 
 

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from prowess.catalog import Catalog, Comparison, Filesystem
 
@@ -64,16 +65,8 @@ def catalog_from_args(
     from prowess.catalog import discover
 
     require_paths(args, "cwd", "home", "role")
-    return discover(
-        args.cwd or ".",
-        host=host or getattr(args, "host", None) or "prowess",
-        home=args.home,
-        skill_dirs=skill_dirs(args),
-        role=args.role,
-        client_args=client_arguments(args),
-        filesystem=filesystem,
-        cache=not args.no_cache,
-    )
+    name = host or getattr(args, "host", None) or "prowess"
+    return discover(args.cwd or ".", host=name, filesystem=filesystem, **_where_to_look(args))
 
 
 def comparison_from_args(
@@ -82,14 +75,15 @@ def comparison_from_args(
     """Return what some agents do with all skills, and with these files, as the discovery options ask for it."""
     from prowess.catalog import compare
 
-    return compare(
-        args.cwd or ".",
-        hosts=hosts,
-        home=args.home,
-        skill_dirs=skill_dirs(args),
-        role=args.role,
-        client_args=client_arguments(args),
-        files=files,
-        cache=not args.no_cache,
-        progress=progress,
-    )
+    return compare(args.cwd or ".", hosts=hosts, files=files, progress=progress, **_where_to_look(args))
+
+
+def _where_to_look(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the discovery options as the arguments of `discover` and `compare`."""
+    return {
+        "home": args.home,
+        "skill_dirs": skill_dirs(args),
+        "role": args.role,
+        "client_args": client_arguments(args),
+        "cache": not args.no_cache,
+    }
