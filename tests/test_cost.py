@@ -141,6 +141,12 @@ def test_the_version_loads_almost_nothing(project: Path) -> None:
     assert not loaded & {"argparse", "dataclasses", "inspect"}
 
 
+def test_the_entry_point_loads_no_module_of_the_standard_library_that_is_slow_to_load(project: Path) -> None:
+    """Each of these takes longer to load than `prowess --version` takes to run."""
+    code = "sys.argv = ['prowess', '--version']; import prowess.__main__"
+    assert not modules(code) & {"contextlib", "collections", "enum", "functools", "re", "types"}
+
+
 def test_no_yaml_is_loaded_before_a_skill_is_read(tmp_path: Path) -> None:
     """An empty project needs no YAML."""
     (tmp_path / "project").mkdir()

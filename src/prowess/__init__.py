@@ -97,9 +97,9 @@ if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
         """Load a public name on first use."""
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        value: object = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        module = f"{__name__}.{_HOME[name]}"
+        __import__(module)  # `importlib` loads `warnings`
+        value: object = getattr(sys.modules[module], name)
         globals()[name] = value
         return value
 

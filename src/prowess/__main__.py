@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 
 if __name__ == "__main__" and sys.path and not getattr(sys.flags, "safe_path", False):
     # `python -m prowess` puts the working directory first, where a project may have a `yaml.py` of its own.
-    with suppress(FileNotFoundError):
+    try:
         if sys.path[0] in ("", os.getcwd()):
             del sys.path[0]
+    except FileNotFoundError:  # the directory was removed
+        pass
 
 from prowess.cli import main
 

@@ -7,11 +7,10 @@ accept these values as dataclasses.
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import MappingProxyType
     from typing import Any, NoReturn, Protocol, Self, dataclass_transform
 
     class FieldLoader(Protocol):
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
         def load_field(self, subject: Any, name: str) -> Any:
             """Return a field of the value for a subject."""
 else:
+    MappingProxyType = type(type.__dict__)  # as `types` does, which takes longer to load
 
     def dataclass_transform(**_: object) -> object:
         """Replace the decorator of `typing`, which only type checkers need."""

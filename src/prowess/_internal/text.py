@@ -6,11 +6,9 @@ A skill may contain any character. Whatever a person or a terminal sees goes thr
 
 from __future__ import annotations
 
-import re
-from functools import cache, lru_cache
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
 __all__ = [
@@ -46,16 +44,18 @@ and paragraph separators, fillers, and the tag characters that can hide ASCII te
 _HIDDEN_CHARACTER = f"[\x00-\x1f\ud800-\udfff{INVISIBLE_CHARACTERS}]"
 
 
-# Compiled on first use: that takes as long as reading twenty skills, and most texts do not need it.
-@cache
-def _hidden_pattern() -> re.Pattern[str]:
-    return re.compile(_HIDDEN_CHARACTER)
+_RUN_CHARACTER = f"[{_HIDDEN_CHARACTER[1:-1]}\u200c\u200d\u2800\ufe00-\ufe0f\ue000-\uf8ff\U000f0000-\U0010ffff]"
+_HIDDEN_RUN = f"(?<!{_RUN_CHARACTER}){_RUN_CHARACTER}+"
+_compiled: dict[str, re.Pattern[str]] = {}
 
 
-@cache
-def _hidden_run_pattern() -> re.Pattern[str]:
-    hidden = f"[{_HIDDEN_CHARACTER[1:-1]}\u200c\u200d\u2800\ufe00-\ufe0f\ue000-\uf8ff\U000f0000-\U0010ffff]"
-    return re.compile(f"(?<!{hidden}){hidden}+")
+def _pattern(expression: str) -> re.Pattern[str]:
+    """Compile an expression on first use: most texts need none, and to load `re` takes as long as reading the cache."""
+    if expression not in _compiled:
+        import re
+
+        _compiled[expression] = re.compile(expression)
+    return _compiled[expression]
 
 
 def _is_printable_ascii(text: str) -> bool:
@@ -74,7 +74,9 @@ def hidden_characters(text: str) -> list[str]:
 
     Line feeds and tabs do not count.
     """
-    return [] if _is_printable_ascii(text) else sorted({c for c in _hidden_pattern().findall(text) if c not in "\n\t"})
+    if _is_printable_ascii(text):
+        return []
+    return sorted(set(_pattern(_HIDDEN_CHARACTER).findall(text)) - {"\n", "\t"})
 
 
 def without_hidden(text: str) -> str:
@@ -82,7 +84,7 @@ def without_hidden(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join(
-        _hidden_pattern().sub(lambda match: " " if match[0] in "\n\t\r\x85\u2028\u2029" else "", text).split()
+        _pattern(_HIDDEN_CHARACTER).sub(lambda match: " " if match[0] in "\n\t\r\x85\u2028\u2029" else "", text).split()
     )
 
 
@@ -91,12 +93,12 @@ def collapse_hidden_runs(text: str) -> str:
 
     Joiners, variation selectors and private characters count as hidden too.
     """
-    return text if _is_printable_ascii(text) else _hidden_run_pattern().sub(" ", text).strip(" ")
+    return text if _is_printable_ascii(text) else _pattern(_HIDDEN_RUN).sub(" ", text).strip(" ")
 
 
 def neutral(text: str) -> str:
     """Make untrusted text safe to show on one line of a terminal: hidden characters are written as escapes."""
-    return text if text.isascii() and text.isprintable() else _hidden_pattern().sub(_escape_match, text)
+    return text if text.isascii() and text.isprintable() else _pattern(_HIDDEN_CHARACTER).sub(_escape_match, text)
 
 
 def escape_ci_marks(text: str, escape: str = "\\x23") -> str:
@@ -104,7 +106,7 @@ def escape_ci_marks(text: str, escape: str = "\\x23") -> str:
 
     `##[` is for GitHub and Azure Pipelines, `##vso[` for Azure Pipelines, `##teamcity[` for TeamCity.
     """
-    return re.sub(r"#(?=#\w*\[)", lambda _: escape, text) if "##" in text else text
+    return _pattern(r"#(?=#\w*\[)").sub(lambda _: escape, text) if "##" in text else text
 
 
 def quoted(text: str, limit: int = 60) -> str:
@@ -112,19 +114,32 @@ def quoted(text: str, limit: int = 60) -> str:
     return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"
 
 
-@lru_cache(maxsize=4096)
+class _WidthTable(dict[str, int]):
+    """Map characters to their widths, and keep some thousands."""
+
+    def __missing__(self, character: str) -> int:
+        import unicodedata
+
+        if len(self) >= _MAX_WIDTHS:
+            self.clear()
+        is_wide = unicodedata.east_asian_width(character) in "WF"
+        is_mark = unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf")
+        self[character] = width = 0 if is_mark else 2 if is_wide else 1
+        return width
+
+
+_MAX_WIDTHS = 4096
+_WIDTHS = _WidthTable()
+
+
 def character_width(character: str) -> int:
     """Return how many cells of a terminal a character takes: 0, 1 or 2."""
-    import unicodedata
-
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return _WIDTHS[character]
 
 
 def display_width(text: str) -> int:
     """Return how many cells of a terminal a text takes."""
-    return len(text) if text.isascii() else sum(map(character_width, text))
+    return len(text) if text.isascii() else sum(map(_WIDTHS.__getitem__, text))
 
 
 _MAX_COMPARISONS = 5_000_000

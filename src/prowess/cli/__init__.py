@@ -13,6 +13,7 @@ from errno import EACCES, EDQUOT, EFBIG, EIO, ENOENT, ENOSPC, EPIPE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 __all__ = ["main"]
 
@@ -86,11 +87,10 @@ def _dispatch(arguments: list[str]) -> int:
         return OK if arguments else USAGE
     if name not in COMMANDS:
         return _report_unknown_command(name)
-    from importlib import import_module
-
     from ._plain_arguments import parse_plain_arguments
 
-    module = import_module(f".{name}", __name__)
+    __import__(f"{__name__}.{name}")  # `importlib` loads `warnings`
+    module: Any = sys.modules[f"{__name__}.{name}"]
     plain = parse_plain_arguments(name, arguments[1:])
     result: int = module.run(plain or module.parser().parse_args(arguments[1:]))
     return result

@@ -7,13 +7,14 @@ reports the errors; a test compares both.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import sys
 
 from ._color import choose_color
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from types import SimpleNamespace
     from typing import Any
 
 __all__ = ["PLAIN_COMMANDS", "parse_plain_arguments"]
@@ -31,6 +32,7 @@ PLAIN_COMMANDS: Mapping[str, Mapping[str, Any]] = {
     "why": {**_DISCOVERY, "name": None, "all": False},
 }
 """The commands, each with its arguments and their values if they are not given."""
+_Arguments: Any = type(sys.implementation)  # `SimpleNamespace`, without loading `types`
 _SEVERAL_HOSTS = ("list", "why")
 
 
@@ -58,4 +60,5 @@ def parse_plain_arguments(command: str, arguments: Sequence[str]) -> SimpleNames
         found["host"] = [found["host"]]
     choose_color("auto")
     lists: dict[str, list[str]] = {key: [] for key, value in defaults.items() if value == ()}
-    return SimpleNamespace(**{**defaults, **lists, "skill_dir": [], "client_arg": [], **found})
+    result: SimpleNamespace = _Arguments(**{**defaults, **lists, "skill_dir": [], "client_arg": [], **found})
+    return result
