@@ -213,6 +213,21 @@ def test_a_file_that_grows_while_it_is_read_ends_at_the_limit(tmp_path: Path, mo
     assert len(sizes) < 10
 
 
+def test_a_regular_file_is_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its size shows that nothing follows."""
+    (tmp_path / "SKILL.md").write_bytes(b"x" * 5000)
+    sizes: list[int] = []
+    real_read = os.read
+
+    def noting(fd: int, size: int) -> bytes:
+        sizes.append(size)
+        return real_read(fd, size)
+
+    monkeypatch.setattr(os, "read", noting)
+    assert read_file(str(tmp_path / "SKILL.md")) == b"x" * 5000
+    assert sizes == [5001]
+
+
 def test_a_file_of_proc_is_read_to_its_end() -> None:
     """Although its size is 0."""
     path = "/proc/self/status"

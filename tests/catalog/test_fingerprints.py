@@ -15,6 +15,7 @@ from prowess.catalog._fingerprints import (
     fingerprint,
     fingerprint_path,
     fingerprint_paths,
+    has_name,
     kind,
     link_kind,
     newest_time,
@@ -244,3 +245,10 @@ def test_an_incomplete_digest_makes_the_record_incomplete(
         filesystem._digest_bytes_left = 1
     filesystem.digest(path)
     assert not fingerprints.complete
+
+
+@pytest.mark.parametrize("name", ["SKILL.md", "skill.MD", "\u017fkill.md"])
+def test_a_name_is_in_a_listing_in_any_case(name: str) -> None:
+    """Some file systems find `skill.md` if they are asked for `SKILL.md`."""
+    assert has_name((("a", "d"), (name, "f")), "SKILL.md")
+    assert not has_name(((f"{name}.txt", "f"), ("SKILL-md", "f")), "SKILL.md")

@@ -270,3 +270,41 @@ def test_a_hidden_folder_may_be_a_skill_itself(tmp_path: Path) -> None:
     top = tree(tmp_path, ".a", ".b/c", "node_modules", "d")
     assert found(walk(top, depth=2), top) == ["d"]
     assert sorted(found(walk(top, depth=2, skip_inside=True), top)) == [".a", "d", "node_modules"]
+
+
+@pytest.mark.parametrize("rules", [{"inside": True}, {"ignore_files": True}], ids=str)
+def test_a_file_that_a_listing_lacks_is_not_looked_for(
+    rules: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither SKILL.md in each folder inside a skill, nor the ignore files of each folder."""
+    top = tree(tmp_path, "a", "b")
+    for name in ("a/docs", "b/docs/images", "empty"):
+        (top / "skills" / name).mkdir(parents=True)
+    (top / "skills/b/.ignore").write_text("nothing\n")
+    opened: list[str] = []
+    real_open = os.open
+
+    def noting(path: Any, *rest: Any, **named: Any) -> int:
+        opened.append(os.path.relpath(path, top / "skills"))
+        return real_open(path, *rest, **named)
+
+    monkeypatch.setattr(os, "open", noting)
+    assert found(walk(top, depth=-1, **rules), top) == ["a", "b"]
+    ignored = ["b/.ignore"] if "ignore_files" in rules else []
+    assert opened == ["a/SKILL.md", *ignored, "b/SKILL.md"]
+
+
+def test_a_folder_without_a_skill_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of empty folders cost one attempt to open SKILL.md and one listing each."""
+    top = tree(tmp_path, "a")
+    (top / "skills/empty").mkdir()
+    opened: list[str] = []
+    real_open = os.open
+
+    def noting(path: Any, *rest: Any) -> int:
+        opened.append(path)
+        return real_open(path, *rest)
+
+    monkeypatch.setattr(os, "open", noting)
+    assert found(walk(top, depth=4), top) == ["a"]
+    assert opened == [str(top / "skills/a/SKILL.md"), str(top / "skills/empty/SKILL.md")]

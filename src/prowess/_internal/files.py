@@ -209,14 +209,20 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
     """
     fd, status = _open_regular(path, follow)
     try:
-        if status.st_size <= limit and len(data := read_up_to(fd, limit)) <= limit:
-            return data
+        size = status.st_size
+        if size <= limit:
+            data = os.read(fd, size + 1)
+            # A regular file returns fewer bytes only at its end. Files of /proc have size 0, and others may change now.
+            if len(data) != size or not size:
+                data += read_up_to(fd, limit - len(data))
+            if len(data) <= limit:
+                return data
     except OSError as error:
         raise _unreadable_error(error, path, follow=follow) from None
     finally:
         os.close(fd)
-    size = f"{limit // 1024 // 1024} MiB" if limit >= 1 << 20 else f"{limit:,} bytes"
-    raise UnreadableError("file-too-large", f"it is larger than {size}", "move the text into files beside it")
+    words = f"{limit // 1024 // 1024} MiB" if limit >= 1 << 20 else f"{limit:,} bytes"
+    raise UnreadableError("file-too-large", f"it is larger than {words}", "move the text into files beside it")
 
 
 def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes, bool, os.stat_result]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 
+from prowess._internal.files import SKILL_FILE
 from prowess.hosts import collation_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from prowess.hosts import Root
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ._roots import ScanRoot
     from ._skipped import SkipReports
 
-__all__ = ["file_label", "find_files"]
+__all__ = ["file_label", "find_files", "find_loose_files"]
 
 _FOLDER_FILE = "skill.md"
 """The file, in any case, that makes its folder a skill."""
@@ -87,3 +88,28 @@ def _order(root_path: str, path: str) -> list[tuple[bool, object]]:
     """Return a key that sorts the files of a folder, as in a dictionary, before its folders."""
     *folders, file = os.path.relpath(path, root_path).split(os.sep)
     return [*((True, collation_key(name)) for name in folders), (False, collation_key(file))]
+
+
+def find_loose_files(
+    root: Root, path: str, real: str, entries: Iterable[tuple[str, str]], filesystem: Filesystem
+) -> list[tuple[str, str, int]]:
+    """Return the files of a folder that are skills, although they are not called SKILL.md.
+
+    Args:
+        root: whose rules to follow.
+        path: of the folder.
+        real: the same without links.
+        entries: its listing.
+        filesystem: what was read so far.
+
+    Returns:
+        The path and the real path of each, and -1.
+    """
+    return [
+        (f"{path}/{name}", f"{real}/{name}", -1)
+        for name, letter in entries
+        if name.endswith(".md")
+        and name != SKILL_FILE
+        and (root.skip_inside or not name.startswith("."))
+        and (letter == "f" or (letter == "l" and filesystem.kind(f"{path}/{name}") == "f"))
+    ]

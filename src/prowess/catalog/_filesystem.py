@@ -7,17 +7,15 @@ on request, so that the cache can tell later whether anything has changed.
 from __future__ import annotations
 
 import os
+import re
 from time import time_ns
 
 from prowess._internal.files import (
-    MAX_DIGEST_BYTES,
     MAX_SKILL_FILE_BYTES,
     UnreadableError,
     read_file,
     read_head,
     real_path,
-    skill_digest,
-    skill_files,
 )
 from prowess.skill import (
     MAX_FRONTMATTER_BYTES,
@@ -28,7 +26,15 @@ from prowess.skill import (
 )
 
 from ._file_content import bytes_needed, decode_text, is_clean_text, parse_skill, typed_value
-from ._fingerprints import NOT_FOUND_ERRORS, FingerprintRecorder, fingerprint, kind, link_kind, names_with_kinds
+from ._fingerprints import (
+    NOT_FOUND_ERRORS,
+    fingerprint,
+    has_name,
+    kind,
+    link_kind,
+    names_with_kinds,
+)
+from ._skill_file_lists import SkillFileLists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +55,10 @@ _MAX_ALL_JSON_BYTES = 16 * 1024 * 1024
 """Bytes of JSON for plugins that one command reads, so that thousands of large files do not take long."""
 
 
-class Filesystem(FingerprintRecorder):
+_search_text = re.compile(rb"\S").search
+
+
+class Filesystem(SkillFileLists):
     """The file system as one command has read it."""
 
     def __init__(self) -> None:
@@ -60,14 +69,12 @@ class Filesystem(FingerprintRecorder):
         self._fast_fields: dict[str, FastFrontmatter] = {}
         self._clean_files: set[str] = set()
         """Those of them whose whole file was read, and has no findings."""
+        self._missing_files: dict[str, UnreadableError] = {}
+        """Files that `read_fast` did not find."""
         self._fingerprints: dict[str, bytes] = {}
         self._skills: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._yaml_tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
         self._typed_yaml: dict[str, tuple[Any, bytes]] = {}
-        self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
-        self._digests: dict[tuple[str, str], str | None] = {}
-        self._digest_bytes_left = 2 * MAX_DIGEST_BYTES
-        """Bytes that may still be read for digests."""
         self.json_bytes_left = _MAX_ALL_JSON_BYTES
         """Bytes that may still be read of lists, manifests and catalogs of plugins."""
 
@@ -122,7 +129,7 @@ class Filesystem(FingerprintRecorder):
                 else:
                     state = fingerprint(os.stat(path))
                 with os.scandir(path) as entries:
-                    names = tuple(sorted(names_with_kinds(entries)))
+                    names = tuple(names_with_kinds(entries))
             except OSError as error:
                 names = error
                 if isinstance(error, FileNotFoundError):
@@ -139,12 +146,21 @@ class Filesystem(FingerprintRecorder):
             raise found
         return found
 
+    def listing_or_none(self, path: str) -> Listing | None:
+        """Return the same as `listing`; `None` if the directory cannot be listed."""
+        try:
+            return self.listing(path)
+        except OSError:
+            return None
+
     def may_contain(self, folder: str, name: str) -> bool:
         """Return whether a folder may contain a name: false only if its listing is known and lacks it."""
         known = self._listings.get(folder)
-        if known is None or isinstance(known[0], OSError):
-            return True
-        return any(name == listed for listed, _ in self.listing(folder))
+        return known is None or isinstance(known[0], OSError) or has_name(self.listing(folder), name)
+
+    def lacks(self, path: str) -> bool:
+        """Return whether `read_fast` has not found a file."""
+        return path in self._missing_files
 
     # ── content ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -157,15 +173,18 @@ class Filesystem(FingerprintRecorder):
         """
         known = self._fast_fields.get(path) if not whole or path in self._clean_files else None
         if known is None:
-            if (path, None, False) in self._skills:
+            if path in self._missing_files or (path, None, False) in self._skills:
                 return None
             try:
                 data, complete, state = self._read(path, whole=whole)
             except UnreadableError as error:
+                if error.code == "file-missing":
+                    self._missing_files[path] = error.with_traceback(None)
+                    return None
                 self._skills[path, None, False] = self._unreadable_skill(path, path, error)
                 return None
             known = None if complete and not is_clean_text(data) else fast_parse(data)
-            if known is None or (whole and not data[len(known[3]) :].strip()):
+            if known is None or (whole and not _search_text(data, len(known[3]))):
                 self._skills[path, None, False] = parse_skill(data, path, complete, False), complete, state
                 return None
             if whole:
@@ -207,6 +226,8 @@ class Filesystem(FingerprintRecorder):
 
     def _read_skill(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
         """Return a skill, whether its whole file was read, and the file's fingerprint."""
+        if real in self._missing_files:
+            return self._unreadable_skill(path, real, self._missing_files[real])
         try:
             data, complete, state = self._read(real, whole=whole)
         except UnreadableError as error:
@@ -304,40 +325,3 @@ class Filesystem(FingerprintRecorder):
             return data.code != "file-missing"
         codes = {problem.code for problem in parse_yaml_mapping(data, path)[1]} - {"yaml-duplicate-key"}
         return any(code.startswith(("yaml-", "repair-")) for code in codes)
-
-    # ── all files of a skill ─────────────────────────────────────────────────────────────────────────────────────────
-
-    def files(self, path: str) -> list[tuple[str, int]]:
-        """Return the files of the skill with this SKILL.md, with their sizes."""
-        folder = os.path.dirname(path)
-        if folder not in self._files:
-            listed: list[str] = []
-            found = skill_files(folder, folders=listed)
-            if "" in listed:
-                self.mark_incomplete()
-            folders = {name: self.fingerprint_path(name, follow=True, expected=True) for name in listed if name}
-            names = (os.path.join(folder, name) for name, _ in found)
-            self._files[folder] = found, folders, {name: self.fingerprint_path(name, expected=True) for name in names}
-        found, folders, files = self._files[folder]
-        if self.fingerprints is not None:
-            for observations, states in ((self.fingerprints.folders, folders), (self.fingerprints.files, files)):
-                for name, state in states.items():
-                    self.record(observations, name, state)
-        return found
-
-    def digest(self, path: str, without: str = "") -> str | None:
-        """Return the digest of the skill with this SKILL.md; `None` if the command has read too much for digests.
-
-        Args:
-            path: of its SKILL.md.
-            without: a file of the skill that is left out.
-        """
-        key = os.path.dirname(path), without
-        found = self.files(path)
-        if key not in self._digests:
-            self._digest_bytes_left -= sum(size for name, size in found if name != without)
-            self._digests[key] = skill_digest(*key) if self._digest_bytes_left >= 0 else None
-        if self._digests[key] is None:
-            # The reason may be what was read before, or a lack of file descriptors or memory.
-            self.mark_incomplete()
-        return self._digests[key]

@@ -15,7 +15,7 @@ from prowess._internal.file_status import stat_fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TypeVar
 
     Observed = TypeVar("Observed", str, bytes)
@@ -26,6 +26,7 @@ __all__ = [
     "FingerprintRecorder",
     "Fingerprints",
     "RecordingEnvironment",
+    "has_name",
     "kind",
     "link_kind",
     "names_with_kinds",
@@ -195,13 +196,29 @@ def _kind(path: str, stat_path: Callable[[str], os.stat_result]) -> str:
     return "d" if stat.S_ISDIR(mode) else "f" if stat.S_ISREG(mode) else "?"
 
 
-def names_with_kinds(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the names in a directory, each with its `link_kind`."""
+def names_with_kinds(entries: Iterable[os.DirEntry[str]]) -> list[tuple[str, str]]:
+    """Return the sorted names in a directory, each with its `link_kind`."""
+    found = []
     for entry in entries:
         try:
-            yield entry.name, "d" if entry.is_dir(follow_symlinks=False) else _entry_kind(entry)
+            found.append((entry.name, "d" if entry.is_dir(follow_symlinks=False) else _entry_kind(entry)))
         except OSError:
-            yield entry.name, "?"
+            found.append((entry.name, "?"))
+    found.sort()
+    return found
+
+
+def has_name(entries: Iterable[tuple[str, str]], name: str) -> bool:
+    """Return whether a name is in a listing. Its case does not matter, as on some file systems."""
+    folded = ""
+    for listed, _ in entries:
+        if listed == name:
+            return True
+        if len(listed) == len(name):
+            folded = folded or name.casefold()
+            if listed.casefold() == folded:
+                return True
+    return False
 
 
 def _entry_kind(entry: os.DirEntry[str]) -> str:

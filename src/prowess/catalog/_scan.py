@@ -13,10 +13,11 @@ from prowess._internal.files import SKILL_FILE
 from prowess.findings import finding
 from prowess.hosts import collation_key
 
-from ._files_as_skills import find_files
+from ._files_as_skills import find_files, find_loose_files
 from ._filesystem import Filesystem
+from ._fingerprints import has_name
 from ._found_skill import FoundSkill, ScanResult
-from ._ignore import IgnoreRules
+from ._ignore import IGNORE_FILES, IgnoreRules
 from ._skipped import MAX_PROBES, SkipReports
 
 TYPE_CHECKING = False
@@ -228,22 +229,29 @@ class _RootWalk:
 
     def _enter(self, path: str, real: str, depth: int) -> bool:
         """Add the skill of a folder, or the folders in it to those to enter; return whether to continue."""
-        root = self.root
+        root, filesystem = self.root, self.filesystem
+        at_bottom = root.depth >= 0 and depth >= root.depth
+        entries: Listing | None = None
+        if root.ignore_files or (not at_bottom and (root.inside or filesystem.lacks(f"{path}/SKILL.md"))):
+            # A file that is not in the listing is not looked for.
+            entries = filesystem.listing_or_none(path)
         if root.ignore_files:
-            self.walk.ignore_rules.read(path, _relative_path(self.scan_root, path), self.filesystem.data)
+            names = [name for name in IGNORE_FILES if entries is None or has_name(entries, name)]
+            if names:
+                self.walk.ignore_rules.read(path, _relative_path(self.scan_root, path), filesystem.data, names)
         may_hold_skill = depth > 0 or root.own in ("yes", "alone")
+        may_hold_skill = may_hold_skill and (entries is None or has_name(entries, SKILL_FILE))
         has_skill = may_hold_skill and self.walk.add_folder_skill(self.scan_root, path, real)
         if has_skill and (root.own == "alone" if not depth else not root.inside):
             self.listed += root.count_skills
             return True
-        at_bottom = root.depth >= 0 and depth >= root.depth
         if at_bottom and (has_skill or self.probes >= MAX_PROBES):
             return True
         if not at_bottom and self.listed >= root.max_folders:
             self.reports.folder_limit(self.scan_root)
             return False
         try:
-            entries = self.filesystem.listing(path)
+            entries = entries or filesystem.listing(path)
         except OSError as error:
             message = f"the folder cannot be listed: {(error.strerror or 'unknown error').lower()}"
             self.reports.report("folder-unreadable", message, path, "fix its permissions")
@@ -265,10 +273,10 @@ class _RootWalk:
             entered = [folder for folder in entered if not self._add_early(folder)]
             if not depth:
                 self._enter_root(path, real, entries)
-                for file, target, _ in self._loose_files(path, real, entries) if root.loose else ():
+                for file, target, _ in find_loose_files(root, path, real, entries, filesystem) if root.loose else ():
                     self.walk.add_skill(self.scan_root, file, target)
         elif root.loose_below if depth else root.loose:
-            entered = sorted([*entered, *self._loose_files(path, real, entries)])
+            entered = sorted([*entered, *find_loose_files(root, path, real, entries, filesystem)])
         self.folders += reversed(entered)
         return True
 
@@ -286,17 +294,6 @@ class _RootWalk:
             self.reports.skill_in_root(path, entries)
         elif self.root.own == "last":
             self.last_skill = (path, real)
-
-    def _loose_files(self, path: str, real: str, entries: Listing) -> list[_Folder]:
-        """Return the files of a folder that are skills, although they are not called SKILL.md."""
-        return [
-            (f"{path}/{name}", f"{real}/{name}", -1)
-            for name, letter in entries
-            if name.endswith(".md")
-            and name != SKILL_FILE
-            and (self.root.skip_inside or not name.startswith("."))
-            and (letter == "f" or (letter == "l" and self.filesystem.kind(f"{path}/{name}") == "f"))
-        ]
 
     def _enterable_folders(self, path: str, real: str, depth: int, folders: list[tuple[str, str]]) -> list[_Folder]:
         """Return the folders to enter, each with its real path and depth."""
