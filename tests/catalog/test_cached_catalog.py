@@ -6,16 +6,18 @@ import json
 import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import prowess.catalog._cache
-import prowess.catalog._cached_catalog
-from prowess.catalog import discover
+import prowess.catalog._code_fingerprint
+from prowess.catalog import Catalog, catalog_output, discover
 from prowess.catalog._cache import Cache, CachedResult
-from prowess.catalog._cached_catalog import CachedCatalog, code_fingerprint
+from prowess.catalog._cached_catalog import CachedCatalog
 from prowess.catalog._catalog_columns import encode_columns
+from prowess.catalog._code_fingerprint import code_fingerprint
 from prowess.catalog._filesystem import Filesystem
 from prowess.catalog._resolve import ResolvedSkills, resolve_skills
 from prowess.hosts import load_host
@@ -266,10 +268,10 @@ def test_the_code_fingerprint_covers_source_files_python_and_pyyaml(
     """It is taken when the module is imported: replaced files do not change the code that runs."""
     state = code_fingerprint()
     package = tmp_path / "package"
-    for name in ("_internal", "catalog/any/depth", "hosts", "skill", "cli"):
+    for name in ("_internal", "catalog/any/depth", "hosts", "skill", "cli", "mount"):
         (package / name).mkdir(parents=True)
-    monkeypatch.setattr(prowess.catalog._cached_catalog, "package_folder", lambda: str(package))
-    fingerprint = prowess.catalog._cached_catalog._fingerprint_code
+    monkeypatch.setattr(prowess.catalog._code_fingerprint, "package_folder", lambda: str(package))
+    fingerprint = prowess.catalog._code_fingerprint._fingerprint_code
     states = {state, fingerprint()}
     deep = package / "catalog/any/depth/deep.py"
     for file in (package / "top.py", deep, package / "hosts/compiled.pyc"):
@@ -279,8 +281,8 @@ def test_the_code_fingerprint_covers_source_files_python_and_pyyaml(
     states.add(fingerprint())
     (package / "catalog/any/__pycache__").mkdir()
     (package / "catalog/any/__pycache__/deep.pyc").write_text("1")
-    (package / "cli/list.py").write_text("1")
-    assert fingerprint() in states, "compiled files and packages that discovery does not run change nothing"
+    (package / "mount/any.py").write_text("1")
+    assert fingerprint() in states, "compiled files and packages that do not fill the cache change nothing"
     (tmp_path / "yaml").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
     states.add(fingerprint())
@@ -307,9 +309,41 @@ print(*(module.__spec__.origin for name, module in sys.modules.items() if name.s
     assert set(files) - set(code_fingerprint().split("\n")) == set()
 
 
+def test_an_invalid_output_in_the_cache_is_made_again(
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was written by hand, with a valid checksum."""
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(prowess.catalog._cache, "SETTLE_NS", 0)
+    calls = []
+
+    def make(catalog: Catalog) -> tuple[bytes, str]:
+        calls.append(len(catalog.skills))
+        return b"output\n", "note"
+
+    def ask(purpose: str = "test") -> tuple[bytes, str]:
+        return catalog_output(top / "repo", home=top / "home", purpose=purpose, make=make)
+
+    time.sleep(0.02)
+    assert [ask(), ask(), ask()] == [(b"output\n", "note")] * 3
+    assert len(calls) == 2, "the first question stores the catalog, the second one the output"
+    ask("another")
+    assert len(calls) == 3
+    store = Cache.store_derived
+    invalid: tuple[list[list[str]], ...] = ([], [[]], [["note", "more"]])
+    for columns in invalid:
+
+        def store_invalid(self: Cache, query: Any, result: Any, _: Any, extra: bytes, columns: Any = columns) -> None:
+            store(self, query, result, columns, extra)
+
+        monkeypatch.setattr(Cache, "store_derived", store_invalid)
+        assert [ask(f"{columns}"), ask(f"{columns}"), ask(f"{columns}")] == [(b"output\n", "note")] * 3
+    assert len(calls) == 12
+
+
 def test_code_in_an_archive_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So nothing is cached, and nothing fails."""
     (tmp_path / "archive.zip").write_text("x")
     package = str(tmp_path / "archive.zip/prowess")
-    monkeypatch.setattr(prowess.catalog._cached_catalog, "package_folder", lambda: package)
-    assert prowess.catalog._cached_catalog._fingerprint_code() == ""
+    monkeypatch.setattr(prowess.catalog._code_fingerprint, "package_folder", lambda: package)
+    assert prowess.catalog._code_fingerprint._fingerprint_code() == ""

@@ -40,7 +40,7 @@ def commands(host: str, cwd: Path, home: Path) -> Iterator[list[str]]:
 
 
 def compare(lines: Sequence[list[str]], cache: Path) -> float:
-    """Run command lines without a cache, with a new one and again; return the share answered from the cache."""
+    """Run command lines without a cache, with a new one and twice more; return the share answered from the cache."""
     number = count()
     warm = 0
     time.sleep(WAIT)
@@ -52,8 +52,9 @@ def compare(lines: Sequence[list[str]], cache: Path) -> float:
             cold = cached(line, {}, folder)
             assert cold == expected, f"{line}\n{difference(expected, cold)}"
             before = counts["hits"]
-            again = cached(line, {}, folder)
-            assert again == expected, f"{line}\n{difference(expected, again)}"
+            for _ in range(2):  # the last one prints what the one before has stored
+                again = cached(line, {}, folder)
+                assert again == expected, f"{line}\n{difference(expected, again)}"
             warm += counts["hits"] > before
     return warm / len([line for line in lines if line[0] != "check"])
 

@@ -18,7 +18,7 @@ import pytest
 
 import prowess.catalog
 import prowess.catalog._cache
-import prowess.catalog._cached_catalog
+import prowess.catalog._code_fingerprint
 import prowess.catalog._resolve
 from prowess._internal.file_status import stat_fingerprint
 from prowess.catalog import Catalog, discover
@@ -506,10 +506,10 @@ def test_another_home_user_version_or_skill_dir_is_another_query(
         patch.setattr(os, "getgroups", lambda: [12345])
         cached.discover()
     with monkeypatch.context() as patch:
-        patch.setattr(prowess.catalog._cached_catalog, "code_fingerprint", lambda: "another")
+        patch.setattr(prowess.catalog._code_fingerprint, "code_fingerprint", lambda: "another")
         cached.discover()
         assert cached.disk_reads == before + 6
-        patch.setattr(prowess.catalog._cached_catalog, "code_fingerprint", lambda: "")
+        patch.setattr(prowess.catalog._code_fingerprint, "code_fingerprint", lambda: "")
         cached.discover()
         cached.discover()
         assert cached.disk_reads == before + 8

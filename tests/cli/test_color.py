@@ -17,7 +17,8 @@ from prowess.catalog import State
 from prowess.cli import main
 from prowess.cli._color import STATE_STYLES, STATUS_STYLES, choose_color, has_color, paint
 from prowess.cli._commands import COMMANDS
-from prowess.cli._output import format_table, print_error
+from prowess.cli._output import print_error
+from prowess.cli._tables import format_table
 from prowess.testing import STATUSES
 from support.skills import skill
 

@@ -16,7 +16,7 @@ import pytest
 
 from prowess._internal.files import skill_digest
 from prowess._internal.text import display_width
-from prowess.cli import _output as output, main
+from prowess.cli import _tables as tables, main
 from prowess.hosts import host_names, load_host, observed_hosts, raw_value
 from support.project_commands import json_in, run_in
 from support.skills import skill
@@ -462,7 +462,7 @@ def test_the_last_column_fills_the_terminal(
 ) -> None:
     """But at least twenty cells."""
     skill(project / ".agents/skills/csv", description="word " * 60)
-    monkeypatch.setattr(output, "terminal_width", lambda: width)
+    monkeypatch.setattr(tables, "terminal_width", lambda: width)
     assert run(project, "--host", "codex") == 0
     lines = capsys.readouterr().out.splitlines()
     start = lines[0].index("WHY")
@@ -475,9 +475,9 @@ def test_the_last_column_fills_the_terminal(
 def test_the_width_comes_from_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At least sixty; a hundred if stdout is not a terminal."""
     monkeypatch.setenv("COLUMNS", columns)
-    assert output.terminal_width() == 100
+    assert tables.terminal_width() == 100
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert output.terminal_width() == max(int(columns), 60)
+    assert tables.terminal_width() == max(int(columns), 60)
 
 
 @pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "65536", "9" * 20, "9" * 5000])
@@ -491,7 +491,7 @@ def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytes
 
     for size, width in ((lambda _: os.terminal_size((72, 24)), 72), (unknown, 100)):
         monkeypatch.setattr(os, "get_terminal_size", size)
-        assert output.terminal_width() == width
+        assert tables.terminal_width() == width
 
 
 @pytest.mark.parametrize(
@@ -509,7 +509,7 @@ def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytes
 )
 def test_cells_are_cut_and_padded(text: str, width: int, fitted: str) -> None:
     """By what a terminal shows: wide characters take two cells, combining ones none."""
-    assert output.truncate_or_pad(text, width) == fitted
+    assert tables.truncate_or_pad(text, width) == fitted
     assert display_width(fitted) == width
 
 

@@ -57,8 +57,16 @@ _OPEN_FLAGS |= getattr(os, "O_NONBLOCK", 0)
 class CachedResult:
     """A result from the cache: columns of text, and `extra` in the form in which it was stored."""
 
-    def __init__(self, columns: Sequence[list[str] | memoryview], extra: bytes, files: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        columns: Sequence[list[str] | memoryview],
+        extra: bytes,
+        files: Sequence[str] = (),
+        depends_on: Sequence[memoryview] = (),
+    ) -> None:
         self._columns, self.extra = columns, extra
+        self.depends_on = depends_on
+        """The sections that say what it depends on."""
         self.column_lengths = [len(column) if isinstance(column, list) else _count_texts(column) for column in columns]
         """The number of texts in each column."""
         self.files = files
@@ -105,7 +113,9 @@ class Cache:
                 and _is_unchanged(_decode_texts(sections[3]), sections[4], os.stat)
                 and _observations_match(_decode_texts(sections[5]), env)
             )
-            return CachedResult(sections[_FIXED_SECTIONS:], bytes(sections[6]), files) if unchanged else None
+            if not unchanged:
+                return None
+            return CachedResult(sections[_FIXED_SECTIONS:], bytes(sections[6]), files, sections[1:6])
         except (OSError, ValueError, OverflowError):
             return None
 
@@ -184,7 +194,27 @@ class Cache:
         if len(texts) < len(lists) or len(texts) > _MAX_TEXTS:
             return False
         key, paths, listed, observed, *rest = texts
-        sections = [key, paths, b"".join(files.values()), listed, b"".join(folders.values()), observed, extra, *rest]
+        depends_on = [paths, b"".join(files.values()), listed, b"".join(folders.values()), observed]
+        return self._store_sections(key, [*depends_on, extra, *rest])
+
+    def store_derived(
+        self, query: Sequence[str], result: CachedResult, columns: Sequence[list[str]], extra: bytes
+    ) -> None:
+        """Store what was made of a result alone, and so counts as long as the result. Never raises.
+
+        Args:
+            query: all that it is for.
+            result: as `load` returned it.
+            columns: lists of text.
+            extra: the rest.
+        """
+        texts = [text for part in (query, *columns) if (text := _encode_texts(part)) is not None]
+        if len(texts) == 1 + len(columns):
+            self._store_sections(texts[0], [*result.depends_on, extra, *texts[1:]])
+
+    def _store_sections(self, key: bytes, sections: Sequence[bytes | memoryview]) -> bool:
+        """Write the file for a key, and return whether that was possible. Never raises."""
+        sections = [key, *sections]
         lengths = b" ".join(b"%d" % len(section) for section in sections)
         body = b"".join(sections)
         head = _MAGIC + b"%08x " % crc32(body, crc32(lengths)) + lengths + b"\n"

@@ -14,7 +14,7 @@ __all__ = ["MAX_BYTES", "MAX_FILES", "evict_files", "write_file"]
 
 MAX_BYTES = 256 * 1024 * 1024
 """Bytes of all files of a user."""
-MAX_FILES = 128
+MAX_FILES = 512
 """Files of a user."""
 _STALE_NS = 3600 * 1_000_000_000
 """Nanoseconds after which the process that wrote a temporary file is taken to be dead."""

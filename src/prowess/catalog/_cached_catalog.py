@@ -15,12 +15,8 @@ read from the disk when a caller asks for it.
 from __future__ import annotations
 
 import os
-import sys
-
-from prowess._internal.files import package_folder
 
 from ._entry import Entry, State
-from ._fingerprints import fingerprint_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +33,6 @@ __all__ = [
     "EMPTY_REQUIREMENTS",
     "UNUSUAL_ATTRIBUTES",
     "CachedCatalog",
-    "code_fingerprint",
     "without_namespace",
 ]
 
@@ -46,8 +41,6 @@ UNUSUAL_ATTRIBUTES = ("alias", "frontmatter_name", "real", "state", "reason", "r
 COLUMN_ATTRIBUTES = ("name", "description")
 """Attributes that have a column. A text with a NUL, which a column cannot hold, is stored in `extra`."""
 EMPTY_REQUIREMENTS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
-_CODE_PACKAGES = ("_internal", "catalog", "hosts", "skill")
-"""The packages whose code decides what a catalog holds, besides the modules directly in `prowess`."""
 _COLUMNS = 7
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
@@ -76,45 +69,6 @@ _FINDING_TYPES: Mapping[str, Collection[object]] = {
     "message": _TEXT,
     "hint": _TEXT_OR_NONE,
 }
-
-
-# ── the code that made a cached catalog ──────────────────────────────────────────────────────────────────────────────
-
-
-def _fingerprint_code() -> str:
-    """Return the state of the source files that discovery runs, and of PyYAML's folder; empty if unknown."""
-    package = package_folder()
-    folders = [package, *(os.path.join(package, name) for name in _CODE_PACKAGES)]
-    files = []
-    try:
-        for folder in folders:  # grows during the loop
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.name.endswith((".py", ".pyc")):
-                        files.append(entry.path)
-                    elif folder != package and entry.name != "__pycache__" and entry.is_dir():
-                        folders.append(entry.path)
-        files.sort()
-        files += [path for path in (os.path.join(path, "yaml") for path in sys.path) if os.path.isdir(path)]
-        states = fingerprint_paths(files, os.stat).hex()
-    except (OSError, ValueError, OverflowError):
-        return ""
-    return "\n".join((package, sys.version, sys.getfilesystemencoding(), *files, states))
-
-
-_CODE_FINGERPRINT = _fingerprint_code()
-"""As of the import of this module: the running code stays the same if its files are replaced."""
-
-
-def code_fingerprint() -> str:
-    """Return a text that changes with the code of Prowess, PyYAML or Python, so that no result of other code is used.
-
-    Empty if the code has no files, as in a package that runs from an archive.
-    """
-    return _CODE_FINGERPRINT
-
-
-# ── the catalog ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class CachedCatalog:

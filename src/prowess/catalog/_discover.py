@@ -6,11 +6,7 @@ import gc
 import os
 
 from prowess._internal.files import real_path
-from prowess._internal.text import neutral, normalize_name
 from prowess._internal.user_dirs import cache_folder
-
-from ._catalog import Catalog
-from ._entry import REACHABLE, State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +15,12 @@ if TYPE_CHECKING:
     from prowess.hosts import Host
 
     from ._cache import Cache, CachedResult
+    from ._catalog import Catalog
     from ._filesystem import Filesystem
     from ._providers import SkillProvider
     from ._resolve import ResolvedSkills
 
-__all__ = ["discover", "new_filesystem"]
+__all__ = ["catalog_output", "discover", "new_filesystem"]
 
 
 def discover(
@@ -71,6 +68,47 @@ def discover(
     return _add_providers(catalog, providers) if providers else catalog
 
 
+def catalog_output(
+    cwd: str | os.PathLike[str],
+    host: str = "prowess",
+    home: str | os.PathLike[str] | None = None,
+    skill_dirs: Iterable[str | os.PathLike[str]] = (),
+    *,
+    purpose: str,
+    make: Callable[[Catalog], tuple[bytes, str]],
+    role: str | os.PathLike[str] | None = None,
+    client_args: Iterable[str] = (),
+    cache: bool = True,
+) -> tuple[bytes, str]:
+    """Return an output about a catalog, and a note, from the cache if nothing has changed since they were made.
+
+    Args:
+        cwd: as for `discover`.
+        host: the host's name.
+        home: as for `discover`.
+        skill_dirs: as for `discover`.
+        purpose: what the output is, with every value that it depends on besides the catalog.
+        make: makes both. They may depend on nothing but what discovery has found out, and on `purpose`.
+        role: as for `discover`.
+        client_args: as for `discover`.
+        cache: as for `discover`.
+
+    Raises:
+        HostNotFoundError: the host is unknown.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        discovery = _Discovery(cwd, host, home, skill_dirs, None, role, client_args)
+        folder = cache_folder(discovery.env) if cache else None
+        if folder is None:
+            return make(discovery.resolve(None))
+        return discovery.recall_output(folder, purpose, make)
+    finally:
+        if collecting:
+            gc.enable()
+
+
 def new_filesystem() -> Filesystem:
     """Return a file system of which nothing was read yet."""
     from ._filesystem import Filesystem
@@ -107,24 +145,60 @@ class _Discovery:
     def recall(self, folder: str, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
         """Return the cached catalog if it is up to date, else read the disk and cache the result."""
         # Only a process that uses the cache imports it: on import, the state of the source code is read.
-        from ._cache import Cache, user_identity
-        from ._cached_catalog import code_fingerprint
+        from ._cache import Cache
 
-        code = code_fingerprint()
-        if not code:
+        query = self._query()
+        if not query:
             return self.resolve(filesystem)
         cache = Cache(folder)
-        query = [code, user_identity(), str(self.host), self.cwd, self.home, str(self.use_home_variables)]
-        query += [self.role or "", os.path.expanduser("~")]
-        query += [text for path in self.skill_dirs for text in (path, os.path.expanduser(path))]
-        query += ["client arguments", *self.client_args] if self.client_args else []
         cached = cache.load(query, self.env)
         recalled = None if cached is None else self._cached_catalog(cached)
         return recalled or self._catalog(self._resolve_and_store(cache, query, _open_filesystem(filesystem)))
 
+    def recall_output(
+        self, folder: str, purpose: str, make: Callable[[Catalog], tuple[bytes, str]]
+    ) -> tuple[bytes, str]:
+        """Return the cached output if it is up to date; else make it, and cache it if the catalog was in the cache."""
+        from ._cache import Cache
+
+        query = self._query()
+        if not query:
+            return make(self.resolve(None))
+        cache = Cache(folder)
+        output_query = [purpose, *query]
+        if (known := cache.load(output_query, self.env)) is not None:
+            try:
+                (note,) = known.column(0)
+            except (ValueError, IndexError):  # written by hand, with a valid checksum
+                pass
+            else:
+                return known.extra, note
+        cached = cache.load(query, self.env)
+        recalled = None if cached is None else self._cached_catalog(cached)
+        if cached is None or recalled is None:
+            return make(self._catalog(self._resolve_and_store(cache, query, new_filesystem())))
+        output, note = make(recalled)
+        cache.store_derived(output_query, cached, [[note]], output)
+        return output, note
+
+    def _query(self) -> list[str]:
+        """Return all that a result is for; empty if it cannot be cached."""
+        from ._cache import user_identity
+        from ._code_fingerprint import code_fingerprint
+
+        code = code_fingerprint()
+        if not code:
+            return []
+        query = [code, user_identity(), str(self.host), self.cwd, self.home, str(self.use_home_variables)]
+        query += [self.role or "", os.path.expanduser("~")]
+        query += [text for path in self.skill_dirs for text in (path, os.path.expanduser(path))]
+        query += ["client arguments", *self.client_args] if self.client_args else []
+        return query
+
     def _cached_catalog(self, cached: CachedResult) -> Catalog | None:
         """Return the catalog that a cached result holds, or `None` if the result is invalid."""
         from ._cached_catalog import CachedCatalog
+        from ._catalog import Catalog
 
         def resolve_now() -> ResolvedSkills:
             return self._resolve_skills(self.env, new_filesystem())
@@ -174,6 +248,8 @@ class _Discovery:
         )
 
     def _catalog(self, resolved: ResolvedSkills) -> Catalog:
+        from ._catalog import Catalog
+
         return Catalog(
             host=resolved.host,
             cwd=self.cwd,
@@ -191,6 +267,10 @@ def _open_filesystem(filesystem: Filesystem | Callable[[], Filesystem] | None) -
 
 def _add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
     """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name."""
+    from prowess._internal.text import neutral, normalize_name
+
+    from ._entry import REACHABLE, State
+
     skills = list(catalog.skills)
     readers: dict[str, SkillProvider] = {}
     real_paths = {entry.real for entry in skills}

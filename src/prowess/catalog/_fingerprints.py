@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from array import array
+import struct  # not `array`, which loads `collections`
 from itertools import chain
 
 from prowess._internal.file_status import stat_fingerprint
@@ -130,8 +130,8 @@ class RecordingEnvironment(dict[str, str]):
 def fingerprint(status: os.stat_result) -> bytes:
     """Return the fingerprint of a status; empty if a number is too large for it."""
     try:
-        return array("q", stat_fingerprint(status)).tobytes()
-    except OverflowError:
+        return struct.pack("6q", *stat_fingerprint(status))
+    except struct.error:
         return b""
 
 
@@ -155,13 +155,16 @@ def fingerprint_paths(paths: Iterable[str], stat_path: Callable[[str], os.stat_r
         ValueError: a path is invalid.
         OverflowError: a number is too large for a fingerprint.
     """
-    return array("q", chain.from_iterable(map(stat_fingerprint, map(stat_path, paths)))).tobytes()
+    numbers = [*chain.from_iterable(map(stat_fingerprint, map(stat_path, paths)))]
+    try:
+        return struct.pack(f"{len(numbers)}q", *numbers)
+    except struct.error:
+        raise OverflowError("a number is too large for a fingerprint") from None
 
 
 def newest_time(data: bytes) -> int:
     """Return the latest time in fingerprints, in nanoseconds of the system's clock; 0 without fingerprints."""
-    numbers = array("q")
-    numbers.frombytes(data)
+    numbers = struct.unpack(f"{len(data) // 8}q", data)
     return max(chain(numbers[4::6], numbers[5::6]), default=0)
 
 

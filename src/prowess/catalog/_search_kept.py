@@ -21,7 +21,7 @@ from zlib import crc32
 from prowess._internal.file_status import is_own_file
 
 from ._cache import SETTLE_NS
-from ._cached_catalog import code_fingerprint
+from ._code_fingerprint import code_fingerprint
 from ._fingerprints import fingerprint
 from ._search_ranking import NO_ROWS, PostingTable
 

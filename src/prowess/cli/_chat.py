@@ -16,14 +16,8 @@ from ._chat_commands import CHAT_COMMANDS, mention_of, reachable_skills, run_cha
 from ._color import paint
 from ._commands import OK
 from ._input import ALLOW_QUESTION, describe_call, is_yes
-from ._output import (
-    pluralize,
-    print_note,
-    print_stderr,
-    print_untrusted_chunk,
-    terminal_width,
-    truncate_or_pad,
-)
+from ._output import pluralize, print_note, print_stderr, print_untrusted_chunk
+from ._tables import terminal_width, truncate_or_pad
 
 try:
     from prompt_toolkit import PromptSession

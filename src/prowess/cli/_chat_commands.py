@@ -11,7 +11,8 @@ import re
 from prowess._internal.text import did_you_mean, quoted
 from prowess.catalog import REACHABLE
 
-from ._output import format_table, pluralize, print_error, print_stderr, print_stdout
+from ._output import pluralize, print_error, print_stderr, print_stdout
+from ._tables import format_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.text import neutral
-from prowess.errors import ConfigError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
@@ -18,7 +15,14 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, Comparison, Filesystem
 
-__all__ = ["catalog_from_args", "client_arguments", "comparison_from_args", "require_paths", "skill_dirs"]
+__all__ = [
+    "catalog_from_args",
+    "client_arguments",
+    "comparison_from_args",
+    "require_paths",
+    "skill_dirs",
+    "output_from_args",
+]
 
 
 def skill_dirs(args: argparse.Namespace) -> list[str]:
@@ -37,6 +41,9 @@ def require_paths(args: argparse.Namespace, *options: str) -> None:
         value = getattr(args, option)
         kind, exists = ("file", os.path.isfile) if option == "role" else ("folder", os.path.isdir)
         if value is not None and not exists(value):
+            from prowess._internal.text import neutral
+            from prowess.errors import ConfigError
+
             raise ConfigError(f"`--{option}` is not a {kind}: {neutral(value)}", hint="check the path")
 
 
@@ -49,6 +56,8 @@ def client_arguments(args: argparse.Namespace) -> list[str]:
     arguments: list[str] = args.client_arg
     named = getattr(args, "host", None)
     if arguments and (not named or (isinstance(named, list) and len(named) != 1)):
+        from prowess.errors import ConfigError
+
         raise ConfigError("`--client-arg` needs one `--host`", hint="name the agent that is started with this argument")
     return arguments
 
@@ -67,6 +76,27 @@ def catalog_from_args(
     require_paths(args, "cwd", "home", "role")
     name = host or getattr(args, "host", None) or "prowess"
     return discover(args.cwd or ".", host=name, filesystem=filesystem, **_where_to_look(args))
+
+
+def output_from_args(
+    args: argparse.Namespace, host: str | None, purpose: str, make: Callable[[Catalog], tuple[bytes, str]]
+) -> tuple[bytes, str]:
+    """Return an output about the catalog that the discovery options ask for, and a note, if possible from the cache.
+
+    Args:
+        args: of the command.
+        host: the agent's name.
+        purpose: the command, with every value that the output depends on besides the catalog.
+        make: makes both.
+
+    Raises:
+        HostNotFoundError: the host is unknown.
+        ConfigError: a path that an option names does not exist.
+    """
+    from prowess.catalog import catalog_output
+
+    require_paths(args, "cwd", "home", "role")
+    return catalog_output(args.cwd or ".", host or "prowess", purpose=purpose, make=make, **_where_to_look(args))
 
 
 def comparison_from_args(

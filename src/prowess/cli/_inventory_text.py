@@ -9,7 +9,8 @@ from prowess._internal.text import display_width, neutral
 from prowess.catalog import REACHABLE
 from prowess.findings import CODES
 
-from ._output import pluralize, truncate_or_pad
+from ._output import pluralize
+from ._tables import truncate_or_pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

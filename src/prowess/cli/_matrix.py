@@ -10,7 +10,8 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import display_width, neutral, quoted
 
 from ._color import paint
-from ._output import pluralize, truncate_or_pad
+from ._output import pluralize
+from ._tables import truncate_or_pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Print: data to stdout, messages to stderr, findings, tables and JSON.
+"""Print: data to stdout, messages to stderr, findings and JSON.
 
 All text from files and paths passes `neutral` before it reaches a terminal.
 """
@@ -6,15 +6,12 @@ All text from files and paths passes `neutral` before it reaches a terminal.
 from __future__ import annotations
 
 import os
-import re
 import sys
-from itertools import accumulate, takewhile
+from errno import EAGAIN
 
 from prowess._internal.text import (
     INVISIBLE_CHARACTERS,
     PATH_LIMIT,
-    character_width,
-    display_width,
     escape_ci_marks,
     neutral,
     quoted,
@@ -24,28 +21,29 @@ from ._color import has_color, paint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import TextIO
 
     from prowess.findings import Finding
     from prowess.skill import Value
 
 __all__ = [
+    "encode_lines",
+    "evidence_json",
+    "evidence_notes",
     "format_finding",
-    "format_table",
     "format_value",
     "join_words",
     "pluralize",
+    "print_encoded",
     "print_error",
     "print_findings",
     "print_json",
     "print_note",
     "print_stderr",
     "print_stdout",
-    "print_stdout_lines",
     "print_untrusted_chunk",
     "print_untrusted_text",
-    "terminal_width",
     "to_json_value",
 ]
 
@@ -68,15 +66,20 @@ def print_note(text: str) -> None:
 
 def print_evidence_note(hosts: Iterable[str]) -> None:
     """Say on stderr which agents were never run; `*` marks their names."""
+    for note in evidence_notes(hosts):
+        print_stderr(note)
+
+
+def evidence_notes(hosts: Iterable[str]) -> list[str]:
+    """Return the line that says which agents were never run, if there are any."""
     # The rules of `prowess` are no client's, and without it no host's table is loaded.
     names = [name for name in hosts if name != "prowess"]
     if not names:
-        return
+        return []
     from prowess.hosts import evidence_note
 
     note = evidence_note(names)
-    if note is not None:
-        print_stderr(note)
+    return [] if note is None else [note]
 
 
 def evidence_json(hosts: Iterable[str]) -> dict[str, object]:
@@ -108,6 +111,8 @@ def _paint_message(line: str) -> str:
     if not colon or word not in ("error", "warning", "note", "hint") or not has_color(sys.stderr):
         return line
     if word == "hint":
+        import re
+
         rest = re.sub("`[^`]+`", lambda match: paint(match[0], "command", sys.stderr), rest)
     return f"{paint(f'{word}:', 'info' if word == 'note' else word, sys.stderr)} {rest}"
 
@@ -127,18 +132,37 @@ def print_stdout(text: str, *, command: bool = False) -> None:
     _write_line(sys.stdout, text if command else _escape_ci_commands(text))
 
 
-def print_stdout_lines(text: str) -> None:
-    """Print lines of data on stdout as `print_stdout` does, all at once."""
-    text = text.removesuffix("\n")
-    if "::" in text or escape_ci_marks(text) != text:
+def encode_lines(text: str) -> bytes:
+    """Return lines of data as UTF-8 for `print_encoded`; a CI system sees no command in them."""
+    if not text:
+        return b""
+    if "::" in text or "##" in text:
         text = "\n".join(map(_escape_ci_commands, text.split("\n")))
-    _write_line(sys.stdout, text)
+    return (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace")
+
+
+def print_encoded(data: bytes) -> None:
+    """Print what `encode_lines` returned on stdout, in any encoding, with as few writes as possible."""
+    stream = sys.stdout
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None or stream.encoding.lower() != "utf-8" or os.linesep != "\n":
+        encoding = stream.encoding or "utf-8"
+        stream.write(data.decode().encode(encoding, "backslashreplace").decode(encoding))
+        return
+    stream.flush()
+    rest = memoryview(data)
+    while rest:  # without a buffer, as with `python -u`, a write may end early
+        written = buffer.write(rest)
+        if not written:
+            raise BlockingIOError(EAGAIN, "stdout takes no more data now")
+        rest = rest[written:]
 
 
 def print_untrusted_text(text: str) -> None:
     """Print untrusted text on stdout: lines and tabs as they are, other invisible characters as escapes."""
     lines = text.removesuffix("\n").split("\n")
-    print_stdout_lines("\n".join("\t".join(map(neutral, line.split("\t"))) for line in lines))
+    text = "\n".join("\t".join(map(neutral, line.split("\t"))) for line in lines)
+    print_encoded(encode_lines(text) or b"\n")
 
 
 def print_untrusted_chunk(text: str) -> None:
@@ -152,6 +176,7 @@ def print_untrusted_chunk(text: str) -> None:
 def print_json(value: object) -> None:
     r"""Print data as JSON in UTF-8. A byte of a path that is not UTF-8 is written as `\\xNN`."""
     import json
+    import re
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
     # Invisible characters could control a terminal, so JSON escapes them.
@@ -174,7 +199,11 @@ def _write_line(stream: TextIO, text: str) -> None:
 def _escape_ci_commands(line: str) -> str:
     """Escape what a CI system would take for a command: GitHub's `::` at the start of a line, marks anywhere."""
     line = escape_ci_marks(line)
-    return re.sub(r"^(\s*):(?=:)", r"\1\\x3a", line) if "::" in line else line
+    if "::" not in line:
+        return line
+    import re
+
+    return re.sub(r"^(\s*):(?=:)", r"\1\\x3a", line)
 
 
 # ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -248,71 +277,3 @@ def to_json_value(value: Value) -> object:
     if isinstance(value, tuple):
         return [to_json_value(item) for item in value]
     return {key: to_json_value(item) for key, item in value.items()}
-
-
-# ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_MAX_COLUMN_WIDTH = 64
-"""The widest a column of a fitted table gets, in cells: the longest name the specification allows."""
-
-
-def format_table(
-    rows: Iterable[Sequence[str]], *, fit_terminal: bool = True, styles: Mapping[int, Mapping[str, str]] | None = None
-) -> list[str]:
-    """Format rows as a table for stdout.
-
-    Args:
-        rows: of equal length; the first is the heading.
-        fit_terminal: whether to cut the last column to the width of the terminal, and very wide others.
-        styles: of columns, by their index: the style of a cell by its text.
-    """
-    rows = [[neutral(cell) for cell in row] for row in rows]
-    if not rows:
-        return []
-    widths = [max(display_width(row[index]) for row in rows) for index in range(len(rows[0]))]
-    if fit_terminal:
-        widths = [min(width, _MAX_COLUMN_WIDTH) for width in widths[:-1]] + widths[-1:]
-        remaining = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
-        widths[-1] = min(widths[-1], max(remaining, 20))
-    styles = styles or {}
-    return [
-        "  ".join(
-            _paint_cell(truncate_or_pad(cell, width), cell, styles.get(index))
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def _paint_cell(padded: str, cell: str, styles: Mapping[str, str] | None) -> str:
-    return padded if styles is None or cell not in styles else paint(cell, styles[cell]) + padded[len(cell) :]
-
-
-_MAX_TERMINAL_WIDTH = 65_535
-"""The widest that a terminal can say that it is."""
-
-
-def terminal_width() -> int:
-    """Return the width for tables: the terminal's, or 100 if stdout is no terminal."""
-    if not sys.stdout.isatty():
-        return 100
-    # Like `shutil.get_terminal_size`, without the time it takes to load that module.
-    try:
-        columns = int(os.environ.get("COLUMNS", "0"))
-    except ValueError:
-        columns = 0
-    if not 0 < columns <= _MAX_TERMINAL_WIDTH and sys.__stdout__ is not None:
-        columns = 0
-        try:
-            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
-        except (OSError, ValueError):
-            columns = 0
-    return max(columns, 60) if columns > 0 else 100
-
-
-def truncate_or_pad(text: str, width: int) -> str:
-    """Cut or pad a text to a number of cells."""
-    if display_width(text) > width:
-        cells_so_far = accumulate(map(character_width, text))
-        text = text[: sum(1 for _ in takewhile(lambda cells: cells < width, cells_so_far))] + "…"
-    return text + " " * (width - display_width(text))

@@ -13,7 +13,8 @@ from prowess.catalog import compare, find_repository_skills, git_root, group_los
 from ._agents import agent_title, chosen_hosts
 from ._color import paint
 from ._commands import OK
-from ._output import format_table, pluralize, print_stdout, terminal_width, truncate_or_pad
+from ._output import pluralize, print_stdout
+from ._tables import format_table, terminal_width, truncate_or_pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

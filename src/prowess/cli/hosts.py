@@ -13,7 +13,8 @@ from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, evidence_of
 from ._commands import OK
 from ._discovery import require_paths
 from ._options import add_json_option, make_parser
-from ._output import format_table, pluralize, print_json, print_stdout, terminal_width
+from ._output import pluralize, print_json, print_stdout
+from ._tables import format_table, terminal_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

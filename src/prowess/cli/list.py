@@ -16,15 +16,14 @@ from ._commands import OK
 from ._discovery import catalog_from_args, require_paths
 from ._output import (
     evidence_json,
-    format_table,
     pluralize,
     print_evidence_note,
     print_findings,
     print_json,
     print_stderr,
     print_stdout,
-    terminal_width,
 )
+from ._tables import format_table, terminal_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import re
-
-from prowess._internal.text import escape_ci_marks
-from prowess.catalog import FORMATS, LEVELS, render
-from prowess.errors import ConfigError
-
 from ._commands import OK
-from ._discovery import catalog_from_args
-from ._output import pluralize, print_evidence_note, print_json, print_stderr, print_stdout_lines
+from ._discovery import catalog_from_args, output_from_args
+from ._output import encode_lines, evidence_notes, pluralize, print_encoded, print_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+
+    from prowess.catalog import Catalog, Prompt
 
 _EPILOG = """\
 Levels of detail: pin (always in full, whatever the budget), full, short, name-only, off. If the budget is too small,
 every skill first gets its name, then a short description, then its full description, in the order of the catalog. With
 --query the skills that the message needs come before all others; pinned ones stay."""
 
+_MAX_DIGITS = 9
+"""Digits of a budget."""
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
+    from prowess.catalog import FORMATS, LEVELS
+
     from ._options import add_discovery_options, add_json_option, make_parser
 
     result = make_parser("prompt", epilog=_EPILOG)
@@ -47,43 +48,67 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Print the catalog."""
     budget, unit = _parse_budget(args.budget)
-    catalog = catalog_from_args(args)
-    levels = _parse_levels(args.level)
-    result = render(catalog, format=args.format, budget=budget, unit=unit, levels=levels, query=args.query)
     if args.json:
-        from prowess.hosts import evidence_of
+        return _print_as_json(args)
 
-        print_json({**result.as_dict(), "evidence": evidence_of(catalog.host.name).as_dict()})
-        return OK
-    if result.text:
-        # `print_stdout` would escape this in a way that is not JSON.
-        text = escape_ci_marks(result.text, "\\u0023") if args.format == "json" else result.text
-        print_stdout_lines(text)
-    shortened = f", {len(result.shortened)} shortened" if result.shortened else ""
-    omitted = f", {len(result.omitted)} left out" if result.omitted else ""
-    print_stderr(
-        f"{pluralize(len(result.shown), 'skill')}{shortened}{omitted}; "
-        f"{result.chars:,} characters, about {result.tokens:,} tokens"
-    )
-    print_evidence_note([args.host] if args.host else [])
-    if result.omitted and not result.shown and budget is not None:
-        _print_budget_hint(args, unit)
+    def make(catalog: Catalog) -> tuple[bytes, str]:
+        return _output(args, catalog, budget, unit)
+
+    if args.query is None and not args.level:
+        output, note = output_from_args(args, args.host, f"prompt {args.format} {budget} {unit}", make)
+    else:
+        output, note = make(catalog_from_args(args))
+    print_encoded(output)
+    print_stderr(note)
     return OK
 
 
-def _print_budget_hint(args: argparse.Namespace, unit: str) -> None:
-    whole = render(catalog_from_args(args), format=args.format, levels=_parse_levels(args.level))
-    size = f"{whole.tokens:,} tokens" if unit == "tokens" else f"{whole.chars:,} characters"
-    print_stderr(f"\nhint: use a larger `--budget`; the whole catalog takes {size}")
+def _render(args: argparse.Namespace, catalog: Catalog, budget: int | None, unit: str) -> Prompt:
+    from prowess.catalog import render
+
+    levels = _parse_levels(args.level)
+    return render(catalog, format=args.format, budget=budget, unit=unit, levels=levels, query=args.query)
+
+
+def _output(args: argparse.Namespace, catalog: Catalog, budget: int | None, unit: str) -> tuple[bytes, str]:
+    """Return the block, and what is said of it on stderr."""
+    from prowess._internal.text import escape_ci_marks
+
+    result = _render(args, catalog, budget, unit)
+    shortened = f", {len(result.shortened)} shortened" if result.shortened else ""
+    omitted = f", {len(result.omitted)} left out" if result.omitted else ""
+    sizes = f"{result.chars:,} characters, about {result.tokens:,} tokens"
+    notes = [f"{pluralize(len(result.shown), 'skill')}{shortened}{omitted}; {sizes}"]
+    notes += evidence_notes([args.host] if args.host else [])
+    if result.omitted and not result.shown and budget is not None:
+        whole = _render(args, catalog, None, "chars")
+        size = f"{whole.tokens:,} tokens" if unit == "tokens" else f"{whole.chars:,} characters"
+        notes += ["", f"hint: use a larger `--budget`; the whole catalog takes {size}"]
+    # `print_stdout` would escape this in a way that is not JSON.
+    text = escape_ci_marks(result.text, "\\u0023") if args.format == "json" else result.text
+    return encode_lines(text), "\n".join(notes)
+
+
+def _print_as_json(args: argparse.Namespace) -> int:
+    from prowess.hosts import evidence_of
+
+    from ._output import print_json
+
+    catalog = catalog_from_args(args)
+    result = _render(args, catalog, *_parse_budget(args.budget))
+    print_json({**result.as_dict(), "evidence": evidence_of(catalog.host.name).as_dict()})
+    return OK
 
 
 def _parse_budget(text: str | None) -> tuple[int | None, str]:
     if text is None:
         return None, "chars"
-    match = re.fullmatch(r"([0-9]{1,9})(t?)(?:okens|ok)?", text)
-    if match is None or (not match[2] and not text.isdigit()):
+    number, letter, word = text.partition("t")
+    if not (number.isascii() and number.isdecimal() and len(number) <= _MAX_DIGITS and word in ("", "ok", "okens")):
+        from prowess.errors import ConfigError
+
         raise ConfigError("`--budget` must be a number", hint="for example 4000 for characters, 1000t for tokens")
-    return int(match[1]), "tokens" if match[2] else "chars"
+    return int(number), "tokens" if letter else "chars"
 
 
 def _parse_levels(pairs: list[str]) -> dict[str, str]:
@@ -91,6 +116,8 @@ def _parse_levels(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         name, equals, level = pair.rpartition("=")
         if not equals:
+            from prowess.errors import ConfigError
+
             raise ConfigError("`--level` must be NAME=LEVEL", hint="for example --level pdf=pin")
         levels[name] = level
     return levels

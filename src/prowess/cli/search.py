@@ -11,7 +11,8 @@ from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State, insta
 from ._commands import OK
 from ._discovery import catalog_from_args
 from ._options import add_discovery_options, add_json_option, make_parser
-from ._output import format_table, pluralize, print_json, print_stderr, print_stdout
+from ._output import pluralize, print_json, print_stderr, print_stdout
+from ._tables import format_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from prowess.skill import integrity_digest, load, read_integrity, sealed_copy
 from ._commands import FAILED, OK
 from ._discovery import catalog_from_args
 from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, make_parser
-from ._output import format_table, format_value, pluralize, print_json, print_stderr, print_stdout, to_json_value
+from ._output import format_value, pluralize, print_json, print_stderr, print_stdout, to_json_value
 from ._skills import find_skill
+from ._tables import format_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

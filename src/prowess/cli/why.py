@@ -16,7 +16,6 @@ from ._losses import describe_losses
 from ._output import (
     evidence_json,
     format_finding,
-    format_table,
     pluralize,
     print_evidence_note,
     print_json,
@@ -24,6 +23,7 @@ from ._output import (
     print_stdout,
 )
 from ._skills import with_skill_at
+from ._tables import format_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
