@@ -97,6 +97,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         "prowess.cli._output",
         "prowess.cli._formats",
         f"prowess.cli.{name}",
+        *(["prowess.cli._list_host"] if name == "list" else []),
         *(["prowess.cli._tables"] if name in ("hosts", "list", "why") else []),
         *(["prowess.cli._agents", "prowess.cli._losses"] if name in ("check", "why") else []),
         *(["prowess.cli._accepting", "prowess.cli._progress"] if name == "check" else []),
@@ -485,15 +486,25 @@ WARM = {
     *("prowess.catalog", "prowess.catalog._cache", "prowess.catalog._code_fingerprint", "prowess.catalog._discover"),
     "prowess.catalog._fingerprints",
     *("prowess.cli", "prowess.cli._color", "prowess.cli._commands", "prowess.cli._discovery", "prowess.cli._output"),
-    *("prowess.cli._plain_arguments", "prowess.cli.prompt"),
+    "prowess.cli._plain_arguments",
 }
 STANDARD_LIBRARY = {"__future__", "_operator", "_struct", "errno", "gc", "itertools", "operator", "struct", "zlib"}
 """What a cached command may load of it; each module takes a tenth of a millisecond at least."""
 
 
-@pytest.mark.parametrize("arguments", [["prompt"], ["prompt", "--host", "claude-code"], ["prompt", "--budget", "100t"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["prompt"],
+        ["prompt", "--host", "claude-code"],
+        ["prompt", "--budget", "100t"],
+        ["list", "--host", "prowess"],
+        ["list", "--host", "codex"],
+    ],
+    ids=" ".join,
+)
 def test_a_cached_output_loads_only_the_cache(arguments: list[str], project: Path, tmp_path: Path) -> None:
-    """The third `prowess prompt` loads neither the catalog nor what renders it, and nothing slow."""
+    """The third call loads neither the catalog nor what renders it, and nothing slow."""
     code = f"""
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
@@ -510,7 +521,8 @@ assert main(sys.argv[1:]) == 0
     assert "prowess.catalog._precedence" not in catalog
     assert "prowess.catalog._cached_catalog" in catalog
     ours = {name for name in output if name.startswith("prowess")}
-    assert ours == WARM | {f"prowess.cli.{arguments[0]}"}
+    tables = {"prowess.cli._tables"} if arguments[0] == "list" else set()
+    assert ours == WARM | tables | {f"prowess.cli.{arguments[0]}"}
     # Another version may load a module of these itself before the first command.
     assert output - ours <= STANDARD_LIBRARY
 
@@ -536,14 +548,14 @@ open("writes", "w").write(f"{out.writes} {err.writes}")
 """
 
 
-@pytest.mark.parametrize("arguments", [["prompt"], ["prompt", "--host", "cursor"], ["prompt", "--query", "x"]])
+@pytest.mark.parametrize("arguments", [["prompt"], ["prompt", "--host", "cursor"], ["list", "--host", "codex"]])
 def test_a_command_writes_once_without_a_buffer(arguments: list[str], tmp_path: Path) -> None:
     """With `python -u`, as in containers: once on stdout, and at most once on stderr."""
     for number in range(30):
         skill(tmp_path / f".agents/skills/s{number:02}", description="a long description " * 50)
     command = [sys.executable, "-I", "-c", WRITES, *arguments, "--home", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
-    assert len(done.stdout) > 10_000
+    assert done.stdout.count(b"\n") >= 30
     out, err = map(int, (tmp_path / "writes").read_text().split())
     assert out == 1
     assert err <= 1
