@@ -1,7 +1,7 @@
 """Change folders of skills at random, and check that the cache never returns a stale result.
 
 `python tests/mutations.py` makes ten thousand changes, in many small worlds side by side. After each one it compares
-the output of commands with and without the cache.
+the output of commands with and without the cache, and live catalogs with new ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from importlib import import_module
@@ -26,13 +26,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unittest.mock import patch
 
 from prowess import cli
-from prowess.catalog import _cache
+from prowess.catalog import LiveCatalog, _cache, discover
 from prowess.catalog._cache import Cache
+from prowess.catalog._cached_catalog import COLUMN_ATTRIBUTES, UNUSUAL_ATTRIBUTES
 from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from prowess.catalog import Catalog
     from prowess.catalog._cache import CachedResult
     from prowess.hosts import Host
 
@@ -654,6 +656,48 @@ def _batch(seed: int, top: Path, numbers: Sequence[int], rounds: int, counts: Co
                 counts["compared"] += 1
 
 
+# ── a live catalog ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def live_batch(seed: int, first: int, worlds: int, rounds: int = ROUNDS) -> Counter[str]:
+    """Change some worlds, and compare live catalogs with new scans after each change.
+
+    Raises:
+        StaleError: a live catalog was stale; the message contains all changes of its world.
+    """
+    import_module("ctypes")
+    counts = Counter[str]()
+    with unprivileged_folder() as top, patch.dict(os.environ, {"PROWESS_SKILL_DIR": ""}):
+        for number in range(first, first + worlds):
+            (top / str(number)).mkdir()
+            _change_beside_live_catalogs(World(f"{seed}:{number}", top / str(number)), rounds, counts)
+    return counts
+
+
+def _change_beside_live_catalogs(world: World, rounds: int, counts: Counter[str]) -> None:
+    cwd, home = world.top / world.cwd, world.top / "home" if world.chance.random() < 0.5 else None
+    with ExitStack() as stack:
+        lives = {host: stack.enter_context(LiveCatalog(cwd, host, home)) for host in world.hosts}
+        for turn in range(rounds + 1):
+            # Several at once, of which one may hide another.
+            for _ in range(world.chance.choice((1, 1, 1, 2, 3)) if turn else 0):
+                counts.update(("live changes", world.change()))
+            with patch.dict(os.environ, world.variables_now()):
+                for host, live in lives.items():
+                    catalog, right = live.current(), discover(cwd, host, home, cache=False)
+                    counts["kept" if live.current() is catalog else "scanned again"] += 1
+                    if content_of(catalog) != content_of(right):
+                        changes = "\n".join(f"    {change!r}" for change in world.changes)
+                        raise StaleError(f"world {world.seed}: the live catalog of {host} is stale after\n{changes}")
+
+
+def content_of(catalog: Catalog) -> tuple[Any, ...]:
+    """Return all that a catalog says."""
+    names = (*COLUMN_ATTRIBUTES, *UNUSUAL_ATTRIBUTES, "path", "scope", "root", "namespace", "folder", "findings")
+    skills = [tuple(getattr(entry, name) for name in names) for entry in catalog.skills]
+    return skills, catalog.findings, [(root.path, root.scope) for root in catalog.scan_roots]
+
+
 def summary(counts: Counter[str], seconds: float) -> str:
     """Describe what was done."""
     lookups = counts["hits"] + counts["misses"]
@@ -661,7 +705,8 @@ def summary(counts: Counter[str], seconds: float) -> str:
     return (
         f"{counts['changes']:,} changes in {seconds:.0f} s; {counts['compared']:,} commands compared, each 3 times\n"
         f"{counts['hits']:,} of {lookups:,} results came from the cache ({counts['hits'] / lookups:.0%}); "
-        f"{counts['stored']:,} results stored, {counts['not stored']:,} not\n{kinds}"
+        f"{counts['stored']:,} results stored, {counts['not stored']:,} not\n"
+        f"{counts['live changes']:,} changes beside live catalogs, {counts['kept']:,} times kept\n{kinds}"
     )
 
 
@@ -678,7 +723,11 @@ def main() -> None:
         worlds = -(-args.changes // int(ROUNDS * 1.3))  # a fifth of the rounds makes two changes more
         starts = range(args.first, args.first + worlds, SIDE_BY_SIDE)
         last = args.first + worlds
-        jobs = [pool.submit(batch, args.seed, at, min(SIDE_BY_SIDE, last - at)) for at in starts]
+        jobs = [
+            pool.submit(make, args.seed, at, min(SIDE_BY_SIDE, last - at))
+            for at in starts
+            for make in (batch, live_batch)
+        ]
         try:
             for job in jobs:
                 counts += job.result()

@@ -31,6 +31,7 @@ PUBLIC_NAMES = {
     "Trust": "session",
     "SkillProvider": "catalog",
     "FilesystemSkillProvider": "catalog",
+    "LiveCatalog": "catalog",
     "ProwessError": "errors",
     "ConfigError": "errors",
     "HostNotFoundError": "errors",

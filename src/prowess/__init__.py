@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Catalog as Catalog,
         Entry as Entry,
         FilesystemSkillProvider as FilesystemSkillProvider,
+        LiveCatalog as LiveCatalog,
         SkillProvider as SkillProvider,
         State as State,
         check as check,
@@ -67,7 +68,7 @@ pytest_plugins = ("prowess.testing.plugin",)
 _NAMES = {
     "_internal.files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
     "catalog": (
-        *("Catalog", "Entry", "FilesystemSkillProvider", "SkillProvider", "State"),
+        *("Catalog", "Entry", "FilesystemSkillProvider", "LiveCatalog", "SkillProvider", "State"),
         *("check", "discover", "render"),
     ),
     "errors": (

@@ -30,6 +30,7 @@ from pydantic_ai.models.test import TestModel
 
 from prowess import Session, discover
 from prowess.adapters.pydantic_ai import Skills
+from prowess.catalog import LiveCatalog
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
@@ -114,6 +115,27 @@ def test_the_catalog_is_part_of_the_instructions(here: Path) -> None:
     assert "<name>pdf</name>" in info.instructions
     assert "secret" not in info.instructions
     assert [part.dynamic for part in info.model_request_parameters.instruction_parts or ()] == [False]
+
+
+def test_a_directory_is_scanned_once_until_a_skill_changes(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For all agents of a process; each run gets the skills as they are then."""
+    scans: list[object] = []
+    scan = LiveCatalog._discover
+
+    def counted(live: LiveCatalog) -> Any:
+        scans.append(live)
+        return scan(live)
+
+    monkeypatch.setattr(LiveCatalog, "_discover", counted)
+    script = Script(*["ok"] * 5)
+    agent(script, Skills(here)).run_sync("hello")
+    first = len(scans)
+    for _ in range(3):
+        agent(script, Skills(here)).run_sync("hello")
+    assert len(scans) == first
+    (here / ".agents/skills/pdf/SKILL.md").write_text("---\nname: pdf\ndescription: Changed.\n---\n")
+    agent(script, Skills(here)).run_sync("hello")
+    assert "Changed." in script.sent[-1][1].instructions
 
 
 def test_the_instructions_never_change_in_a_conversation(here: Path) -> None:

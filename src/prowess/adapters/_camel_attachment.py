@@ -111,9 +111,9 @@ class Attachment:
                 models[name] = _with_turn_skills(getattr(self.agent.model_backend, name))
 
     def _begin_turn(self, message: Any) -> _Turn:
-        self._update_tools_and_models()
         text = message if isinstance(message, str) else message.content
-        messages = self.session.inject(text)
+        messages = self.session.inject(text)  # first, because it brings a live catalog up to date
+        self._update_tools_and_models()
         for warning in self.session.warnings:
             warnings.warn(warning, SkillWarning, stacklevel=4)
         return _Turn(self, text, messages)

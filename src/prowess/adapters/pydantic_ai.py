@@ -11,7 +11,7 @@ import json
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from prowess.catalog import Catalog, discover
+from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.session import Session, Tool
 
 from ._extras import missing_extra
@@ -42,8 +42,8 @@ class Skills(AbstractCapability[Any]):
     `prepare_model_request` must come before this one.
     """
 
-    skills: str | os.PathLike[str] | Catalog | Session = "."
-    """The directory to search from at each run, a catalog, or the session of one conversation."""
+    skills: str | os.PathLike[str] | Catalog | LiveCatalog | Session = "."
+    """The directory whose skills each run gets as they are then, a catalog, or the session of one conversation."""
     _: KW_ONLY
     budget: float | None = None
     """The most characters of the catalog; `None` is 8,000 tokens, `math.inf` no limit. A session has its own budget."""
@@ -54,8 +54,8 @@ class Skills(AbstractCapability[Any]):
         """Begin a turn: activate the skills that the user's prompt names."""
         session = self.skills
         if not isinstance(session, Session):
-            catalog = session if isinstance(session, Catalog) else discover(session)
-            session = Session(catalog, budget=self.budget)
+            catalog = session if isinstance(session, Catalog | LiveCatalog) else live_catalog(session)
+            session = Session(catalog if isinstance(catalog, Catalog) else catalog.current(), budget=self.budget)
         session.inject(_user_prompt(ctx))
         return replace(self, skills=session)
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ._filesystem import Filesystem as Filesystem
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
     from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
+    from ._live import LiveCatalog as LiveCatalog, live_catalog as live_catalog
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
     from ._mount_cures import (
@@ -100,6 +101,7 @@ else:  # otherwise every misspelt name would have a type
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
             "_ignore_rules": ("IgnoreRule", "option_rules", "project_rules"),
+            "_live": ("LiveCatalog", "live_catalog"),
             "_loss_groups": ("Cure", "LossGroup", "group_losses"),
             "_losses": ("Loss",),
             "_mount_cures": ("mount_argument", "mount_command", "mount_folder"),

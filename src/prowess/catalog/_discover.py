@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from ._cache import Cache, CachedResult
     from ._catalog import Catalog
     from ._filesystem import Filesystem
+    from ._fingerprints import Fingerprints
     from ._providers import SkillProvider
     from ._resolve import ResolvedSkills
 
-__all__ = ["catalog_output", "discover", "new_filesystem"]
+__all__ = ["RecordedCatalog", "catalog_output", "discover", "discover_recorded", "new_filesystem"]
 
 
 def discover(
@@ -107,6 +108,35 @@ def catalog_output(
     finally:
         if collecting:
             gc.enable()
+
+
+class RecordedCatalog:
+    """A catalog, and all that it depends on."""
+
+    __slots__ = ("catalog", "fingerprints", "started_ns", "variables")
+
+    def __init__(
+        self, catalog: Catalog, fingerprints: Fingerprints, variables: Mapping[str, str | None], started_ns: int
+    ) -> None:
+        self.catalog, self.fingerprints, self.variables = catalog, fingerprints, variables
+        self.started_ns = started_ns
+        """When reading began, in nanoseconds of the system's clock."""
+
+
+def discover_recorded(
+    cwd: str,
+    host: str,
+    home: str | None,
+    skill_dirs: Iterable[str | os.PathLike[str]],
+    *,
+    env: Mapping[str, str],
+    client_args: Iterable[str],
+) -> RecordedCatalog:
+    """Read the disk as `discover` does, and record what the catalog depends on."""
+    filesystem = new_filesystem()
+    fingerprints = filesystem.record_fingerprints()
+    discovery = _Discovery(filesystem.real(cwd), host, home, skill_dirs, env, None, client_args)
+    return discovery.resolve_recorded(filesystem, fingerprints)
 
 
 def new_filesystem() -> Filesystem:
@@ -228,6 +258,17 @@ class _Discovery:
         finally:
             filesystem.fingerprints = None
         return resolved
+
+    def resolve_recorded(self, filesystem: Filesystem, fingerprints: Fingerprints) -> RecordedCatalog:
+        """Read the disk, and return all that the result depends on."""
+        from ._catalog_columns import encode_columns
+        from ._fingerprints import RecordingEnvironment
+
+        env = RecordingEnvironment(self.env)
+        resolved = self._resolve_skills(env, filesystem)
+        encode_columns(resolved, [])  # works out what an entry reads late, so that it is recorded too
+        filesystem.fingerprints = None
+        return RecordedCatalog(self._catalog(resolved), fingerprints, env.variables_read, filesystem.started_ns)
 
     def _resolve_skills(self, env: Mapping[str, str], filesystem: Filesystem) -> ResolvedSkills:
         # A cached result needs neither of the two modules.

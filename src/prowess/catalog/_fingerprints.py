@@ -12,6 +12,7 @@ import struct  # not `array`, which loads `collections`
 from itertools import chain
 
 from prowess._internal.file_status import stat_fingerprint
+from prowess._internal.files import real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,19 @@ class Fingerprints:
         """The path without links."""
         self.complete = True
         """Whether everything was recorded. No record shows when a path becomes readable."""
+
+    def still_hold(self) -> bool:
+        """Return whether all that was read is still the same."""
+        try:
+            return (
+                _all_same(self.files, os.lstat)
+                and _all_same(self.folders, os.stat)
+                and all(kind(path) == known for path, known in self.kinds.items())
+                and all(link_kind(path) == known for path, known in self.links.items())
+                and all(real_path(path) == known for path, known in self.real_paths.items())
+            )
+        except (OSError, ValueError, OverflowError):
+            return False
 
 
 class FingerprintRecorder:
@@ -160,6 +174,20 @@ def fingerprint_paths(paths: Iterable[str], stat_path: Callable[[str], os.stat_r
         return struct.pack(f"{len(numbers)}q", *numbers)
     except struct.error:
         raise OverflowError("a number is too large for a fingerprint") from None
+
+
+def _all_same(recorded: Mapping[str, bytes], stat_path: Callable[[str], os.stat_result]) -> bool:
+    """Return whether paths have the recorded fingerprints, or still do not exist.
+
+    Raises:
+        OSError: a path cannot be read, or does not exist any more.
+        ValueError: a path is invalid.
+        OverflowError: a number is too large for a fingerprint.
+    """
+    existing = {path: state for path, state in recorded.items() if state}
+    if fingerprint_paths(existing, stat_path) != b"".join(existing.values()):
+        return False
+    return not any(fingerprint_path(path, stat_path) for path, state in recorded.items() if not state)
 
 
 def newest_time(data: bytes) -> int:

@@ -20,10 +20,11 @@ from ._lookup import MODEL_STATES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from prowess.catalog import Catalog, Index
 
-__all__ = ["DEFAULT_TOKENS", "Listing", "write_listing"]
+__all__ = ["DEFAULT_TOKENS", "Listing", "shared_listing", "write_listing"]
 
 DEFAULT_TOKENS = 8_000
 """The budget of a catalog if nothing else is configured."""
@@ -44,6 +45,28 @@ class Listing(Frozen):
     """The catalog: which skills are shown, shortened and left out."""
     names: tuple[str, ...] | None
     """The names to list in the schema of `activate_skill`; `None` if they do not fit."""
+
+
+_MAX_SHARED = 8
+_shared: list[tuple[Catalog, tuple[object, ...], Listing]] = []
+"""The last listings, most recent last, for all conversations with the same catalog."""
+
+
+def shared_listing(catalog: Catalog, **options: Any) -> Listing:
+    """Return the same as `write_listing`, written once for all conversations with the same catalog and options.
+
+    Raises:
+        ConfigError: an unknown unit or format, or an invalid budget or window.
+    """
+    # Numbers of different types may be equal, though only one of them is a valid budget.
+    key = tuple((name, type(value), value) for name, value in sorted(options.items()))
+    for known, known_key, listing in tuple(_shared):
+        if known is catalog and known_key == key:
+            return listing
+    listing = write_listing(catalog, **options)
+    _shared.append((catalog, key, listing))
+    del _shared[:-_MAX_SHARED]
+    return listing
 
 
 def write_listing(

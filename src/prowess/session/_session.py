@@ -10,14 +10,14 @@ import os
 import threading
 
 from prowess._internal.text import quoted
-from prowess.catalog import estimate_tokens
+from prowess.catalog import Catalog, estimate_tokens
 from prowess.errors import SkillError
 from prowess.skill import find_missing, load
 
 from ._activation import Activation, escape_tags, render_activation
 from ._active_skills import ActiveSkillsBlock
 from ._ledger import MAX_RECORDS, ActivationRecord, ledger_from_json, ledger_to_json, text_fingerprint
-from ._listing import write_listing
+from ._listing import shared_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
 from ._resources import FileText, read_text, resource_folder
 from ._safe_reader import SafeReader
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from prowess.catalog import Catalog, Entry, Hit, Prompt, Ranker
+    from prowess.catalog import Entry, Hit, LiveCatalog, Prompt, Ranker
     from prowess.skill import Skill
 
     from ._grants import Grants
@@ -43,7 +43,7 @@ class Session:
     """The skills of one conversation.
 
     Args:
-        catalog: the skills the model chooses from.
+        catalog: the skills the model chooses from; a `LiveCatalog` is brought up to date when a turn begins.
         budget: the size of `static_block`, and of the names that `activate_skill` lists, at most; `math.inf` is no
             limit. `None` is 2 % of `window`, or 8,000 tokens if that is unknown.
         unit: the unit of budgets: `chars` or `tokens`.
@@ -59,7 +59,7 @@ class Session:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: Catalog | LiveCatalog,
         *,
         budget: float | None = None,
         unit: str = "chars",
@@ -72,7 +72,7 @@ class Session:
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
         self.turn = 0
-        """The number of the current turn; `inject` and `next_turn` begin a turn."""
+        """The current turn; `inject` and `next_turn` begin a turn."""
         self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
         self._unit, self._trust, self._env, self._ranker, self._prompt = unit, trust, env, ranker, ""
         self._ledger: dict[str, ActivationRecord] = {}
@@ -81,17 +81,14 @@ class Session:
 
     # ── the catalog ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def update(self, catalog: Catalog) -> None:
-        """Replace the catalog, for example after the files changed; the ledger stays.
-
-        Raises:
-            ConfigError: an unknown unit or format.
-        """
-        listing = write_listing(catalog, **self._listing_options)
+    def update(self, catalog: Catalog | LiveCatalog) -> None:
+        """Replace the catalog, for example after the files changed; the ledger stays."""
+        live, catalog = (None, catalog) if isinstance(catalog, Catalog) else (catalog, catalog.current())
+        listing = shared_listing(catalog, **self._listing_options)
         with self._lock:
             self.catalog = catalog
             """The skills the model chooses from."""
-            self._listing = listing
+            self._listing, self._live = listing, live
             self._readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
             self._blocks = TurnBlocks(catalog, self._listing_options, self._ranker)
 
@@ -130,6 +127,8 @@ class Session:
 
     def next_turn(self) -> int:
         """Begin a turn, and return its number."""
+        if self._live is not None and self._live.current() is not self.catalog:
+            self.update(self._live)
         with self._lock:
             self.turn += 1
             return self.turn
@@ -277,8 +276,7 @@ class Session:
                 are shown first; of those that do not fit only the names.
             visible: texts that the model still sees: a skill whose content is in them is left out.
         """
-        visible = list(visible)
-        block = ActiveSkillsBlock(budget, estimate_tokens if self._unit == "tokens" else len)
+        visible, block = list(visible), ActiveSkillsBlock(budget, estimate_tokens if self._unit == "tokens" else len)
         for record in reversed(self.ledger):
             if record.by == "user" and record.turn != self.turn:
                 continue  # it was active for that turn only
@@ -334,7 +332,7 @@ class Session:
             return ledger_to_json(self.turn, self.ledger)
 
     @classmethod
-    def from_json(cls, text: str, catalog: Catalog, **options: Any) -> Session:
+    def from_json(cls, text: str, catalog: Catalog | LiveCatalog, **options: Any) -> Session:
         """Return the session of a conversation that continues.
 
         Args:

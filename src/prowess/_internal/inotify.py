@@ -1,0 +1,144 @@
+"""Ask Linux which files changed, without a thread and without waiting."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = ["ATTRIBUTES", "CONTENT", "ENTRIES", "OVERFLOW", "PLACE", "REMOVED", "Inotify"]
+
+ATTRIBUTES = 0x004
+"""The mode, the owner or the number of names of a file changed."""
+CONTENT = 0x002 | 0x008
+"""A file was written to, or closed by a program that could write to it, for example through a memory mapping."""
+ENTRIES = 0x040 | 0x080 | 0x100 | 0x200
+"""A name in a folder was moved away, moved in, created or removed."""
+PLACE = 0x400 | 0x800
+"""The watched file or folder itself was removed or moved."""
+OVERFLOW = 0x4000
+"""Events were lost."""
+REMOVED = 0x8000
+"""The watch is removed, because the file does not exist any more."""
+_DONT_FOLLOW = 0x02000000
+_ADD_TO_MASK = 0x20000000
+_EVENT = struct.Struct("iIII")
+_BUFFER_BYTES = 64 * 1024
+_MAX_BUFFERS = 16
+"""How much is read at once: more than the queue holds by default."""
+
+_LOCAL_FILE_SYSTEMS = frozenset(
+    (
+        0xEF53,  # ext2, ext3, ext4
+        0x58465342,  # XFS
+        0x9123683E,  # btrfs
+        0x01021994,  # tmpfs
+        0x858458F6,  # ramfs
+        0x794C7630,  # overlayfs
+        0x2FC12FC1,  # ZFS
+        0xF2F52010,  # F2FS
+        0xCA451A4E,  # bcachefs
+        0x73717368,  # squashfs
+        0xE0F5E1E2,  # EROFS
+        0x4D44,  # FAT
+        0x2011BAB0,  # exFAT
+        0x52654973,  # ReiserFS
+        0x3153464A,  # JFS
+    )
+)
+"""Those that only this machine changes. Others, such as NFS or FUSE, may change without an event."""
+
+
+class Inotify:
+    """A queue of changes to the files and folders that it watches.
+
+    Raises:
+        OSError: the system has no inotify, or no more of them for this user.
+    """
+
+    def __init__(self) -> None:
+        self._libc = _load_libc()
+        self.fd = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        """For `poll`: readable once something has changed."""
+        if self.fd < 0:
+            raise _last_error()
+
+    def watch(self, path: str, mask: int) -> int:
+        """Watch a path, links not followed, and return the number of its watch: one number for one file.
+
+        Raises:
+            OSError: the path does not exist or cannot be read, or there are too many watches.
+        """
+        number: int = self._libc.inotify_add_watch(self.fd, os.fsencode(path), mask | _DONT_FOLLOW | _ADD_TO_MASK)
+        if number < 0:
+            raise _last_error()
+        return number
+
+    def forget(self, number: int) -> None:
+        """Remove a watch."""
+        self._libc.inotify_rm_watch(self.fd, number)
+
+    def events(self) -> Iterator[tuple[int, int, bytes]]:
+        """Take what has changed since the last call: watch, kind of change, and the name in a watched folder.
+
+        `OVERFLOW` says that there was more than the queue holds, or more than is read at once.
+        """
+        for _ in range(_MAX_BUFFERS):
+            try:
+                data = os.read(self.fd, _BUFFER_BYTES)
+            except BlockingIOError:
+                return
+            position = 0
+            while position < len(data):
+                number, mask, _cookie, length = _EVENT.unpack_from(data, position)
+                position += _EVENT.size + length
+                yield number, mask, data[position - length : position].rstrip(b"\0")
+        yield -1, OVERFLOW, b""
+
+    def is_local(self, path: str) -> bool:
+        """Return whether a path is in a file system that only this machine changes, so that each change is an event."""
+        import ctypes
+
+        status = ctypes.create_string_buffer(512)
+        if self._libc.statfs(os.fsencode(path), status):
+            return False
+        # The first field is the type; only its lower 32 bits count.
+        return ctypes.c_long.from_buffer(status).value & 0xFFFFFFFF in _LOCAL_FILE_SYSTEMS
+
+    def close(self) -> None:
+        """Close the queue."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+def _load_libc() -> Any:
+    """Return the C library.
+
+    Raises:
+        OSError: it has no inotify.
+    """
+    if sys.platform != "linux":
+        raise OSError("no inotify")
+    try:
+        import ctypes
+
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.inotify_add_watch.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32]
+        libc.statfs.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+        _ = libc.inotify_init1, libc.inotify_rm_watch
+    except (ImportError, AttributeError):
+        raise OSError("no inotify") from None
+    return libc
+
+
+def _last_error() -> OSError:
+    import ctypes
+
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))

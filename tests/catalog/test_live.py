@@ -1,0 +1,381 @@
+"""A live catalog is always what `discover` would return, and reads nothing while nothing changes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mutations import live_batch
+from prowess._internal import inotify
+from prowess.catalog import Catalog, LiveCatalog, _live as live_module, discover
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
+
+
+def write_skill(folder: Path, name: str, description: str = "Reads forms.") -> Path:
+    path = folder / name / "SKILL.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"---\nname: {name}\ndescription: {description}\n---\nDo it.\n")
+    return path
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    write_skill(tmp_path / "repo/.agents/skills", "pdf")
+    write_skill(tmp_path / "repo/.agents/skills", "csv")
+    return tmp_path.resolve()
+
+
+@pytest.fixture(params=["inotify", "compared"])
+def live(top: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[LiveCatalog]:
+    """A catalog that is watched, and one that is compared."""
+    if request.param == "compared":
+        monkeypatch.setattr("prowess.catalog._watcher.Inotify", no_inotify)
+    elif sys.platform != "linux":
+        pytest.skip("inotify")
+    with LiveCatalog(top / "repo", "claude-code", top / "home", skill_dirs=[top / "repo/.agents/skills"]) as live:
+        yield live
+
+
+def no_inotify() -> None:
+    raise OSError("no inotify")
+
+
+def shown(catalog: Catalog) -> list[tuple[Any, ...]]:
+    entries = ((entry.path, entry.name, entry.state, entry.reason, entry.description) for entry in catalog.skills)
+    return [*entries, *((item.as_dict(),) for item in catalog.findings)]
+
+
+def fresh(top: Path) -> list[tuple[Any, ...]]:
+    skills = top / "repo/.agents/skills"
+    return shown(discover(top / "repo", "claude-code", top / "home", skill_dirs=[skills], cache=False))
+
+
+def settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files that were just written count as settled."""
+    monkeypatch.setattr(live_module, "SETTLE_NS", 0)
+    time.sleep(0.02)
+
+
+def system_calls_of(function: Callable[[], object]) -> list[str]:
+    """Return the functions with which a call asks the system something."""
+    names: list[str] = []
+
+    def note(_: object, event: str, called: Any) -> None:
+        module = called.__module__ or type(called.__self__).__module__ if event == "c_call" else ""
+        if module in ("posix", "select", "_io", "io", "_ctypes") and called.__name__ != "fspath":
+            names.append(called.__name__)
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return names
+
+
+def rename(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source.rename(target)
+
+
+def replace_folder(folder: Path) -> None:
+    shutil.copytree(folder, folder.with_name("staged"))
+    write_skill(folder.with_name("staged"), "new")
+    folder.rename(folder.with_name("old"))
+    folder.with_name("staged").rename(folder)
+
+
+def write_atomically(path: Path) -> None:
+    path.with_name("staged").write_text("---\nname: pdf\ndescription: New.\n---\nDo it.\n")
+    path.with_name("staged").replace(path)
+
+
+def write_same_size_and_time(path: Path) -> None:
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"Reads", b"Fills"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def write_through_twin(path: Path) -> None:
+    twin = path.parents[4] / "twin"
+    twin.hardlink_to(path)
+    twin.write_text("---\nname: pdf\ndescription: New.\n---\n")
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def link(path: Path, target: Path | str) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to(target)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a changed skill": lambda top: write_skill(top / "repo/.agents/skills", "pdf", "Fills forms."),
+    "a skill of the same size and time": lambda top: write_same_size_and_time(top / "repo/.agents/skills/pdf/SKILL.md"),
+    "a skill replaced as editors do": lambda top: write_atomically(top / "repo/.agents/skills/pdf/SKILL.md"),
+    "an added skill": lambda top: write_skill(top / "repo/.agents/skills", "new"),
+    "a removed skill": lambda top: shutil.rmtree(top / "repo/.agents/skills/csv"),
+    "a removed file": lambda top: (top / "repo/.agents/skills/csv/SKILL.md").unlink(),
+    "a skill in a folder that did not exist": lambda top: write_skill(top / "repo/.claude/skills", "new"),
+    "a skill in a home that was empty": lambda top: write_skill(top / "home/.claude/skills", "new"),
+    "a settings file": lambda top: write(top / "home/.claude/settings.json", '{"skillOverrides": {"pdf": "off"}}'),
+    "a replaced folder": lambda top: replace_folder(top / "repo/.agents/skills"),
+    "a moved folder": lambda top: rename(top / "repo/.agents/skills", top / "repo/elsewhere"),
+    "a renamed parent": lambda top: rename(top / "repo/.agents", top / "repo/.other"),
+    "a renamed grandparent": lambda top: rename(top / "repo", top / "gone"),
+    "a link to a folder": lambda top: (top / "repo/.claude").symlink_to(top / "repo/.agents"),
+    "a hard link that is written to": lambda top: write_through_twin(top / "repo/.agents/skills/pdf/SKILL.md"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_seen_at_once(change: str, top: Path, live: LiveCatalog) -> None:
+    assert shown(live.current()) == fresh(top)
+    before = fresh(top)
+    CHANGES[change](top)
+    after = fresh(top)
+    assert shown(live.current()) == after
+    assert after != before or change.startswith("a link")
+    write_skill(top / "repo/.agents/skills", "later")
+    assert shown(live.current()) == fresh(top) != after
+
+
+def test_a_moved_link_target_is_seen(top: Path, live: LiveCatalog) -> None:
+    """The folder of skills is a link to a link; each of the two, and what they lead to, changes."""
+    skills = top / "repo/.claude/skills"
+    write_skill(top / "far/one", "one")
+    write_skill(top / "far/two", "two")
+    (top / "far/link").symlink_to("one")
+    skills.parent.mkdir()
+    skills.symlink_to(top / "far/link")
+    changes: list[Callable[[], object]] = [
+        lambda: None,
+        lambda: link(top / "far/link", "two"),
+        lambda: (top / "far/two").rename(top / "far/three"),
+        lambda: write_skill(top / "far/two", "again"),
+        lambda: (top / "far").rename(top / "farther"),
+        lambda: link(skills, top / "farther/one"),
+        lambda: write_skill(top / "farther/one", "last"),
+    ]
+    before: list[tuple[Any, ...]] = []
+    for change in changes:
+        change()
+        assert shown(live.current()) == fresh(top) != before
+        before = fresh(top)
+
+
+def test_a_folder_that_a_program_is_in_is_seen_when_it_is_replaced(top: Path, live: LiveCatalog) -> None:
+    """The system reports the removal of such a folder only to those who watch its parent."""
+    folder = top / "repo/.claude/skills"
+    folder.mkdir(parents=True)
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        live.current()
+        folder.rmdir()
+        folder.parent.rmdir()
+        live.current()
+        write_skill(folder, "new")
+        assert shown(live.current()) == fresh(top)
+        assert [entry.name for entry in live.current().active].count("new") == 1
+    finally:
+        os.close(fd)
+
+
+def test_a_variable_is_seen(top: Path) -> None:
+    env: dict[str, str] = {}
+    with LiveCatalog(top / "repo", "codex", env=env) as live:
+        live.current()
+        write_skill(top / "codex/skills", "new")
+        env["CODEX_HOME"] = str(top / "codex")
+        assert "new" in [entry.name for entry in live.current().skills]
+
+
+@linux_only
+def test_nothing_is_read_while_nothing_changes(top: Path) -> None:
+    """A turn asks the system once; a change of a file that no skill needs costs no scan either."""
+    (top / "repo/src").mkdir()
+    with LiveCatalog(top / "repo", home=top / "home") as live:
+        catalog = live.current()
+        assert live.current() is catalog
+        assert system_calls_of(live.current) == ["poll"]
+        (top / "repo/src/main.py").write_text("pass")
+        (top / "repo/notes.md").write_text("x")
+        assert live.current() is catalog
+
+
+def test_a_comparison_keeps_the_catalog_while_nothing_changes(
+    top: Path, live: LiveCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(monkeypatch)
+    catalog = live.current()
+    assert live.current() is catalog
+
+
+@linux_only
+def test_more_events_than_the_queue_holds_are_a_change(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalog is compared, and kept if it is the same."""
+    settle(monkeypatch)
+    with LiveCatalog(top / "repo", home=top / "home") as live:
+        catalog = live.current()
+        monkeypatch.setattr(inotify, "_MAX_BUFFERS", 0)
+        (top / "repo/.agents/skills/pdf/SKILL.md").touch()
+        os.utime(top / "repo/.agents/skills/pdf/SKILL.md")
+        assert live.current() is not catalog
+        catalog = live.current()
+        monkeypatch.setattr(inotify.Inotify, "events", lambda _: iter([(-1, inotify.OVERFLOW, b"")]))
+        (top / "repo/noise").write_text("x")
+        settle(monkeypatch)
+        assert shown(live.current()) == shown(catalog)
+
+
+@linux_only
+@pytest.mark.slow
+def test_without_room_for_watches_files_are_compared(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's limit may be reached after any number of watches."""
+    watch = inotify.Inotify.watch
+    left = 8
+
+    def limited(self: inotify.Inotify, path: str, mask: int) -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(28, "no space left on device")
+        return watch(self, path, mask)
+
+    monkeypatch.setattr(inotify.Inotify, "watch", limited)
+    for left in range(0, 24, 2):
+        with LiveCatalog(top / "repo", home=top / "home") as live:
+            live.current()
+            write_skill(top / "repo/.agents/skills", f"new-{left}")
+            assert shown(live.current()) == shown(discover(top / "repo", home=top / "home", cache=False))
+
+
+@linux_only
+def test_a_network_file_system_is_compared(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inotify.Inotify, "is_local", lambda *_: False)
+    settle(monkeypatch)
+    with LiveCatalog(top / "repo", home=top / "home") as live:
+        catalog = live.current()
+        assert live.current() is catalog
+        assert {"poll", "lstat"} <= set(system_calls_of(live.current))
+        write_skill(top / "repo/.agents/skills", "new")
+        assert "new" in [entry.name for entry in live.current().skills]
+
+
+@linux_only
+def test_a_file_system_that_is_mounted_over_a_folder_is_seen(top: Path) -> None:
+    """The folder has no event, so the list of mounts is watched: in a namespace of its own."""
+    unshare = shutil.which("unshare")
+    if unshare is None or subprocess.run([unshare, "-rm", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no namespaces for mounts here")
+    program = f"""
+import subprocess
+from prowess.catalog import LiveCatalog
+live = LiveCatalog({str(top / "repo")!r}, home={str(top / "home")!r})
+print(len(live.current().skills))
+subprocess.run(["mount", "--bind", {str(top / "other")!r}, {str(top / "repo/.agents/skills")!r}], check=True)
+print([entry.name for entry in live.current().skills])
+"""
+    write_skill(top / "other", "mounted")
+    result = subprocess.run([unshare, "-rm", sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert result.stdout.splitlines() == ["2", "['mounted']"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+def test_a_forked_process_has_its_own_queue(top: Path, live: LiveCatalog) -> None:
+    """Each of two processes sees every change, whichever asks first."""
+    live.current()
+    write_skill(top / "repo/.agents/skills", "first")
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            names = [entry.name for entry in live.current().skills]
+            code = 0 if "first" in names else 2
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert "first" in [entry.name for entry in live.current().skills]
+    write_skill(top / "repo/.agents/skills", "second")
+    assert "second" in [entry.name for entry in live.current().skills]
+
+
+def test_many_threads_and_tasks_share_one(top: Path, live: LiveCatalog) -> None:
+    """While skills are added, each call sees those that were there when it began."""
+    errors: list[str] = []
+    written = 0
+
+    def ask() -> None:
+        while written < 20:
+            least = written
+            names = {entry.name for entry in live.current().skills}
+            errors.extend(f"new-{number}" for number in range(least) if f"new-{number}" not in names)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for number in range(20):
+        write_skill(top / "repo/.agents/skills", f"new-{number}")
+        written = number + 1
+    for thread in threads:
+        thread.join()
+
+    async def gather() -> list[Catalog]:
+        return await asyncio.gather(*(asyncio.to_thread(live.current) for _ in range(20)))
+
+    assert errors == []
+    assert all(shown(catalog) == fresh(top) for catalog in asyncio.run(gather()))
+
+
+@linux_only
+@pytest.mark.slow
+def test_descriptors_and_watches_do_not_grow(top: Path) -> None:
+    """After a thousand turns with two hundred changes; none is open after `close`, or when it is no longer used."""
+    before = len(os.listdir("/proc/self/fd"))
+    live = LiveCatalog(top / "repo", home=top / "home")
+    live.current()
+    opened = len(os.listdir("/proc/self/fd"))
+    for number in range(200):
+        write_skill(top / "repo/.agents/skills", f"new-{number % 3}")
+        for _ in range(5):
+            live.current()
+        shutil.rmtree(top / f"repo/.agents/skills/new-{number % 3}")
+    live.current()
+    watches = live._watcher._paths if live._watcher else {}
+    assert len(os.listdir("/proc/self/fd")) == opened == before + 2
+    with open(f"/proc/self/fdinfo/{live._watcher._inotify.fd}") as file:  # type: ignore[union-attr]
+        assert sum(line.startswith("inotify wd") for line in file) == len(watches) < 40
+    live.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+    LiveCatalog(top / "repo", home=top / "home").current()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="links and permissions")
+def test_after_every_random_change_it_equals_a_new_scan() -> None:
+    """Some hundred changes to worlds of skills, links and settings; `make mutations` makes ten thousand."""
+    seed = time.time_ns() % 1_000_000
+    print(f"seed {seed}: python tests/mutations.py --seed {seed} --changes 300")
+    counts = live_batch(seed, 0, 12)
+    assert counts["live changes"] > 200
+    assert counts["kept"] > 50
