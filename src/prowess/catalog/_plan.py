@@ -12,7 +12,7 @@ __all__ = ["MAX_RANKED", "plan_levels", "ranked_steps"]
 
 MAX_RANKED = 32
 """Skills that a message needs, at most; the others are shown as without a message."""
-_NEAREST = 8
+_NEAREST = 4
 """Skills that are described before others are named."""
 _NAME, _SHORT, _FULL = 1, 2, 3
 
