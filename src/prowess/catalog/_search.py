@@ -17,14 +17,13 @@ from prowess.errors import ProwessError
 from prowess.skill import frontmatter_end
 
 from ._entry import REACHABLE
-from ._search_excerpts import best_window, excerpt_at, word_pattern
+from ._search_excerpts import best_window, excerpt_at, word_starts
 from ._search_ranking import MAX_QUERY_WORDS, PostingTable, rank_rows, skill_impacts, weigh_query
 from ._search_semantic import fuse_ranks
 from ._search_words import MAX_QUERY_CHARS, ordered_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Protocol
 
@@ -113,9 +112,9 @@ class Index:
             limit: hits at most.
         """
         found, weights = self._rank(query, limit)
-        pattern = word_pattern([term for term in weights if " " not in term])
+        starts = word_starts([term for term in weights if " " not in term])
         return tuple(
-            Hit(entry=entry, score=round(score, 4), excerpt=self._excerpt(entry, pattern)) for entry, score in found
+            Hit(entry=entry, score=round(score, 4), excerpt=self._excerpt(entry, starts)) for entry, score in found
         )
 
     def best(self, query: str, limit: int) -> tuple[Entry, ...]:
@@ -207,16 +206,14 @@ class Index:
         except (UnreadableError, OSError, ProwessError):
             return ""
 
-    def _excerpt(self, entry: Entry, pattern: re.Pattern[str] | None) -> str:
-        if pattern is None:
-            return neutral(excerpt_at(entry.description, 0))
-        most, start = best_window(entry.description, pattern)
-        if most < pattern.groups:
+    def _excerpt(self, entry: Entry, starts: Mapping[str, bool]) -> str:
+        most, position = best_window(entry.description, starts)
+        if most < len(starts):
             body = self._body(entry)
-            more, body_start = best_window(body, pattern)
+            more, body_position = best_window(body, starts)
             if more > most:
-                return neutral(excerpt_at(body, body_start))
-        return neutral(excerpt_at(entry.description, start))
+                return neutral(excerpt_at(body, body_position))
+        return neutral(excerpt_at(entry.description, position))
 
 
 def _body_text(data: bytes) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from itertools import islice
 
-from ._search_words import UNSPACED_CHAR
+from ._search_words import is_unspaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["best_window", "excerpt_at", "word_pattern"]
+__all__ = ["best_window", "excerpt_at", "word_starts"]
 
 _EXCERPT_LENGTH, _EXCERPT_LEAD = 160, 30
 """Characters of an excerpt, and how many of them come before the first word."""
@@ -20,33 +18,43 @@ _MAX_MATCHES = 1000
 _MIN_STEM_LENGTH = 4
 
 
-def word_pattern(words: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern that finds the words in a text, whatever their endings; `None` without words."""
-    if not words:
-        return None
-    stems = [
-        re.escape(word)
-        if UNSPACED_CHAR.match(word)
-        else rf"(?<![^\W_]){re.escape(word[: max(_MIN_STEM_LENGTH, len(word) - 3)])}"
+def word_starts(words: Sequence[str]) -> dict[str, bool]:
+    """Return the start of each word, without its ending, and whether it may be found inside a word."""
+    return {
+        word if (inside := is_unspaced(word)) else word[: max(_MIN_STEM_LENGTH, len(word) - 3)]: inside
         for word in words
-    ]
-    return re.compile("|".join(f"({stem})" for stem in stems), re.IGNORECASE)
+    }
 
 
-def best_window(text: str, pattern: re.Pattern[str]) -> tuple[int, int]:
+def best_window(text: str, starts: Mapping[str, bool]) -> tuple[int, int]:
     """Return how many different words the best excerpt of a text has, and the position of its first word."""
-    matches = [(match.start(), match.lastindex) for match in islice(pattern.finditer(text), _MAX_MATCHES)]
-    most, start, first = 0, 0, 0
-    inside: Counter[int | None] = Counter()
+    matches = sorted(_find_starts(text, starts))[:_MAX_MATCHES]
+    most, start, first, different = 0, 0, 0, 0
+    inside = dict.fromkeys(starts, 0)
     for at, word in matches:
+        different += not inside[word]
         inside[word] += 1
         while at - matches[first][0] > _EXCERPT_LENGTH - 2 * _EXCERPT_LEAD:
             inside[matches[first][1]] -= 1
+            different -= not inside[matches[first][1]]
             first += 1
-        different = sum(count > 0 for count in inside.values())
         if different > most:
             most, start = different, matches[first][0]
     return most, start
+
+
+def _find_starts(text: str, starts: Mapping[str, bool]) -> Iterator[tuple[int, str]]:
+    """Yield where each of the words is; of a word that is in too many places, only the first ones."""
+    # The only character whose small form has another length.
+    text = text.replace("İ", "I").lower()
+    for word, inside in starts.items():
+        at = -1
+        for _ in range(_MAX_MATCHES):
+            at = text.find(word, at + 1)
+            if at < 0:
+                break
+            if inside or not text[at - 1 : at].isalnum():
+                yield at, word
 
 
 def excerpt_at(text: str, position: int) -> str:

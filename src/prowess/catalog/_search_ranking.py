@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from functools import lru_cache
 from math import log
 
 from ._search_stems import stem
@@ -47,9 +48,10 @@ MAX_QUERY_WORDS = 16
 
 _MAX_IMPACT = 0xFFFF
 _MIN_CORRECTED_LENGTH, _MIN_PREFIX_LENGTH, _MAX_CORRECTED_LENGTH = 4, 2, 32
+_UNCHANGED = 2
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_EVERYDAY_STEMS, _COMMON_STEMS = frozenset(map(stem, EVERYDAY_WORDS)), frozenset(map(stem, COMMON_WORDS))
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_MARKS_OF_LINES = ("#", "`", "~")
+_match_fence = re.compile(r"\s{0,3}(?:```|~~~)").match
 _match_heading = re.compile(r" {0,3}#{1,6}[ \t]+(.*)").match
 
 
@@ -123,13 +125,15 @@ def skill_impacts(name: str, description: str, body: str) -> dict[str, int]:
     ):
         counts = count_terms(field)
         length = max(least, 1 - share + share * sum(counts.values()) / usual)
-        weight *= min(1.0, variety / max(1, len(counts))) ** 2
+        weight *= min(1.0, variety / max(1, len(counts))) ** 2 / length
         for term, count in counts.items():
-            weights[term] = weights.get(term, 0.0) + weight * count / length
-    impacts = {
-        term: max(1, round(_MAX_IMPACT * (weight / (_SATURATION + weight)) ** _CONTRAST))
-        for term, weight in weights.items()
+            weights[term] = weights.get(term, 0.0) + weight * count
+    # Most terms of a body have one of a few weights.
+    levels = {
+        weight: max(1, round(_MAX_IMPACT * (weight / (_SATURATION + weight)) ** _CONTRAST))
+        for weight in set(weights.values())
     }
+    impacts = {term: levels[weight] for term, weight in weights.items()}
     for field in (name, description):
         impacts.update(dict.fromkeys(pair_terms(ordered_terms(field)), _MAX_IMPACT))
     return impacts
@@ -140,7 +144,7 @@ def weigh_query(text: str, postings: Postings) -> dict[str, float]:
     terms = ordered_terms(text) or list(count_terms(text))
     weights: dict[str, float] = {}
     for term in dict.fromkeys(terms):
-        weight = _EVERYDAY if term in _EVERYDAY_STEMS or term.isdigit() else _COMMON if term in _COMMON_STEMS else 1.0
+        weight, _ = _usage(term)
         found = [term]
         if not postings.frequency(term):
             found = _similar_terms(term, postings, is_last=term == terms[-1]) if weight == 1.0 else []
@@ -150,7 +154,7 @@ def weigh_query(text: str, postings: Postings) -> dict[str, float]:
     if len(weights) > MAX_QUERY_WORDS:
         weights = dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_QUERY_WORDS])
     result = dict(weights)
-    for related in {other for term in weights for other in _RELATED_STEMS.get(term, ())} - weights.keys():
+    for related in {other for term in weights for other in _usage(term)[1]} - weights.keys():
         if postings.frequency(related):
             result[related] = _RELATED * _rarity(related, postings)
     for pair in pair_terms(terms):
@@ -178,16 +182,27 @@ def _rarity(term: str, postings: Postings, power: float = _RARITY_POWER) -> floa
     return log(1 + (postings.count - frequency + 0.5) / (frequency + 0.5)) ** power  # type: ignore[no-any-return]
 
 
-def _relate() -> dict[str, tuple[str, ...]]:
-    related: dict[str, dict[str, None]] = {}
+@lru_cache(maxsize=1)
+def _listed_words() -> dict[str, list[tuple[str, float, tuple[str, ...]]]]:
+    """Return the words of the vocabulary with their weights and related words, by the letters that no stem changes."""
+    listed: dict[str, list[tuple[str, float, tuple[str, ...]]]] = {}
+    related: dict[str, tuple[str, ...]] = {}
     for group in RELATED_WORDS:
-        stems = dict.fromkeys(map(stem, group))
-        for word in stems:
-            related.setdefault(word, {}).update(dict.fromkeys(other for other in stems if other != word))
-    return {word: tuple(others) for word, others in related.items()}
+        for word in group:
+            related[word] = (*related.get(word, ()), *group)
+    for word in (*EVERYDAY_WORDS, *COMMON_WORDS, *related):
+        weight = _EVERYDAY if word in EVERYDAY_WORDS else _COMMON if word in COMMON_WORDS else 1.0
+        listed.setdefault(word[:_UNCHANGED], []).append((word, weight, related.get(word, ())))
+    return listed
 
 
-_RELATED_STEMS = _relate()
+@lru_cache(maxsize=1 << 10)
+def _usage(term: str) -> tuple[float, frozenset[str]]:
+    """Return the weight of a term in a message, and the terms that are related to it."""
+    # Finding the stems of all words would take longer than a search.
+    same = [item for item in _listed_words().get(term[:_UNCHANGED], ()) if stem(item[0]) == term]
+    weight = _EVERYDAY if term.isdigit() else min((weight for _, weight, _ in same), default=1.0)
+    return weight, frozenset(stem(other) for _, _, words in same for other in words) - {term}
 
 
 def _split_headings(body: str) -> tuple[str, str]:
@@ -196,9 +211,10 @@ def _split_headings(body: str) -> tuple[str, str]:
     rest: list[str] = []
     fenced = False
     for line in body.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
-        heading = None if fenced else _match_heading(line)
+        heading = None
+        if line.lstrip()[:1] in _MARKS_OF_LINES:
+            fenced ^= _match_fence(line) is not None
+            heading = None if fenced else _match_heading(line)
         (headings if heading else rest).append(heading[1] if heading else line)
     return "\n".join(headings), "\n".join(rest)
 

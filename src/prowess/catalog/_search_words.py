@@ -14,10 +14,14 @@ from itertools import pairwise
 from ._search_stems import stem
 from ._search_vocabulary import STOP_WORDS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = [
     "MAX_QUERY_CHARS",
-    "UNSPACED_CHAR",
     "count_terms",
+    "is_unspaced",
     "normalize",
     "ordered_terms",
     "pair_terms",
@@ -38,19 +42,35 @@ _MARKS = _ACCENTS + "\u064b-\u0652\u0900-\u0963\u0966-\u0dff"
 """Accents, and the vowel signs of scripts that write them beside a letter."""
 _LETTER = f"[^\\W_{_UNSPACED}]"
 _WORD_PATTERN = f"{_LETTER}(?:{_LETTER}|[{_MARKS}])*"
-UNSPACED_CHAR = re.compile(f"[{_UNSPACED}]")
-_find_words = re.compile(f"[{_UNSPACED}]+|{_WORD_PATTERN}(?:[-.'’]{_WORD_PATTERN})*").findall
+_find_ascii_words = re.compile(r"[A-Za-z0-9]+(?:[-.'][A-Za-z0-9]+)*").findall
 _find_parts = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+").findall
-_remove_accents = re.compile(f"[{_ACCENTS}]").sub
 _split_compound = re.compile("[-.'’]").split
 
 
-def count_terms(text: str) -> Counter[str]:
+@lru_cache(maxsize=1)
+def _word_finder() -> Callable[[str], list[str]]:
+    """Return a function that finds the words of any script; most texts do without it, and compiling it takes long."""
+    return re.compile(f"[{_UNSPACED}]+|{_WORD_PATTERN}(?:[-.'’]{_WORD_PATTERN})*").findall
+
+
+@lru_cache(maxsize=1)
+def _unspaced_matcher() -> Callable[[str], object]:
+    return re.compile(f"[{_UNSPACED}]").match
+
+
+def is_unspaced(word: str) -> bool:
+    """Return whether a word is in a script that is written with few blanks."""
+    return not word.isascii() and _unspaced_matcher()(word) is not None
+
+
+def count_terms(text: str) -> dict[str, int]:
     """Return how often each term is in a text."""
-    counts: Counter[str] = Counter()
-    for word, count in Counter(_find_words(normalize(text))).items():
-        for term in _terms(word) if len(word) <= _MAX_WORD_CHARS else _terms.__wrapped__(word):
-            counts[term] += count
+    counts: dict[str, int] = {}
+    known = counts.get
+    # No word contains a blank, and most pieces between blanks occur several times.
+    for piece, count in Counter(text.split()).items():
+        for term in _terms(piece) if len(piece) <= _MAX_WORD_CHARS else _terms.__wrapped__(piece):
+            counts[term] = known(term, 0) + count
     return counts
 
 
@@ -62,11 +82,10 @@ def ordered_terms(text: str, *, whole: bool = True) -> list[str]:
         whole: whether a word of several parts also counts in one piece.
     """
     terms: list[str] = []
-    for word in _find_words(normalize(text)):
-        folded = _fold(word[:_MAX_WORD_CHARS]).replace("’", "'")
-        if folded not in STOP_WORDS and folded.replace("'", "") not in STOP_WORDS:
-            terms += _word_terms(word, whole=whole, every_character=False)
-    return [term for term in terms if term not in STOP_WORDS]
+    for piece in text.split():
+        kept = _terms_without_stop_words
+        terms += (kept if len(piece) <= _MAX_WORD_CHARS else kept.__wrapped__)(piece, whole)
+    return terms
 
 
 def pair_terms(terms: list[str]) -> set[str]:
@@ -83,13 +102,27 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-@lru_cache(maxsize=1 << 16)
-def _terms(word: str) -> tuple[str, ...]:
-    return tuple(_word_terms(word, whole=True, every_character=True))
+def _find_words(text: str) -> list[str]:
+    return _find_ascii_words(text) if text.isascii() else _word_finder()(normalize(text))
+
+
+@lru_cache(maxsize=1 << 15)
+def _terms(text: str) -> tuple[str, ...]:
+    return tuple(term for word in _find_words(text) for term in _word_terms(word, whole=True, every_character=True))
+
+
+@lru_cache(maxsize=1 << 12)
+def _terms_without_stop_words(text: str, whole: bool) -> tuple[str, ...]:
+    terms: list[str] = []
+    for word in _find_words(text):
+        folded = _fold(word[:_MAX_WORD_CHARS]).replace("’", "'")
+        if folded not in STOP_WORDS and folded.replace("'", "") not in STOP_WORDS:
+            terms += _word_terms(word, whole=whole, every_character=False)
+    return tuple(term for term in terms if term not in STOP_WORDS)
 
 
 def _word_terms(word: str, *, whole: bool, every_character: bool) -> list[str]:
-    if UNSPACED_CHAR.match(word):
+    if is_unspaced(word):
         characters = [character for character in word if character.isalnum()]
         pairs = [first + second for first, second in pairwise(characters)]
         return characters + pairs if every_character else pairs or characters
@@ -111,4 +144,5 @@ def _fold(word: str) -> str:
     import unicodedata
 
     letters = unicodedata.normalize("NFD", word.casefold())
-    return unicodedata.normalize("NFC", _remove_accents("", letters)).encode("utf-8", "replace").decode()
+    letters = re.sub(f"[{_ACCENTS}]", "", letters)
+    return unicodedata.normalize("NFC", letters).encode("utf-8", "replace").decode()
