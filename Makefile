@@ -10,6 +10,7 @@ CAMEL := .venv-camel
 INSTALLED := .clients
 AGENT := .venv-agent
 WHEELS := .venv-wheels
+PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
@@ -142,4 +143,4 @@ $(SEARCH)/.ready: pyproject.toml
 	@touch $@
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(SEARCH) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -44,15 +44,20 @@ text.ours { stroke: none; fill: #79c0ff }
 }"""
 
 
+def can_draw(results: Mapping[str, Any]) -> bool:
+    """Return whether readers were measured with two numbers of skills or more."""
+    return len(results.get("readers", {}).get("sizes", {})) > 1
+
+
 def render_chart(results: Mapping[str, Any]) -> str:
     """Return the SVG chart of all readers."""
     lines: dict[str, list[tuple[int, float]]] = {}
-    for number, costs in results["discover"].items():
+    for number, costs in results["readers"]["sizes"].items():
         for reader, cost in costs.items():
             if cost.get("work"):
                 lines.setdefault(reader, []).append((int(number), median(cost["work"])))
     values = [value for points in lines.values() for _, value in points]
-    sizes = sorted(int(size) for size in results["discover"])
+    sizes = sorted(int(size) for size in results["readers"]["sizes"])
     plot = _Plot(sizes, math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))))
     title = "Processor time to find and parse all skills of a folder"
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
@@ -68,7 +73,7 @@ def render_chart(results: Mapping[str, Any]) -> str:
             for reader, points in sorted(lines.items(), key=_draw_order)
             for element in plot.line(reader, points)
         ),
-        *plot.labels(lines, {name: peer["less"] for name, peer in results["peers"].items() if peer["less"]}),
+        *plot.labels(lines, {name: peer["less"] for name, peer in results["readers"]["peers"].items() if peer["less"]}),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
-ENVIRONMENTS = HERE / ".envs"
+ENVIRONMENTS = HERE.parent / ".venv-peers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,10 @@ class Peer:
     """Its file in peers/; `None` if it has no public function that finds and parses the skills of a folder."""
     differs: str = ""
     less: str = ""
-    commands: tuple[tuple[str, ...], ...] = ()
+    host: str = ""
+    """The host whose client it is."""
+    commands: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Jobs, as commands.py names them, and the command that does each."""
     npm: bool = False
 
     @property
@@ -58,7 +61,8 @@ def load_peers() -> tuple[Peer, ...]:
             script=table.get("script"),
             differs=table.get("differs", ""),
             less=table.get("less", ""),
-            commands=tuple(tuple(command) for command in table.get("commands", ())),
+            host=table.get("host", ""),
+            commands=tuple((job, tuple(words)) for job, words in table.get("commands", {}).items()),
             npm=table.get("from") == "npm",
         )
         for name, table in tables.items()

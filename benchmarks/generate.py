@@ -11,8 +11,9 @@ All skills are valid under the specification and use only what every peer accept
 reports more than another: no `allowed-tools` (agno requires a list, the specification a string), and only strings in
 `metadata`.
 
-The skills are in `DIR/.agents/skills`. `DIR/.agent/skills` is a link to it for openskills, which looks nowhere else. An
-empty `DIR/.git` marks the root of the project.
+The skills are in `DIR/.agents/skills`, or another folder of the project for agents that do not read this one.
+`DIR/.agent/skills` is a link to it for openskills, which looks nowhere else. An empty `DIR/.git` marks the root of the
+project.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SKILLS = ".agents/skills"
-LINKS = {".agent/skills": "../.agents/skills"}
-"""More skills folders, and the targets they link to."""
+LINKS = {".agent/skills": SKILLS}
+"""More skills folders, and the folders of the project they link to."""
 
 SIZES = ((0.0, 1_500), (0.1, 3_300), (0.5, 9_000), (0.9, 25_000), (1.0, 61_000))
 """Share of the skills, and the size in bytes that their SKILL.md stays below; logarithmic in between."""
@@ -183,25 +184,27 @@ class SkillWriter:
         ][:number]
 
 
-def generate(folder: Path, number: int, seed: int = 0) -> None:
+def generate(folder: Path, number: int, seed: int = 0, where: str = SKILLS) -> None:
     """Write a project with skills.
 
     Args:
         folder: the project; created if missing.
         number: the number of skills.
         seed: the seed of all random choices.
+        where: the folder of the skills in the project.
 
     Raises:
         FileExistsError: the project has skills already.
     """
     writer = SkillWriter(seed)
     dice = writer.dice
-    skills = folder / SKILLS
+    skills = folder / where
     skills.mkdir(parents=True)
     (folder / ".git").mkdir()
     for link, target in LINKS.items():
-        (folder / link).parent.mkdir(parents=True)
-        (folder / link).symlink_to(target, target_is_directory=True)
+        if target == where:
+            (folder / link).parent.mkdir(parents=True)
+            (folder / link).symlink_to(f"../{target}", target_is_directory=True)
     sizes = dice.shuffled([skill_size_at((index + 0.5) / number) for index in range(number)])
     shares = [dice.share_of(number, share) for share in (SCRIPTS, REFERENCES, METADATA)]
     for name, size, scripts, references, metadata in zip(writer.names(number), sizes, *shares, strict=True):

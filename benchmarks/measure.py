@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
+from threading import Timer
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+    from resource import struct_rusage
+    from typing import IO
 
-SLOW_RUN_LIMITS = ((60.0, 1), (20.0, 3))
+SLOW_RUN_LIMITS = ((20.0, 1), (4.0, 3))
 """Processor seconds of a run, and the most runs of a command that takes longer."""
+TIME_LIMIT_SECONDS = 180.0
+"""Elapsed seconds after which a run is stopped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,21 +68,19 @@ class Cost:
 def run_once(measured: MeasuredCommand, cost: Cost) -> str:
     """Run a command once, add its figures to the cost, and return them or the failure in words."""
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        process = subprocess.Popen(
-            measured.command,
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            env=measured.environment,
-            cwd=measured.cwd,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        try:
+            status, usage = _wait(measured, stdout, stderr)
+        except OSError as error:
+            cost.reason = f"it could not be started: {error.strerror}"
+            return cost.reason
         stdout.seek(0)
         stderr.seek(0)
-        if process.returncode:
+        if status == -signal.SIGKILL:
+            cost.reason = f"it was stopped after {TIME_LIMIT_SECONDS:.0f} seconds, or for lack of memory"
+            return cost.reason
+        if status:
             lines = stderr.read().decode(errors="replace").strip().splitlines()
-            cost.reason = f"exit code {process.returncode}: {lines[-1] if lines else 'no error message'}"
+            cost.reason = f"exit code {status}: {lines[-1] if lines else 'no error message'}"
             return cost.reason
         cost.process.append(usage.ru_utime + usage.ru_stime)
         summary = f"{cost.process[-1]:.3f} s"
@@ -91,6 +96,36 @@ def run_once(measured: MeasuredCommand, cost: Cost) -> str:
     if "peak" in figures:
         cost.peak.append(figures["peak"])
     return summary
+
+
+def _wait(measured: MeasuredCommand, stdout: IO[bytes], stderr: IO[bytes]) -> tuple[int, struct_rusage]:
+    """Run a command to its end and return its exit code and what it used; stop it at the limit of time."""
+    process = subprocess.Popen(
+        measured.command,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        env=measured.environment,
+        cwd=measured.cwd,
+        start_new_session=True,
+    )
+    timer = Timer(TIME_LIMIT_SECONDS, _stop, [process.pid])
+    timer.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        _stop(process.pid)
+        process.wait()
+        raise
+    finally:
+        timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage
+
+
+def _stop(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def measure(commands: Sequence[MeasuredCommand], *, rounds: int, label: str, quiet: bool = False) -> dict[str, Cost]:

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,30 +21,39 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
 FILE = HERE / "results.json"
+PAGE, CHART = TOP / "docs/benchmarks.md", TOP / "docs/benchmarks.svg"
 
 
-def write_results(results: Mapping[str, Any]) -> None:
-    """Write results.json, then the page and the chart."""
-    FILE.write_text(_one_line_per_list(json.dumps(results, indent=1)) + "\n", encoding="utf-8")
-    render()
+def update_section(name: str, figures: Mapping[str, Any], folder: Path | None = None) -> None:
+    """Replace one section of the results, with today's date and this commit, and render the page and the chart.
+
+    Args:
+        name: the section.
+        figures: what was measured.
+        folder: where to read and write results.json, the page and the chart instead of their places in the repository.
+    """
+    file = FILE if folder is None else folder / FILE.name
+    results = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    stamp = {"date": today(), "prowess": commit()}
+    results |= {"machine": machine(), name: {**figures, **stamp}}
+    file.write_text(_one_line_per_list(json.dumps(results, indent=1)) + "\n", encoding="utf-8")
+    render(folder)
 
 
-def update_section(name: str, figures: Mapping[str, Any]) -> None:
-    """Replace one section of results.json, with today's date and this commit, and render it."""
-    results = json.loads(FILE.read_text(encoding="utf-8"))
-    write_results(results | {name: {**figures, **stamp()}})
-
-
-def render() -> None:
+def render(folder: Path | None = None) -> None:
     """Write the page and the chart from results.json."""
-    results = json.loads(FILE.read_text(encoding="utf-8"))
-    (TOP / "docs/benchmarks.md").write_text(page.render_page(results), encoding="utf-8")
-    (TOP / "docs/benchmarks.svg").write_text(chart.render_chart(results), encoding="utf-8")
+    file, written, drawn = (path if folder is None else folder / path.name for path in (FILE, PAGE, CHART))
+    results = json.loads(file.read_text(encoding="utf-8"))
+    written.write_text(page.render_page(results), encoding="utf-8")
+    if chart.can_draw(results):
+        drawn.write_text(chart.render_chart(results), encoding="utf-8")
 
 
-def stamp() -> dict[str, str]:
-    """Return today's date and the commit of Prowess, for a section that is measured on its own."""
-    return {"date": today(), "prowess": machine()["prowess"]}
+@cache
+def commit() -> str:
+    """Return the commit of Prowess when it is first asked for: later, the results themselves are a change."""
+    head = _first_line("git", "rev-parse", "--short", "HEAD") or "unknown"
+    return head + ("-dirty" if _first_line("git", "status", "--porcelain", "--", "src") else "")
 
 
 def today() -> str:
@@ -62,7 +72,6 @@ def machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "compiler": _first_line("cc", "--version"),
-        "prowess": _first_line("git", "describe", "--always", "--dirty"),
     }
 
 

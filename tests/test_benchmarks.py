@@ -109,10 +109,12 @@ def test_a_floor_that_cannot_be_compiled_is_left_out_with_a_message(
 ) -> None:
     """Prowess is measured without it."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    bench = module("run", monkeypatch)["Bench"](tmp_path, (), rounds=1, quiet=True)
+    bench = module("bench", monkeypatch)["Bench"](tmp_path, (), rounds=1, quiet=True)
     assert bench.absent == {"floor": "`cc` is not installed"}
     assert capsys.readouterr().err == "left out: floor: `cc` is not installed\n"
-    assert bench.measure_readers(3, 0)["prowess"].reason is None
+    (figures,) = module("readers", monkeypatch)["measure_readers"](bench, [3])
+    assert set(figures["sizes"]["3"]) == {"prowess", "prowess, cached"}
+    assert all(len(cost["work"]) == 1 for cost in figures["sizes"]["3"].values())
 
 
 def test_a_run_that_failed_or_found_fewer_skills_does_not_count(
@@ -137,9 +139,9 @@ def test_a_run_that_failed_or_found_fewer_skills_does_not_count(
 
 
 def test_slow_commands_run_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three times above 20 seconds, once above 60."""
+    """Three times above 4 seconds, once above 20."""
     measure = module("measure", monkeypatch)
-    turns = [measure["_max_rounds"](measure["Cost"](process=[seconds]), 5) for seconds in (1.0, 19.0, 21.0, 61.0)]
+    turns = [measure["_max_rounds"](measure["Cost"](process=[seconds]), 5) for seconds in (1.0, 3.9, 4.1, 20.1)]
     assert turns == [5, 5, 3, 1]
 
 

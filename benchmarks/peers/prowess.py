@@ -1,11 +1,16 @@
-"""Prowess: the catalog of its own host."""
-
-import os
+"""Prowess: the catalog of one host."""
 
 from prowess import discover as find
+from prowess.hosts import load_host
 
 
-def discover(folder: str) -> int:
-    """Count the active skills of the project that the folder is in; read each name and description."""
-    skills = find(os.path.dirname(os.path.dirname(folder))).active
-    return sum(1 for skill in skills if skill.name and skill.description)
+def prepare(host: str, _project: str, small: str) -> None:
+    """Read a small project, because Prowess imports most of what it uses only then."""
+    discover(host, small, "")
+
+
+def discover(host: str, project: str, _small: str) -> int:
+    """Count the skills that a host finds in a project it trusts; read each name, state and description."""
+    trust = [argument.name for argument in load_host(host).arguments if argument.effect == "trusted"]
+    skills = find(project, host, client_args=trust[:1]).skills
+    return len([(skill.name, skill.state, skill.description) for skill in skills])

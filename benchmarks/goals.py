@@ -1,0 +1,241 @@
+"""Compare the results with the goals of the project, and render the table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from page_commands import CACHED, EMPTY_COMMAND, less_start
+from page_readers import (
+    COLD,
+    FLOOR,
+    LINEAR,
+    WARM,
+    change,
+    empty_folders_cost,
+    slopes,
+)
+from tables import format_seconds, format_times, middle, paragraph, ratio, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+WHOLE_COMMANDS = {
+    "prompt": 2.0,
+    "why NAME --host prowess": 2.5,
+    "why NAME": 2.5,
+    "list --host prowess": 2.5,
+    "list": 2.5,
+}
+"""Commands, and how many times an empty command of Python they may take."""
+NOISE = 1.05
+"""How much slower than another run may be and still count as not slower."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """A goal, what was measured, and whether that reaches it."""
+
+    goal: str
+    measured: str
+    how: str
+    is_reached: bool | None
+    """`None` if it was not measured."""
+
+
+def goals_section(results: Mapping[str, Any]) -> Iterable[str]:
+    """Return the table of all goals."""
+    goals = list(all_goals(results))
+    known = [goal for goal in goals if goal.is_reached is not None]
+    yield "## Goals\n"
+    yield paragraph(
+        f"What the project wants to reach, and what this page measured: {sum(bool(g.is_reached) for g in known)} of "
+        f"{len(known)} measured goals are reached, {len(goals) - len(known)} were not measured."
+    )
+    yield ""
+    words = {True: "yes", False: "**no**", None: "not measured"}
+    rows = [[goal.goal, goal.measured, goal.how, words[goal.is_reached]] for goal in goals]
+    yield from table(["goal", "measured", "how", "reached"], rows, right=())
+
+
+def all_goals(results: Mapping[str, Any]) -> Iterator[Goal]:
+    """Return every goal with what the results say of it."""
+    for part, make in {
+        "readers": _reader_goals,
+        "hosts": _host_goals,
+        "changes": _change_goals,
+        "commands": _command_goals,
+        "conversations": _conversation_goals,
+        "search": _search_goals,
+    }.items():
+        yield from make(results.get(part, {}))
+
+
+def _at_most(goal: str, value: float | None, limit: float, how: str, form: Callable[[float], str]) -> Goal:
+    """Compare one value with its limit, as precisely as it is shown."""
+    if value is None:
+        return Goal(goal=goal, measured="", how=how, is_reached=None)
+    is_reached = value <= limit or form(value) == form(limit)
+    return Goal(goal=goal, measured=form(value), how=how, is_reached=is_reached)
+
+
+def _all_at_most(goal: str, values: Mapping[str, float | None], limit: float, how: str) -> Goal:
+    """Compare a value of each agent with the same limit."""
+    known = {name: value for name, value in values.items() if value is not None}
+    if not known:
+        return Goal(goal=goal, measured="", how=how, is_reached=None)
+    within = [name for name, value in known.items() if value <= limit or format_times(value) == format_times(limit)]
+    above = sorted((name for name in known if name not in within), key=lambda name: -known[name])
+    measured = f"{len(within)} of {len(known)}"
+    if above:
+        measured += "; not " + ", ".join(f"{name} ({format_times(known[name])})" for name in above)
+    else:
+        measured += f"; highest {format_times(max(known.values()))}"
+    return Goal(goal=goal, measured=measured, how=how, is_reached=not above)
+
+
+def _reader_goals(readers: Mapping[str, Any]) -> Iterator[Goal]:
+    sizes = readers.get("sizes", {})
+    large = sizes.get("10000", {})
+    floor = middle(large.get(FLOOR))
+    cold, warm = (ratio(middle(large.get(name)), floor) for name in (COLD, WARM))
+    how = "`prowess.discover`, 10,000 skills, in floors"
+    yield _at_most("find and parse 10,000 skills with nothing cached: 4 x the floor", cold, 4, how, format_times)
+    yield _at_most(
+        "the same with a filled cache, every file checked for changes: 1.1 x the floor", warm, 1.1, how, format_times
+    )
+    peaks = [peak for name in (COLD, WARM) if (peak := middle(large.get(name), "peak"))]
+    yield _at_most(
+        "peak memory with 10,000 skills: 40 MB",
+        max(peaks, default=None),
+        40e6,
+        "the whole process, cached or not",
+        lambda value: f"{value / 1e6:.0f} MB",
+    )
+    growth = slopes({size: costs for size, costs in sizes.items() if "100000" in sizes})
+    yield _all_at_most(
+        "100 to 100,000 skills: the slope is linear",
+        {name: value for name, value in growth.items() if name != FLOOR},
+        LINEAR,
+        f"time per skill, most skills against 1,000; up to {LINEAR} x",
+    )
+
+
+def _host_goals(hosts: Mapping[str, Any]) -> Iterator[Goal]:
+    agents = {name: agent["runs"] for name, agent in hosts.get("agents", {}).items() if name != "prowess"}
+    how = "`prowess.discover(host=...)`, 1,000 skills, in floors"
+    for name, limit, goal in (
+        (COLD, 10, "find and parse 1,000 skills as every other agent does, nothing cached: 10 x the floor"),
+        (WARM, 2, "the same with a filled cache: 2 x the floor"),
+    ):
+        times = {host: ratio(middle(runs.get(name)), middle(runs.get(FLOOR))) for host, runs in agents.items()}
+        yield _all_at_most(goal, times, limit, how)
+
+
+def _change_goals(changes: Mapping[str, Any]) -> Iterator[Goal]:
+    hosts = changes.get("hosts", {})
+
+    def times(name: str, base: str) -> dict[str, float | None]:
+        return {host: change(runs, name, base) for host, runs in hosts.items()}
+
+    how = "1,000 skills, a new process"
+    yield _all_at_most(
+        "one skill changed since: 1.5 x warm", times("one edited", WARM), 1.5, f"{how}, edited 2.5 seconds before"
+    )
+    yield _all_at_most(
+        "never slower than no cache: one skill edited just now",
+        times("one edited just now", COLD),
+        NOISE,
+        f"{how}, against no cache",
+    )
+    yield _all_at_most(
+        "never slower than no cache: all files just written",
+        times("all just written, cached", "all just written"),
+        NOISE,
+        f"{how}, against no cache",
+    )
+    yield _all_at_most("a first run that fills the cache: 1.2 x one without", times("fills the cache", COLD), 1.2, how)
+    cost = empty_folders_cost(changes) if changes else None
+    yield _at_most(
+        "5,000 empty folders beside 100 skills hide none and cost 8 ms",
+        cost,
+        0.008,
+        "`prowess.discover`, nothing cached, with and without",
+        format_seconds,
+    )
+
+
+def _command_goals(commands: Mapping[str, Any]) -> Iterator[Goal]:
+    runs = commands.get("runs", {})
+    empty = middle(runs.get(EMPTY_COMMAND), "process")
+    how = "the whole command less `python -c pass`, 1,000 skills, in floors"
+    for goal, name, times in (
+        ("all agents as JSON, nothing cached: 60 x the floor", "prowess list --all --json", 60),
+        ("all agents as JSON, cached: 15 x the floor", "prowess list --all --json" + CACHED, 15),
+        ("`check`, cached: 15 x the floor", "prowess check" + CACHED, 15),
+        ("`search`, cached: 15 x the floor", "prowess search WORDS" + CACHED, 15),
+    ):
+        yield _at_most(goal, less_start(commands, name) if commands else None, times, how, format_times)
+    for command, limit in WHOLE_COMMANDS.items():
+        yield _at_most(
+            f"`{command}`, cached: {limit:g} x `{EMPTY_COMMAND}`",
+            ratio(middle(runs.get(f"prowess {command}{CACHED}"), "process"), empty),
+            limit,
+            "the whole command, 1,000 skills",
+            format_times,
+        )
+    for goal, name, seconds in (
+        (f"`import prowess`: 3 ms over `{EMPTY_COMMAND}`", "python -c 'import prowess'", 0.003),
+        (f"what `list` starts: 30 ms over `{EMPTY_COMMAND}`", "prowess list, no skills", 0.030),
+    ):
+        process = middle(runs.get(name), "process")
+        over = None if process is None or empty is None else process - empty
+        yield _at_most(goal, over, seconds, "the whole command, no skills", format_seconds)
+
+
+def _conversation_goals(conversations: Mapping[str, Any]) -> Iterator[Goal]:
+    runs, search = conversations.get("runs", {}), conversations.get("search", {}).get("runs", {})
+    for goal, cost, limit, how in (
+        ("mentions in 1 MB: 20 ms", runs.get("mentions in Markdown"), 0.020, "1,000 skills, Markdown"),
+        ("10,000 skills: first query after a change 50 ms", search.get("first query after a change"), 0.050, "median"),
+        ("10,000 skills: later queries 10 ms", search.get("later queries"), 0.010, "median of ten queries"),
+    ):
+        yield _at_most(goal, middle(cost), limit, how, format_seconds)
+    texts = {name: value for name, cost in runs.items() if "nothing but" in name and (value := middle(cost))}
+    markdown = middle(runs.get("mentions in Markdown"))
+    yield _all_at_most(
+        "mentions are bounded for any text",
+        {name: ratio(value, markdown) for name, value in texts.items()},
+        10,
+        "texts of one kind, against Markdown; up to 10 x",
+    )
+    live, scan = (middle(runs.get(name)) for name in ("turn", "turn, with a scan"))
+    yield _all_at_most(
+        "serving: a turn without change needs no scan",
+        {"a turn": ratio(live, scan)} if live and scan else {},
+        0.5,
+        "against a turn that scans with a filled cache; up to half",
+    )
+
+
+def _search_goals(search: Mapping[str, Any]) -> Iterator[Goal]:
+    engines = search.get("engines", {})
+    how = "`make search`, the [held-out part](search.md#how-well) of its own messages: those of the goal are not public"
+    for kind, engine, goals in (
+        ("words", "prowess", (78, 81)),
+        ("words and an embedding", "prowess[semantic]", (80, 84)),
+    ):
+        measured = engines.get(engine)
+        reached = None if measured is None else all(value >= goal for value, goal in zip(measured, goals, strict=True))
+        yield Goal(
+            goal=f"search by {kind}: Hit@1 {goals[0]} %, NDCG@10 {goals[1]} %",
+            measured="" if measured is None else f"{measured[0]:.1f} %, {measured[1]:.1f} %",
+            how=how,
+            is_reached=reached,
+        )
+    yield Goal(
+        goal="the right skill in 4,000 characters for 94 % of messages, and 80 % of harder ones",
+        measured="",
+        how="not by this page: see [search](search.md#how-well)",
+        is_reached=None,
+    )
