@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given, strategies as st
 
-from prowess.hosts import load_host
-from prowess.hosts._dialect import apply_dialect
+from prowess.hosts import host_names, load_host
+from prowess.hosts._dialect import apply_dialect, plain_front_check
 from prowess.hosts._field_values import field_or_entry, value_kind, value_matches
 from prowess.hosts._javascript import javascript_literal, javascript_string
+from prowess.hosts._line_parsers import JAVASCRIPT_SPACE
 from prowess.skill import Field, from_document, parse_frontmatter
 
 if TYPE_CHECKING:
@@ -211,3 +214,29 @@ def test_brackets_may_be_a_key(value: str, kind: str) -> None:
     reading = load_host("qwen-code").reading
     skill = apply_dialect(from_document(parse_frontmatter(text.encode())), "SKILL.md", reading, lambda: text)
     assert skill.fields["description"].kind == kind
+
+
+READINGS = [load_host(name).reading for name in host_names()]
+CHECKS = [(reading, plain_front_check(reading)) for reading in READINGS if reading.refuses or reading.line_breaks]
+REMOVED = list(filter(None, (load_host(name).description_rules.removes for name in host_names())))
+LINES = ("name: a", "description: b c", "description: >", "allowed-tools:", "  - 1", "a: !b", "a: !!int 1", "x: =")
+MARKS = ("\t", " ", ":", "\n", "=", "|", "'", '"', "-", "1" * 21)
+UNUSUAL = ("\x00", "\x0c", "\x1c", "\x7f", "\x85", "\u2028", "\ufeff", "\ufffd", "\uffff")
+
+
+@pytest.mark.slow
+@given(st.lists(st.sampled_from((*LINES, *MARKS, *UNUSUAL)), max_size=8).map("".join))
+def test_the_quick_check_of_front_matter_searches_every_pattern(text: str) -> None:
+    """Although it looks for newlines instead of the beginnings of lines, and skips some patterns for plain ASCII."""
+    for reading, check in CHECKS:
+        patterns = filter(None, (reading.line_breaks, reading.yaml_line_breaks, *reading.refuses))
+        plain = not ("---" in text or any(re.search(pattern, text) for pattern in patterns))
+        plain = plain and (not reading.trims or text.strip(JAVASCRIPT_SPACE) == text)
+        assert check(f"---\n{text}\n---\n".encode()) == plain
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
+def test_nothing_is_removed_from_printable_ascii(text: str) -> None:
+    """So most descriptions are not searched for what a client removes."""
+    assert REMOVED
+    assert not any(re.search(removes, text) for removes in REMOVED)

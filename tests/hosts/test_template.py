@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, strategies as st
 
-from prowess.hosts import load_host
-from prowess.hosts._template import RootAliases, escape_entities, fill_template, measure_text, template_values
+from prowess.hosts import host_names, load_host
+from prowess.hosts._template import (
+    TEMPLATE_VALUES,
+    RootAliases,
+    escape_entities,
+    fill_template,
+    measure_text,
+    split_template,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,18 +71,31 @@ def test_roots_are_numbered_in_order() -> None:
 
 def test_values_contain_no_hidden_characters() -> None:
     """They are removed from names and descriptions, and escaped in paths; lines of a description stay."""
-    values = template_values(
-        load_host("claude-code"),
+    shown = SimpleNamespace(
         name="a\u202eb\nc",
         alias="d\x1b",
         description="one\x1b[31m\n two \U000e0041\n",
         path="/x\x1b/SKILL.md",
         root="/",
         scope="project",
-        roots=RootAliases(["/"]),
     )
+    host, roots = load_host("claude-code"), RootAliases(["/"])
+    values = {name: value_of(host, shown, roots) for name, value_of in TEMPLATE_VALUES.items()}
     assert values["name"] == "ab c"
     assert values["alias"] == " (d)"
     assert values["description"] == "one[31m\ntwo\n"
     assert values["path"] == "/x\\x1b/SKILL.md"
     assert values["short_path"] == "r0/x\\x1b/SKILL.md"
+
+
+@pytest.mark.parametrize("host", host_names())
+def test_the_cost_of_a_line_is_that_of_its_parts(host: str) -> None:
+    """So budgets need no filled templates."""
+    rules = load_host(host)
+    values = {"name": "a<b", "description": "é & \U0001f600", "path": "/x/ü", "short_path": "r0/a", "scope": "user"}
+    for pattern in filter(None, (rules.template.entry, rules.template.name_only)):
+        text, names = split_template(pattern)
+        filled = [escape_entities(values.get(name, ""), rules.template.escape) for name in names]
+        line = fill_template(pattern, values, rules.template.escape)
+        for unit in ("chars", "utf16", "bytes", "width"):
+            assert measure_text(line, unit) == sum(measure_text(part, unit) for part in (text, *filled))

@@ -133,7 +133,7 @@ class Frozen(metaclass=_FrozenMeta):
         return _unpickle, (type(self), {name: getattr(self, name) for name in self._fields()})
 
 
-class LazyFrozen(Frozen, extra_slots=("_source",)):
+class LazyFrozen(Frozen, extra_slots=("_source", "_known")):
     """A value some of whose fields are loaded on first use."""
 
     @classmethod
@@ -147,6 +147,7 @@ class LazyFrozen(Frozen, extra_slots=("_source",)):
         """
         value = _object_new(cls)
         _object_setattr(value, "_source", (loader, subject))
+        _object_setattr(value, "_known", _shared(tuple(known)))
         for name, field_value in known.items():
             _object_setattr(value, name, field_value)
         return value
@@ -154,8 +155,9 @@ class LazyFrozen(Frozen, extra_slots=("_source",)):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            if name not in self._fields():
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            cls = type(self)
+            if name not in cls._field_names:
+                raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")
             loader, subject = _object_getattribute(self, "_source")
             value = loader.load_field(subject, name)
             _object_setattr(self, name, value)
@@ -174,17 +176,31 @@ class LazyFrozen(Frozen, extra_slots=("_source",)):
             return None
 
     def with_changes(self, **changes: Any) -> Self:
-        """Return a copy with other values in some fields; no field is loaded."""
-        cls = type(self)
-        value = _object_new(cls)
-        for name in ("_source", *cls._field_names):
-            try:
-                _object_setattr(value, name, _object_getattribute(self, name))
-            except AttributeError:
-                continue
+        """Return a copy with other values in some fields; no field is loaded, and those that were are loaded again."""
+        source = self.source
+        if source is None:
+            return super().with_changes(**changes)
+        # To ask for each field whether it is loaded would take several times as long.
+        known = _object_getattribute(self, "_known")
+        value = _object_new(type(self))
+        _object_setattr(value, "_source", source)
+        for name in known:
+            _object_setattr(value, name, _object_getattribute(self, name))
         for name, changed in changes.items():
             _object_setattr(value, name, changed)
+        _object_setattr(value, "_known", _shared((*known, *changes)))
         return value
+
+
+_shared_names: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return names without repetition, as one object for thousands of values with the same fields."""
+    shared = _shared_names.get(names)
+    if shared is None:
+        shared = _shared_names[names] = tuple(dict.fromkeys(names))
+    return shared
 
 
 _object_new, _object_setattr, _object_getattribute = object.__new__, object.__setattr__, object.__getattribute__

@@ -11,7 +11,7 @@ from itertools import accumulate
 from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral
-from prowess.hosts import RootAliases, fill_template, measure_text
+from prowess.hosts import TEMPLATE_VALUES, RootAliases, escape_entities, measure_text, split_template
 
 from ._entry import State
 from ._short_paths import ShortPaths
@@ -176,49 +176,64 @@ class _Plan(Frozen):
 
 
 class _LineCosts:
-    """The cost of each entry as a line of the host's own template."""
+    """The cost of each entry as a line of the host's own template: of its pattern and of what fills that."""
 
     def __init__(self, host: Host, entries: list[Entry], short_paths: ShortPaths | None = None) -> None:
         self.host, self.entries = host, entries
-        template = host.template
-        rules = host.budget.short_paths
+        rules, template = host.budget.short_paths, host.template
+        # Tokens are counted for a whole line, as bytes.
+        self._unit = "bytes" if host.budget.unit == "tokens" else host.budget.unit
+        full, full_names = split_template(template.entry)
+        name_only, other_names = split_template(template.name_only or template.entry)
+        self._texts = full_names.count("description")
+        """How often a line has the description."""
         roots = RootAliases(entry.root for entry in entries)
-        self._template_values = [entry.template_values(host, roots) for entry in entries]
-        if rules is not None:
-            for entry, values in zip(entries, self._template_values, strict=True):
-                values["short_path"] = entry.path if short_paths is None else short_paths.shorten(entry)
-        for name in host.budget.bundled:
-            whole = os.path.join(rules.own if rules is not None else "", name, "SKILL.md")
-            values = {"name": name, "short_path": whole if short_paths is None else short_paths.own(name)}
-            self._template_values.append(values)
-        self._entry_count = len(entries)
-        self._entry_pattern, self._name_only_pattern = template.entry, template.name_only or template.entry
+        own_path = "" if rules is None else rules.own
+        costs: dict[str, list[int]] = {"description": []}
+        for name in {*full_names, *other_names} - {"description"}:
+            value_of = TEMPLATE_VALUES.get(name, _no_value)
+            if name != "short_path" or rules is None:
+                values = [value_of(host, entry, roots) for entry in entries]
+            else:
+                values = [entry.path if short_paths is None else short_paths.shorten(entry) for entry in entries]
+            for own in host.budget.bundled:
+                path = os.path.join(own_path, own, "SKILL.md") if short_paths is None else short_paths.own(own)
+                values.append({"name": own, "short_path": path}.get(name, ""))
+            costs[name] = [self._measure(value) for value in values]
+        count = len(entries) + len(host.budget.bundled)
+        self._without_text = _sum_lists(measure_text(name_only, self._unit), [costs[n] for n in other_names], count)
+        self._before_text = _sum_lists(measure_text(full, self._unit), [costs[n] for n in full_names], count)
 
-    def _cost(self, number: int, description: str, unit: str | None = None) -> int:
-        pattern = self._entry_pattern if description else self._name_only_pattern
-        line = fill_template(
-            pattern, {**self._template_values[number], "description": description}, self.host.template.escape
-        )
-        return measure_text(line, unit or self.host.budget.unit)
+    def _measure(self, text: str) -> int:
+        return measure_text(escape_entities(text, self.host.template.escape), self._unit)
+
+    def _in_tokens(self, size: int) -> int:
+        return -(-size // 4) if self.host.budget.unit == "tokens" else size
 
     def full_costs(self) -> list[int]:
-        return [self._cost(number, entry.description) for number, entry in enumerate(self.entries)]
+        costs = []
+        for number, entry in enumerate(self.entries):
+            if text := entry.description:
+                costs.append(self._in_tokens(self._before_text[number] + self._texts * self._measure(text)))
+            else:
+                costs.append(self._in_tokens(self._without_text[number]))
+        return costs
 
     def name_only_costs(self) -> list[int]:
-        return [self._cost(number, "") for number in range(self._entry_count)]
+        return [self._in_tokens(size) for size in self._without_text[: len(self.entries)]]
 
     def plan(self, available: int) -> _Plan:
         """Plan a catalog whose descriptions are all cut to the same length. The client's own skills come first."""
         own = list(self.host.budget.bundled.values())
         texts = ["x" * size for size in own] + [entry.description for entry in self.entries]
-        numbers = [*range(self._entry_count, self._entry_count + len(own)), *range(self._entry_count)]
-        without_text = [self._cost(number, "", "bytes") for number in numbers]
-        first = [self._cost(number, "x", "bytes") - 1 for number in numbers]
+        count = len(self.entries)
+        without_text = self._without_text[count:] + self._without_text[:count]
+        before_text = self._before_text[count:] + self._before_text[:count]
         sizes = [_prefix_bytes(text) for text in texts]
 
         def cost(number: int, characters: int) -> int:
-            size = first[number] + sizes[number](characters) if characters else without_text[number]
-            return -(-size // 4) if self.host.budget.unit == "tokens" else size
+            size = before_text[number] + sizes[number](characters) if characters else without_text[number]
+            return self._in_tokens(size)
 
         lengths = [len(text) for text in texts]
         kept: list[int | None] = [*lengths]
@@ -227,6 +242,16 @@ class _LineCosts:
             kept = [*even] if even is not None else _names_that_fit([cost(n, 0) for n in range(len(texts))], available)
         cut = sum(length - (size or 0) for length, size in zip(lengths, kept, strict=True))
         return _Plan(kept=kept[len(own) :], included=sum(size is not None for size in kept), cut=cut)
+
+
+def _no_value(_host: Host, _entry: Entry, _roots: RootAliases) -> str:
+    """Return what a placeholder is filled with that no skill has a value for."""
+    return ""
+
+
+def _sum_lists(first: int, lists: list[list[int]], count: int) -> list[int]:
+    """Return the sums of a number and the items at each place of some lists, of which empty ones do not count."""
+    return [first + sum(items) for items in zip(*filter(None, lists), strict=True)] or [first] * count
 
 
 def _names_that_fit(costs: Sequence[int], available: int) -> list[int | None]:

@@ -84,6 +84,7 @@ class Entry(LazyFrozen, not_compared=("skill",)):
         """Return the entry of an active skill. The loader gives the other attributes on first use."""
         entry = _new_object(cls)
         _set_attribute(entry, "_source", (loader, subject))
+        _set_attribute(entry, "_known", _ACTIVE_FIELDS)
         _set_attribute(entry, "name", name)
         _set_attribute(entry, "state", _ACTIVE)
         return entry
@@ -95,18 +96,9 @@ class Entry(LazyFrozen, not_compared=("skill",)):
 
     def template_values(self, host: Host, roots: RootAliases) -> dict[str, str]:
         """Return the values for the placeholders of a host's template."""
-        from prowess.hosts import template_values
+        from prowess.hosts import TEMPLATE_VALUES
 
-        return template_values(
-            host,
-            name=self.name,
-            alias=self.alias,
-            description=self.description,
-            path=self.path,
-            root=self.root,
-            scope=self.scope,
-            roots=roots,
-        )
+        return {name: value_of(host, self, roots) for name, value_of in TEMPLATE_VALUES.items()}
 
     def as_dict(self) -> dict[str, object]:
         """Return the entry in the shape of `list --json`."""
@@ -128,7 +120,7 @@ class Entry(LazyFrozen, not_compared=("skill",)):
         }
 
 
-_ACTIVE = State.ACTIVE
+_ACTIVE, _ACTIVE_FIELDS = State.ACTIVE, ("name", "state")
 _new_object, _set_attribute = object.__new__, object.__setattr__
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["FieldEvaluator", "cut_description", "is_loose", "name_in_root"]
 
 
-_DESCRIPTION_BLOCK = re.compile(rb"(?m)^description: [|>]$").search
+_FOLDED_DESCRIPTION, _LITERAL_DESCRIPTION = b"\ndescription: >\n", b"\ndescription: |\n"
 
 
 class FieldEvaluator:
@@ -142,7 +142,7 @@ class FieldEvaluator:
         line = text.split("\n", 1)[0].strip(self._white_space)
         if when:
             text = f"{text}{rules.joiner}{when}"
-        if rules.removes:
+        if rules.removes and not (text.isascii() and text.isprintable()):
             text = re.sub(rules.removes, "", text)
         if rules.clean:
             text = collapse_hidden_runs(text)
@@ -243,13 +243,13 @@ class FieldEvaluator:
         """Return whether the host reads a skill of the fast path as that does, but for how it shows the description."""
         name, description, keys, front = fast_fields
         rules = self.host.description_rules
-        if not self._is_plain_front(front[4:-5].decode()):
+        if not self._is_plain_front(front):
             return False
         if self._not_texts is not None and (self._not_texts(name) or self._not_texts(description)):
             return False
         if rules.limit and rules.past_limit == "drop" and measure_text(description, rules.unit) >= rules.limit:
             return False
-        if not (rules.trim or rules.one_line) and _DESCRIPTION_BLOCK(front):
+        if not (rules.trim or rules.one_line) and (_FOLDED_DESCRIPTION in front or _LITERAL_DESCRIPTION in front):
             return False  # its line end is shown too
         return not ("when_to_use" in keys and "when_to_use" in rules.append)
 

@@ -138,7 +138,7 @@ class PluginFinder(PluginPlaces):
         folder = self._source_folder(place, install) if self._is_allowed(place, install) else None
         if folder is None:
             return None
-        candidate = candidate.with_changes(folder=folder)
+        candidate = candidate if folder == place else candidate.with_changes(folder=folder)
         manifest = self._manifest(folder)
         if manifest is None and rules.manifest_needed:
             self._hide_invalid(folder)

@@ -169,9 +169,13 @@ class PluginPlaces:
             listing = self.filesystem.listing(before)
         except OSError:
             return
+        matches = re.compile(self.rules.folder_pattern or "(?s:.+)").fullmatch
         for name, letter in listing:
-            if letter in "dl" and re.fullmatch(self.rules.folder_pattern or "(?s:.+)", name):
+            if letter in "dl" and matches(name):
                 inner = {**parts, names[0]: name} if names else parts
+                if letter == "d" and rest == [""]:
+                    yield PluginCandidate(folder=before + name, parts=inner)
+                    continue
                 if letter == "l" and self.rules.broken_links == "stops" and not self.filesystem.kind(before + name):
                     self._stop(before + name, "it is a broken link")
                 yield from self._matching([f"{before}{name}{rest[0]}", *rest[1:]], inner, names[1:])

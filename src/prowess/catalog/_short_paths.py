@@ -50,8 +50,13 @@ class ShortPaths:
     def shorten(self, entry: Entry) -> str:
         """Return the path of a skill, beginning with the number of its folder if it is in there."""
         folder = self._beginnings[entry.root]
-        inside = entry.path.startswith(os.path.join(folder, ""))
-        return f"r{self._numbers[folder]}/{os.path.relpath(entry.path, folder)}" if inside else entry.path
+        prefix = os.path.join(folder, "")
+        if not entry.path.startswith(prefix):
+            return entry.path
+        inside = entry.path[len(prefix) :]
+        if inside.startswith((".", os.sep)) or f"{os.sep}{os.sep}" in inside or f"{os.sep}." in inside:
+            inside = os.path.relpath(entry.path, folder)
+        return f"r{self._numbers[folder]}/{inside}"
 
     def own(self, name: str) -> str:
         """Return the path of a skill of the client itself."""

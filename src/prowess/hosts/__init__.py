@@ -70,13 +70,14 @@ if TYPE_CHECKING:
     from ._root import Root as Root
     from ._tables import TABLES as TABLES
     from ._template import (
+        TEMPLATE_VALUES as TEMPLATE_VALUES,
         RootAliases as RootAliases,
         clean_description as clean_description,
         collation_key as collation_key,
         escape_entities as escape_entities,
         fill_template as fill_template,
         measure_text as measure_text,
-        template_values as template_values,
+        split_template as split_template,
     )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -118,13 +119,14 @@ else:  # otherwise every misspelt name would have a type
             "_root": ("Root",),
             "_tables": ("TABLES",),
             "_template": (
+                "TEMPLATE_VALUES",
                 "RootAliases",
                 "clean_description",
                 "collation_key",
                 "escape_entities",
                 "fill_template",
                 "measure_text",
-                "template_values",
+                "split_template",
             ),
         },
     )

@@ -177,7 +177,7 @@ class DescriptionRules(Frozen):
     one_line: bool = False
     """Whether white space is collapsed."""
     removes: str = ""
-    """A regular expression for what is removed, before anything is cleaned or cut."""
+    """A regular expression for what is removed, before anything is cleaned or cut; printable ASCII is left as it is."""
     clean: bool = False
     """Whether each run of hidden characters, line ends included, becomes one blank."""
     escape: str = ""

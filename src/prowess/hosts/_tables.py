@@ -345,7 +345,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                           'repair-indicator',
                                           'repair-sigil'),
                              'refuses': ('\x00',
-                                         '(?m)(?<=\\n)\\ufeff[ \\t]*$',
+                                         '(?m)\\ufeff(?<=\\n\\ufeff)[ \\t]*$',
                                          '(?m):[ \\t]*[|>][-+0-9]*[ \\t]*\\n\\t'),
                              'opening': '---\\s*\\n',
                              'closing': '---\\s*\\n?',

@@ -10,18 +10,37 @@ from prowess._internal.text import display_width, neutral, without_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Protocol
 
     from ._host import Host
 
+    class ShownSkill(Protocol):
+        """A skill as a catalog shows it."""
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def alias(self) -> str | None: ...
+        @property
+        def description(self) -> str: ...
+        @property
+        def path(self) -> str: ...
+        @property
+        def root(self) -> str: ...
+        @property
+        def scope(self) -> str: ...
+
+
 __all__ = [
+    "TEMPLATE_VALUES",
     "RootAliases",
     "clean_description",
     "collation_key",
     "escape_entities",
     "fill_template",
     "measure_text",
-    "template_values",
+    "split_template",
 ]
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
@@ -34,7 +53,8 @@ def _entity_table(characters: str) -> dict[int, str]:
 
 def escape_entities(text: str, characters: str) -> str:
     """Return a text with the given characters as XML entities."""
-    return text.translate(_entity_table(characters)) if characters else text
+    # Looking for them takes less time than translating, and most texts contain no such character.
+    return text.translate(_entity_table(characters)) if any(map(text.__contains__, characters)) else text
 
 
 def measure_text(text: str, unit: str) -> int:
@@ -101,21 +121,17 @@ def clean_description(description: str) -> str:
     return "\n".join(without_hidden(line) for line in description.split("\n"))
 
 
-def template_values(
-    host: Host, *, name: str, alias: str | None, description: str, path: str, root: str, scope: str, roots: RootAliases
-) -> dict[str, str]:
-    """Return the values for the placeholders of a template, for one skill.
+TEMPLATE_VALUES: Mapping[str, Callable[[Host, ShownSkill, RootAliases], str]] = {
+    "name": lambda _host, skill, _roots: without_hidden(skill.name),
+    "alias": lambda _host, skill, _roots: f" ({without_hidden(alias)})" if (alias := skill.alias) else "",
+    "description": lambda _host, skill, _roots: clean_description(skill.description),
+    "path": lambda _host, skill, _roots: neutral(skill.path),
+    "short_path": lambda _host, skill, roots: neutral(roots.shorten_path(skill.path, skill.root)),
+    "scope": lambda host, skill, _roots: host.scope_words.get(skill.scope, skill.scope),
+}
+"""Functions that return the values of the placeholders for one skill.
 
-    Hidden characters are removed: a client may pass them to its model, Prowess does not.
-    """
-    return {
-        "name": without_hidden(name),
-        "alias": f" ({without_hidden(alias)})" if alias else "",
-        "description": clean_description(description),
-        "path": neutral(path),
-        "short_path": neutral(roots.shorten_path(path, root)),
-        "scope": host.scope_words.get(scope, scope),
-    }
+Hidden characters are removed: a client may pass them to its model, Prowess does not."""
 
 
 @cache
@@ -126,3 +142,10 @@ def _placeholder_pattern() -> re.Pattern[str]:
 def fill_template(pattern: str, values: Mapping[str, str], escape: str = "") -> str:
     """Return a pattern with its placeholders filled, in one pass: braces in a value are never a placeholder."""
     return _placeholder_pattern().sub(lambda match: escape_entities(values.get(match[1], ""), escape), pattern)
+
+
+@cache
+def split_template(pattern: str) -> tuple[str, tuple[str, ...]]:
+    """Return a pattern without its placeholders, and the names of these."""
+    pieces = _placeholder_pattern().split(pattern)
+    return "".join(pieces[::2]), tuple(pieces[1::2])
