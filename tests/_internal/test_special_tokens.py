@@ -9,12 +9,14 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
+from prowess._internal import special_tokens
 from prowess._internal.special_tokens import (
     escape_special_tokens,
     find_special_tokens,
     has_special_token,
     may_have_special_token,
 )
+from prowess._internal.text import fold_lookalikes
 from support import strategies  # noqa: F401 - its profile makes every run the same
 from support.special_tokens import NO_TOKENS, TOKENS, TURNS
 
@@ -43,6 +45,18 @@ def test_other_text_stays_as_it_is(text: str) -> None:
 def test_no_token_is_left_in_any_text(parts: list[str]) -> None:
     """Not even one that escaping another would make."""
     assert not has_special_token(escape_special_tokens("".join(parts)))
+
+
+PIECES = [*TOKENS, *TURNS, *NO_TOKENS, *"<[|>/:s\n \u200b\u034f\ufb06é\uff1c", "sys", "Human", "inst"]
+
+
+@given(st.lists(st.sampled_from(PIECES)))
+def test_no_token_is_missed_before_the_pattern_is_compiled(parts: list[str]) -> None:
+    """The words that are looked for first are in every token, unless it has hidden characters or ligatures."""
+    text = "".join(parts)
+    folded = fold_lookalikes(text)
+    found = special_tokens._pattern().search(folded) is not None
+    assert not found or special_tokens._may_have_token(folded)
 
 
 @given(st.text(st.sampled_from("<[|>s/\uff1c\ufe64\uff3b\ufe47é")))

@@ -16,7 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["escape_special_tokens", "find_special_tokens", "has_special_token", "html_entity", "may_have_special_token"]
+__all__ = [
+    "escape_special_tokens",
+    "find_special_tokens",
+    "has_special_token",
+    "has_odd_characters",
+    "html_entity",
+    "may_have_special_token",
+]
 
 _HIDDEN_CHARACTERS = rf"{INVISIBLE_CHARACTERS}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f"
 _HIDDEN = f"[{_HIDDEN_CHARACTERS}]*"
@@ -35,14 +42,17 @@ def may_have_special_token(data: bytes) -> bool:
     return b"<" in data or b"[" in data or any(character in data for character in _FIRST_WIDE_CHARACTERS)
 
 
-_LIGATURE = re.compile(
-    "[\u01c7-\u01cc\u01f1-\u01f3\u20a8\u2100-\u214f\u2160-\u217f\u2474-\u24b5\u3250\u32cc-\u33ff\ufb00-\ufb06]"
-)
+_LIGATURES = "\u01c7-\u01cc\u01f1-\u01f3\u20a8\u2100-\u214f\u2160-\u217f\u2474-\u24b5\u3250\u32cc-\u33ff\ufb00-\ufb06"
 """One character that means several letters, such as the one for `st`."""
 
 
+@cache
+def _ligature() -> re.Pattern[str]:
+    return re.compile(f"[{_LIGATURES}]")
+
+
 def _fold_ligature(character: str) -> str:
-    if _LIGATURE.match(character) is None:
+    if _ligature().match(character) is None:
         return character
     import unicodedata
 
@@ -70,12 +80,40 @@ def _pattern() -> re.Pattern[str]:
     )
 
 
+_MARKS = (
+    *("<|", "|>", "<<sys>", "<</sys>"),
+    *(f"<{slash}{name}>" for name in _TAGS for slash in ("", "/")),
+    *(f"[{slash}{name}]" for name in _BRACKETED for slash in ("", "/")),
+    *(f"{name}:" for name in _TURNS),
+)
+"""One of these is in each token without hidden characters."""
+_PLAIN_CHARACTERS = frozenset(map(chr, (*range(0x09, 0x0E), *range(0x20, 0x7F))))
+
+
+@cache
+def _odd_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{_HIDDEN_CHARACTERS}{_LIGATURES}]")
+
+
+def has_odd_characters(folded: str) -> bool:
+    """Return whether a folded text has hidden characters, which may be anywhere in a word, or ligatures."""
+    others = "".join(set(folded) - _PLAIN_CHARACTERS)
+    return bool(others) and _odd_pattern().search(others) is not None
+
+
+def _may_have_token(folded: str) -> bool:
+    """Return whether a folded text may have a token. To compile the pattern takes longer than to start Python."""
+    return any(mark in folded for mark in _MARKS) or has_odd_characters(folded)
+
+
 def find_special_tokens(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each token in a text."""
     if not may_begin_special_token(text):
         return
     folded = fold_lookalikes(text)
-    if folded.isascii() or _LIGATURE.search(folded) is None:
+    if not _may_have_token(folded):
+        return
+    if folded.isascii() or _ligature().search(folded) is None:
         yield from (match.span() for match in _pattern().finditer(folded))
         return
     # One character becomes several, so the positions change.

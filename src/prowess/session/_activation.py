@@ -12,7 +12,7 @@ import re
 
 from prowess._internal.files import MAX_SKILL_FILES, skill_digest, skill_files
 from prowess._internal.frozen import Frozen
-from prowess._internal.special_tokens import escape_special_tokens
+from prowess._internal.special_tokens import escape_special_tokens, has_odd_characters
 from prowess._internal.text import INVISIBLE_CHARACTERS, fold_lookalikes, neutral, quoted
 from prowess.errors import ActivationError
 from prowess.findings import Finding, Severity
@@ -149,9 +149,6 @@ def _tag_pattern(*tags: str) -> str:
     return rf"<(?={_BLANKS}(?:[/\u2044\u2215]{_BLANKS})?(?:{names}))"
 
 
-_TAG_PATTERN = _tag_pattern(*_TAGS)
-
-
 def escape_tags(text: str, *tags: str) -> str:
     """Escape the tags in an untrusted text that would open or close a block of ours, however they are disguised.
 
@@ -163,10 +160,12 @@ def escape_tags(text: str, *tags: str) -> str:
         tags: further tags to escape.
     """
     folded = fold_lookalikes(text)
-    if "<" not in folded:
+    names = (*_TAGS, *tags)
+    # To compile the pattern takes longer than all the rest.
+    if "<" not in folded or not (any(name in folded for name in names) or has_odd_characters(folded)):
         return escape_special_tokens(text)
     parts, position = [], 0
-    for match in re.finditer(_tag_pattern(*_TAGS, *tags) if tags else _TAG_PATTERN, folded):
+    for match in re.finditer(_tag_pattern(*names), folded):
         parts += [text[position : match.start()], "&lt;"]
         position = match.end()
     return escape_special_tokens("".join([*parts, text[position:]]))
