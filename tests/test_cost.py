@@ -63,6 +63,8 @@ def project(tmp_path: Path) -> Path:
 COMMANDS = [
     pytest.param(["list", "--host", "prowess", "--json"], id="list-json"),
     pytest.param(["list", "--host", "prowess"], id="list"),
+    pytest.param(["activate", "pdf"], id="activate"),
+    pytest.param(["why", "pdf", "--host", "prowess"], id="why-host"),
     pytest.param(["why", "pdf"], id="why"),
     pytest.param(["why", "pdf", "--json"], id="why-json"),
     pytest.param(["prompt"], id="prompt"),
@@ -88,6 +90,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     wrapped = {"textwrap"} if arguments == ["hosts", "codex"] else set()
     assert {name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY} == wrapped
     name = arguments[0]
+    is_why_all = name == "why" and "--host" not in arguments
     assert {module for module in loaded if module.startswith("prowess.cli.")} <= {
         "prowess.cli._color",
         "prowess.cli._commands",
@@ -98,14 +101,16 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         "prowess.cli._formats",
         f"prowess.cli.{name}",
         *(["prowess.cli._list_host"] if name == "list" else []),
-        *(["prowess.cli._tables"] if name in ("hosts", "list", "why") else []),
-        *(["prowess.cli._agents", "prowess.cli._losses"] if name in ("check", "why") else []),
+        *(["prowess.cli._tables"] if name in ("hosts", "list") or is_why_all else []),
+        *(["prowess.cli._agents", "prowess.cli._losses"] if name == "check" or is_why_all else []),
+        *(["prowess.cli._candidates"] if name == "why" else []),
+        *(["prowess.cli._why_all"] if is_why_all else []),
         *(["prowess.cli._accepting", "prowess.cli._progress"] if name == "check" else []),
-        *(["prowess.cli._skills"] if name == "why" else []),
+        *(["prowess.cli._skills"] if name in ("activate", "why") else []),
     }
     assert ("argparse" in loaded) == (name not in (*PLAIN_COMMANDS, "--version"))
     # The settings of some agents are JSON, and `why` asks all agents.
-    assert ("json" in loaded) == ("--json" in arguments) or name == "why"
+    assert ("json" in loaded) == ("--json" in arguments) or is_why_all
     assert ("hashlib" in loaded) == (name == "why")
     assert ("prowess.catalog._prompt" in loaded) == (name == "prompt")
     assert ("prowess.catalog._check" in loaded) == (name == "check")

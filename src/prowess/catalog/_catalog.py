@@ -114,11 +114,9 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
 
     def _candidates(self, reference: str) -> list[Entry]:
         """Return all skills that a reference may match: by name, by scope and name, by path or by digest."""
-        path = os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
-        by_path = [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
         # A skill may have the name `./other`; such a reference is the path of a skill all the same.
         if reference in _PATHS or reference.startswith(_PATH_STARTS):
-            return by_path
+            return self._entries_at(reference)
         key = normalize_name(reference)
         exact = [entry for entry in self.skills if key in _normalized_names(entry)]
         if exact:
@@ -129,11 +127,16 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
                 return self._entries_with_digest(rest.lower())
             inner = normalize_name(rest)
             return [entry for entry in self.skills if entry.scope == scope and inner in _normalized_names(entry)]
-        if by_path:
+        if by_path := self._entries_at(reference):
             return by_path
         if re.fullmatch(r"[0-9a-f]{8,64}", reference):
             return self._entries_with_digest(reference)
         return []
+
+    def _entries_at(self, reference: str) -> list[Entry]:
+        """Return the skills of a file or folder."""
+        path = os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
+        return [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
 
     def _entries_with_digest(self, prefix: str) -> list[Entry]:
         """Return the skills whose digest starts with a prefix."""
@@ -164,9 +167,9 @@ def host_rules(host: Host) -> frozenset[str]:
 
 def _with_digests(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return the entries with their digests."""
-    from ._filesystem import Filesystem
+    from ._skill_file_lists import SkillFileLists
 
-    filesystem = Filesystem()
+    filesystem = SkillFileLists()
     return tuple(with_digest(entry, filesystem) for entry in entries)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from prowess.hosts import Host, RootAliases
     from prowess.skill import Requirements, Skill
 
-    from ._filesystem import Filesystem
+    from ._skill_file_lists import SkillFileLists
 
 __all__ = ["AWAITS_TRUST", "REACHABLE", "Entry", "State", "with_digest"]
 
@@ -124,7 +124,7 @@ _ACTIVE, _ACTIVE_FIELDS = State.ACTIVE, ("name", "state")
 _new_object, _set_attribute = object.__new__, object.__setattr__
 
 
-def with_digest(entry: Entry, filesystem: Filesystem | None = None) -> Entry:
+def with_digest(entry: Entry, filesystem: SkillFileLists | None = None) -> Entry:
     """Return the entry with its digest. It reads all files of the skill, or only as many as `filesystem` allows."""
     if entry.digest is not None or not entry.readable:
         return entry

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
 
-__all__ = ["error_with_place", "find_skill", "reference_to", "skill_file_at", "with_skill_at"]
+__all__ = ["error_with_place", "explain", "find_skill", "reference_to", "skill_file_at", "with_skill_at"]
 
 
 def find_skill(catalog: Catalog, reference: str) -> Entry:
@@ -66,6 +66,15 @@ def with_skill_at(catalog: Catalog, reference: str) -> Catalog:
         entry = _entry_at(catalog, reference)
         return catalog if entry is None else catalog.with_changes(skills=(*catalog.skills, entry))
     return catalog
+
+
+def explain(catalog: Catalog, reference: str) -> tuple[Entry, ...]:
+    """Return the skills that a reference matches, the winner first, also one that is only a path.
+
+    Raises:
+        SkillNotFoundError: no such skill.
+    """
+    return catalog.candidates(reference) or with_skill_at(catalog, reference).explain(reference)
 
 
 def skill_file_at(path: str) -> str | None:

@@ -32,15 +32,18 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print what the model reads."""
-    from prowess.session import Session
+    from prowess.session import activate_once
 
-    catalog = with_skill_at(catalog_from_args(args), args.name)
+    catalog = catalog_from_args(args)
     try:
-        activation = Session(catalog).activate(args.name, args.arguments, by="user")
+        activation = activate_once(catalog, args.name, args.arguments)
     except AmbiguousSkillError:
         raise
     except SkillNotFoundError as error:
-        raise error_with_place(catalog, args.name, error) from None
+        with_file = with_skill_at(catalog, args.name)
+        if with_file is catalog:
+            raise error_with_place(catalog, args.name, error) from None
+        activation = activate_once(with_file, args.name, args.arguments)
     if args.json:
         print_json(activation.as_dict())
         return OK

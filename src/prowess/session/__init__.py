@@ -8,6 +8,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._activate_once import activate_once as activate_once
     from ._activation import Activation as Activation, escape_tags as escape_tags
     from ._grants import Grants as Grants
     from ._ledger import ActivationRecord as ActivationRecord
@@ -21,6 +22,7 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_activate_once": ("activate_once",),
             "_activation": ("Activation", "escape_tags"),
             "_grants": ("Grants",),
             "_ledger": ("ActivationRecord",),

@@ -12,7 +12,6 @@ import stat
 
 from prowess._internal.files import real_path, skill_files
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.text import PATH_LIMIT, describe_os_error, nearest_names, quoted
 from prowess.errors import SkillFileError
 
@@ -131,6 +130,8 @@ def _read_part(folder: str, parts: list[str], path: str, offset: int, limit: int
         SkillFileError: the file is missing, not a regular file, behind a link, or cannot be read.
     """
     try:
+        from prowess._internal.fs import READ_FLAGS, open_inside
+
         fd = open_inside(folder, parts, READ_FLAGS)
     except (OSError, ValueError) as error:
         raise _open_error(folder, path, error) from None

@@ -21,6 +21,8 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
+from prowess._internal.patterns import compile_on_use
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,22 +38,22 @@ FastFrontmatter = tuple[str, str, frozenset[str], bytes]
 A description with white space around it is left to the full parser; the line end of a block of text is left out."""
 
 _PRINTABLE = bytes([10, *range(32, 127)])
-_FIELD_ROW = re.compile(r"^([A-Za-z][A-Za-z0-9_-]{0,63}):(?: ([^\n]+))?\n((?:  [^\n]+\n)*)", re.MULTILINE)
+_FIELD_ROW = compile_on_use(r"^([A-Za-z][A-Za-z0-9_-]{0,63}):(?: ([^\n]+))?\n((?:  [^\n]+\n)*)", re.MULTILINE)
 """A key, the value on its line, the indented lines below it."""
-_BLOCK_TEXT_ROWS = re.compile(r"(?:  [^ \n][^\n]*\n)+")
-_MAP_ITEM_ROW = re.compile(
+_BLOCK_TEXT_ROWS = compile_on_use(r"(?:  [^ \n][^\n]*\n)+")
+_MAP_ITEM_ROW = compile_on_use(
     r"^  ([A-Za-z][A-Za-z0-9_-]{0,63}): ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE
 )
-_LIST_ITEM_ROW = re.compile(r"^  - ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE)
+_LIST_ITEM_ROW = compile_on_use(r"^  - ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE)
 _MAX_BYTES = 16 * 1024
 """Of a front matter; the full parser counts the lines and bytes of a larger one."""
 _MAX_NAME = 64
 """Characters, as in `_rules.MAX_NAME`; longer names are left to the full parser."""
-_VALID_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_VALID_NAME = compile_on_use(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _PLAIN_VALUE = rb"[A-Za-z0-9][ -\"$-9;-~]*[!-\"$-9;-~]"
 """Printable ASCII that begins with a letter or digit, does not end with a blank, and contains neither `:` nor `#`."""
 _QUOTED_VALUE = rb"\"[ !#-\[\]-~]*\"|'[ -&(-~]*'"
-_match_common_frontmatter = re.compile(
+_COMMON_FRONTMATTER = compile_on_use(
     rb"---\nname: ([a-z][a-z0-9]*(?:-[a-z0-9]+)*)\n"
     rb"description: (?:([A-Za-z][ -\"$-9;-~]*[!-\"$-9;-~])"
     rb"|\"([!#-\[\]-~][ !#-\[\]-~]*[!#-\[\]-~])\"|'([!-&(-~][ -&(-~]*[!-&(-~])'"
@@ -59,10 +61,10 @@ _match_common_frontmatter = re.compile(
     rb"((?:[A-Za-z][A-Za-z0-9_-]{0,63}: (?:%(words)s|%(quoted)s)\n"
     rb"|metadata:\n(?:  [A-Za-z][A-Za-z0-9_-]{0,63}: (?:%(words)s|%(quoted)s)\n)+)*)"
     rb"---\n" % {b"words": _PLAIN_VALUE, b"quoted": _QUOTED_VALUE}
-).match
+)
 """The form of most files in one pattern: name, description, then fields of one line, or `metadata:` as a map."""
-_find_keys = re.compile(rb"^([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE).findall
-_find_inner_keys = re.compile(rb"^  ([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE).findall
+_KEYS = compile_on_use(rb"^([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE)
+_INNER_KEYS = compile_on_use(rb"^  ([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE)
 _NAME_AND_DESCRIPTION = frozenset(("name", "description"))
 _BLOCK_INDICATORS = frozenset((">-", "|-", ">", "|"))
 YAML_LITERALS = frozenset(("true", "false", "null"))
@@ -78,7 +80,7 @@ def fast_parse(data: bytes) -> FastFrontmatter | None:
     Args:
         data: the file, or its first bytes.
     """
-    match = _match_common_frontmatter(data)
+    match = _COMMON_FRONTMATTER.match(data)
     if (
         match is not None
         and len(match[1]) <= _MAX_NAME
@@ -90,7 +92,7 @@ def fast_parse(data: bytes) -> FastFrontmatter | None:
             text = below[2:].replace(b"\n  ", b" " if block == b">" else b"\n")
         else:
             text = plain or double or single
-        keys = _unique_keys((b"name", b"description", *_find_keys(rest))) if rest else _NAME_AND_DESCRIPTION
+        keys = _unique_keys((b"name", b"description", *_KEYS.findall(rest))) if rest else _NAME_AND_DESCRIPTION
         if keys is not None and b" " in text and (not rest or _has_unique_inner_keys(rest)):
             return name.decode(), text.decode(), keys, match[0]
     table = fast_parse_table(data)
@@ -113,7 +115,7 @@ def _unique_keys(keys: tuple[bytes, ...]) -> frozenset[str] | None:
 
 def _has_unique_inner_keys(rest: bytes) -> bool:
     """Tell whether no key below `metadata:` is repeated."""
-    inner = _find_inner_keys(rest)
+    inner = _INNER_KEYS.findall(rest)
     return not inner or len(set(inner)) == len(inner)
 
 

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import re
 
+from prowess._internal.patterns import compile_on_use
 from prowess.findings import Finding, finding
 
 __all__ = ["LONG_CLOSING_FENCE", "FindingRecorder", "find_fences", "frontmatter_end", "program_language"]
 
-_CLOSING_FENCE_BYTES = re.compile(rb"[\r\n]-{3}[ \t]*(?=[\r\n])")
-_LONG_CLOSING_FENCE_BYTES = re.compile(rb"[\r\n]-{3,}[ \t]*(?=[\r\n])")
-_CLOSING_FENCE = re.compile(r"^-{3}[ \t]*$", re.MULTILINE)
-LONG_CLOSING_FENCE = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
-_OPENING_FENCE = re.compile(r"-{3}([ \t]*)(?:\n|\Z)")
-_LONG_OPENING_FENCE = re.compile(r"-{4,}[ \t]*(?:\n|\Z)")
+_CLOSING_FENCE_BYTES = compile_on_use(rb"[\r\n]-{3}[ \t]*(?=[\r\n])")
+_LONG_CLOSING_FENCE_BYTES = compile_on_use(rb"[\r\n]-{3,}[ \t]*(?=[\r\n])")
+_CLOSING_FENCE = compile_on_use(r"^-{3}[ \t]*$", re.MULTILINE)
+LONG_CLOSING_FENCE = compile_on_use(r"^-{3,}[ \t]*$", re.MULTILINE)
+_OPENING_FENCE = compile_on_use(r"-{3}([ \t]*)(?:\n|\Z)")
+_LONG_OPENING_FENCE = compile_on_use(r"-{4,}[ \t]*(?:\n|\Z)")
 
 _PROGRAM_LANGUAGES = frozenset(
     ("js", "javascript", "jsx", "mjs", "cjs", "ts", "tsx", "typescript", "coffee", "coffeescript", "cson")
 )
-_JAVASCRIPT_BLANKS = re.compile(r"^[\s\ufeff]+|[\s\ufeff]+\Z")
+_JAVASCRIPT_BLANKS = compile_on_use(r"^[\s\ufeff]+|[\s\ufeff]+\Z")
 
 _BLANKS_HINT = "write exactly `---`, or run `prowess check --fix`"
-_FIRST_FIELD = re.compile(r"(?:name|description):[ \t]")
-_FIELD_LINE = re.compile(r"[ \t]+\S|- |[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$)")
+_FIRST_FIELD = compile_on_use(r"(?:name|description):[ \t]")
+_FIELD_LINE = compile_on_use(r"[ \t]+\S|- |[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$)")
 """A field, or a line that continues one."""
-_BROKEN_FENCE = re.compile(r"[ \t]*(?:-{2,}|[\u2013\u2014]+-*|\*{3,}|\+{3,}|\.{3})[ \t]*")
+_BROKEN_FENCE = compile_on_use(r"[ \t]*(?:-{2,}|[\u2013\u2014]+-*|\*{3,}|\+{3,}|\.{3})[ \t]*")
 """A line that was meant as a fence: with another number of dashes, indented, or changed by a text editor."""
 _MAX_FIELD_LINES = 1000
 

@@ -7,11 +7,11 @@ raise, so the caller decides how strict to be.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.patterns import compile_on_use
 from prowess.errors import SkillSyntaxError
 from prowess.findings import Finding, Severity, finding
 
@@ -272,7 +272,7 @@ def _text_list(value: Value | None) -> tuple[str, ...] | None:
     return texts if len(texts) == len(value) else None
 
 
-_TOOL_PATTERN = re.compile(r"[^\s,()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^\s,()]*)*|[()]")
+_TOOL_PATTERN = compile_on_use(r"[^\s,()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^\s,()]*)*|[()]")
 
 
 def split_tools(text: str) -> Iterator[str]:
