@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,10 +13,11 @@ from prowess.catalog import Index, _search_kept as kept, discover
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from prowess.catalog import Hit
+    from prowess.catalog._entry import Entry
 
 QUERIES = (BANK_MESSAGE, GARDEN_MESSAGE, "a-07", "paint brush 7", "reconcilse", "veget", "qqq")
 
@@ -47,13 +48,24 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return names  # type: ignore[return-value]
 
 
-def answers(top: Path, *, cache: bool = True) -> list[list[tuple[str, float]]]:
-    index = Index(discover(top, home=top / "home", cache=False).skills, cache=cache)
+def answers(top: Path, *, cache: bool = True, entries: Sequence[Entry] | None = None) -> list[list[tuple[str, float]]]:
+    index = Index(entries or discover(top, home=top / "home", cache=False).skills, cache=cache)
 
     def row(hit: Hit) -> tuple[str, float]:
         return hit.entry.name, hit.score
 
     return [[row(hit) for hit in index.search(query, 70)] for query in QUERIES]
+
+
+def forbid_stat_of_skills() -> Callable[..., os.stat_result]:
+    """Return `os.stat`, which may not be asked about skills."""
+    stat = os.stat
+
+    def stat_other(path: object, **options: Any) -> os.stat_result:
+        assert not str(path).endswith("SKILL.md")
+        return stat(path, **options)  # type: ignore[arg-type]
+
+    return stat_other
 
 
 def test_unchanged_skills_are_not_read_again(top: Path, read: list[str]) -> None:
@@ -112,6 +124,34 @@ def test_a_skill_that_changed_a_moment_ago_is_not_kept(
 def test_without_cache_nothing_is_written(top: Path) -> None:
     answers(top, cache=False)
     assert not (top / "cache").exists()
+
+
+def test_a_cached_catalog_gives_the_same_answers(top: Path, read: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """From what the cache has of each skill; a body that changed since is searched as it is now."""
+    from prowess.catalog import _cache
+    from prowess.catalog._cached_catalog import CachedCatalog
+
+    monkeypatch.setattr(_cache, "SETTLE_NS", -(10**18))
+    skill(top / ".agents/skills/a-08", description="x" * 2000, name="Another name")
+    expected = answers(top, cache=False)
+
+    def cached_answers() -> list[list[tuple[str, float]]]:
+        entries = discover(top, home=top / "home").skills
+        assert isinstance(entries[0].source[0], CachedCatalog) == was_found
+        return answers(top, entries=entries)
+
+    was_found = False
+    assert cached_answers() == expected
+    was_found = True
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", forbid_stat_of_skills())
+        read.clear()
+        assert cached_answers() == expected
+    assert read == []
+    for file in (top / ".agents/skills").glob("*/SKILL.md"):
+        file.write_text(file.read_text() + f"\n{BANK_MESSAGE} {file.parent.name}\n")
+    changed = discover(top, home=top / "home").skills
+    assert answers(top, entries=changed) == answers(top, cache=False) != expected
 
 
 def damage(data: bytes, dice: Random) -> bytes:

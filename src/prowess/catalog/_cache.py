@@ -81,6 +81,14 @@ class CachedResult:
         column = self._columns[number]
         return column if isinstance(column, list) else _decode_texts(column)
 
+    def fingerprints(self) -> dict[str, bytes]:
+        """Return the fingerprints of `files`, by path."""
+        if not self.depends_on:
+            return {}
+        states = self.depends_on[1]
+        parts = (bytes(states[at : at + FINGERPRINT_BYTES]) for at in range(0, len(states), FINGERPRINT_BYTES))
+        return dict(zip(self.files, parts, strict=True))
+
 
 class Cache:
     """The cached results of one user, in one folder.

@@ -171,6 +171,21 @@ class CachedCatalog:
             self._without_description = []
         return self._descriptions
 
+    def searched_rows(self) -> list[tuple[str, str, str | None, str, str]]:
+        """Return the real path, both names, the description and the root of each skill, without loading entries."""
+        roots = [self.scan_roots[number][0] for number in self.root_numbers]
+        none = [None] * len(self.names)
+        rows = list(zip(self.paths, self.names, none, self.descriptions, roots, strict=True))
+        for at, unusual in self.unusual.items():
+            names = ("real", "name", "alias", "description")
+            values = [unusual.get(name, value) for name, value in zip(names, rows[at], strict=False)]
+            rows[at] = (*values, roots[at])  # type: ignore[assignment]
+        return rows  # type: ignore[return-value]
+
+    def known_fingerprints(self) -> dict[str, bytes]:
+        """Return the fingerprints of the files, by path, as they were when the cache was checked."""
+        return self._cached.fingerprints()
+
     def load_field(self, number: int | None, name: str) -> Any:
         """Return a field of the catalog, or of the skill with a number."""
         if number is not None:

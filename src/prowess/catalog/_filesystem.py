@@ -194,6 +194,10 @@ class Filesystem(SkillFileLists):
             self.record(self.fingerprints.files, path, self._fingerprints.get(path, b""))
         return known
 
+    def known_fingerprints(self) -> Mapping[str, bytes]:
+        """Return the fingerprints of the files that `read_fast` has read, by path; empty ones without a record."""
+        return self._fingerprints
+
     def _read(self, real: str, *, whole: bool) -> tuple[bytes, bool, bytes]:
         """Return the bytes of a file, or its first ones, whether these are all, and the file's fingerprint.
 

@@ -111,6 +111,10 @@ class LazyEntries:
             return Entry.lazily_active(self, item, name)
         return Entry.from_loader(self, item, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
 
+    def known_fingerprints(self) -> Mapping[str, bytes]:
+        """Return the fingerprints of files that the fast path read, by path; empty ones without a record."""
+        return self.evaluator.filesystem.known_fingerprints()
+
     def load_field(self, item: FoundSkill, name: str) -> Any:
         """Return an attribute of an entry that was not set when it was made."""
         return _ATTRIBUTE_GETTERS[name](self, item)

@@ -18,7 +18,8 @@ from prowess.skill import frontmatter_end
 
 from ._entry import REACHABLE
 from ._search_excerpts import best_window, excerpt_at, word_starts
-from ._search_ranking import MAX_QUERY_WORDS, PostingTable, rank_rows, skill_impacts, weigh_query
+from ._search_ranking import MAX_QUERY_WORDS, PostingTable, best_rows, rank_rows, skill_impacts, weigh_query
+from ._search_rows import searched_rows
 from ._search_semantic import fuse_ranks
 from ._search_words import MAX_QUERY_CHARS, ordered_terms
 
@@ -100,7 +101,8 @@ class Index:
         self._ranker = ranker
         self._texts: tuple[str, ...] = ()
         self._postings: Postings | None = None
-        self._rows_by_name: dict[str, list[int]] = {}
+        self._normalized_names: list[list[str]] = []
+        """The names of all entries, and their second names."""
         self._lock = Lock()
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
@@ -130,18 +132,17 @@ class Index:
             weights, ranks = self._weigh_and_rank(query)
             if self._ranker is not None and ordered_terms(query):
                 ranks = fuse_ranks(ranks, self._scores(self._ranker, query))
-        scores = {row: min(3 * rank, _BELOW_NAMES) for row, rank in ranks.items()}
-        best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+        scores = {row: min(3 * ranks[row], _BELOW_NAMES) for row in best_rows(ranks, limit + _MOST_OF_ONE_NAME)}
         if len(query) <= _MAX_NAME_CHARS:
-            named = dict.fromkeys(self._rows_by_name.get(normalize_name(query), ()), _NAME_SCORE)
             words = ordered_terms(query, whole=False)
-            for row, _ in best[: limit + _MOST_OF_ONE_NAME] if words else ():
-                if row not in named and words in [ordered_terms(name, whole=False) for name in self._names(row)]:
-                    named[row] = _WORDS_SCORE
-            if named:
-                scores.update(named)
-                best = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-        return [(self.entries[row], score) for row, score in best[:limit]], weights
+            for row in scores if words else ():
+                if words in [ordered_terms(name, whole=False) for name in self._names(row)]:
+                    scores[row] = _WORDS_SCORE
+            name = normalize_name(query)
+            for names in self._normalized_names:
+                if name and name in names:
+                    scores.update((row, _NAME_SCORE) for row, other in enumerate(names) if other == name)
+        return [(self.entries[row], scores[row]) for row in best_rows(scores, limit)], weights
 
     def _scores(self, ranker: Ranker, query: str) -> Sequence[float]:
         """Return the score of each entry by meaning.
@@ -177,15 +178,12 @@ class Index:
         return self._weigh_and_rank(query)
 
     def _build_postings(self) -> Postings:
-        rows_by_name = self._rows_by_name
-        for row, entry in enumerate(self.entries):
-            for name in (entry.name, entry.alias):
-                if name:
-                    rows_by_name.setdefault(normalize_name(name), []).append(row)
+        rows = searched_rows(self.entries)
+        self._normalized_names = [[normalize_name(row[column] or "") for row in rows] for column in (1, 2)]
         if self._cache_folder is not None and len(self.entries) >= _MIN_KEPT:
             from ._search_kept import build_kept
 
-            return build_kept(self._cache_folder, self.entries, self._readers, self._impacts)
+            return build_kept(self._cache_folder, self.entries, rows, self._readers, self._impacts)
         return self._read_all()
 
     def _read_all(self) -> PostingTable:

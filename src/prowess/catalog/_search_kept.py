@@ -22,8 +22,9 @@ from prowess._internal.file_status import is_own_file
 
 from ._cache import SETTLE_NS
 from ._code_fingerprint import code_fingerprint
-from ._fingerprints import fingerprint
+from ._fingerprints import fingerprint, newest_time
 from ._search_ranking import NO_ROWS, PostingTable
+from ._search_rows import known_fingerprints
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from ._entry import Entry
     from ._search_ranking import Postings
+    from ._search_rows import SearchedRow
 
 __all__ = ["DAMAGED", "build_kept"]
 
@@ -46,28 +48,32 @@ DAMAGED = (ValueError, TypeError, AttributeError, KeyError, IndexError, Overflow
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-def _file_digests(entries: Sequence[Entry], readers: Mapping[str, object]) -> list[bytes]:
+def _file_digests(entries: Sequence[Entry], rows: Sequence[SearchedRow], readers: Mapping[str, object]) -> list[bytes]:
     """Return the digest of what is searched of each skill.
 
     It is empty if the skill is in no file, or if its file is missing or changed a moment ago.
     """
     from hashlib import blake2b
 
-    digests, settled = [], time_ns() - SETTLE_NS
-    for entry in entries:
-        digest = b""
-        if entry.path not in readers:
-            try:
-                status = os.stat(entry.real, follow_symlinks=False)
-            except (OSError, ValueError):
-                pass
-            else:
-                state = fingerprint(status)
-                if state and max(status.st_mtime_ns, status.st_ctime_ns) <= settled:
-                    texts = f"{entry.real}\0{entry.name}\0{entry.alias or ''}\0{entry.description}"
-                    digest = blake2b(state + texts.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
-        digests.append(digest)
+    known = known_fingerprints(entries)
+    elsewhere = {entry.real for entry in entries if entry.path in readers} if readers else ()
+    states = [b"" if row[0] in elsewhere else known.get(row[0]) or _file_state(row[0]) for row in rows]
+    settled = time_ns() - SETTLE_NS
+    if newest_time(b"".join(states)) > settled:
+        states = [state if state and newest_time(state) <= settled else b"" for state in states]
+    digests = []
+    for state, (real, name, alias, description, _) in zip(states, rows, strict=True):
+        texts = f"{real}\0{name}\0{alias or ''}\0{description}".encode("utf-8", "surrogatepass")
+        digests.append(blake2b(state + texts, digest_size=DIGEST_BYTES).digest() if state else b"")
     return digests
+
+
+def _file_state(path: str) -> bytes:
+    """Return the fingerprint of a file; empty if it is missing."""
+    try:
+        return fingerprint(os.stat(path, follow_symlinks=False))
+    except (OSError, ValueError):
+        return b""
 
 
 class KeptPostings:
@@ -278,18 +284,23 @@ def _decode_changes(data: memoryview) -> dict[bytes, dict[str, int]]:
 
 
 def build_kept(
-    folder: str, entries: Sequence[Entry], readers: Mapping[str, object], read: Callable[[Entry], dict[str, int]]
+    folder: str,
+    entries: Sequence[Entry],
+    rows: Sequence[SearchedRow],
+    readers: Mapping[str, object],
+    read: Callable[[Entry], dict[str, int]],
 ) -> Postings:
     """Return the postings of some skills, from their files in the cache as far as those are up to date.
 
     Args:
         folder: of the cache.
         entries: the skills.
+        rows: what is searched of each, as `searched_rows`.
         readers: the skills that are not files of this machine, by path; they are read each time.
         read: returns the terms of a skill, each with its impact.
     """
-    kept = KeptIndex(folder, "\n".join((code_fingerprint(), *sorted({entry.root for entry in entries}))))
-    digests = _file_digests(entries, readers)
+    kept = KeptIndex(folder, "\n".join((code_fingerprint(), *sorted({row[-1] for row in rows}))))
+    digests = _file_digests(entries, rows, readers)
     try:
         return _bring_up_to_date(kept, entries, digests, read)
     except DAMAGED:

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["MAX_QUERY_WORDS", "NO_ROWS", "Postings", "PostingTable", "rank_rows", "skill_impacts", "weigh_query"]
+__all__ = [
+    "MAX_QUERY_WORDS",
+    "NO_ROWS",
+    "Postings",
+    "PostingTable",
+    "best_rows",
+    "rank_rows",
+    "skill_impacts",
+    "weigh_query",
+]
 
 # ── the parameters, chosen on the tuning part of benchmarks/search ───────────────────────────────────────────────────
 
@@ -175,6 +184,14 @@ def rank_rows(weights: Mapping[str, float], postings: Postings) -> dict[int, flo
         for row, impact in zip(*postings.rows(term), strict=True):
             ranks[row] = known(row, 0.0) + share * impact
     return ranks
+
+
+def best_rows(ranks: Mapping[int, float], limit: int) -> list[int]:
+    """Return the skills with the highest ranks, the best first; equal ones in their order."""
+    highest = sorted(ranks.values(), reverse=True)[:limit]
+    lowest = highest[-1] if highest else 0.0
+    rows = sorted((-rank, row) for row, rank in ranks.items() if rank >= lowest)
+    return [row for _, row in rows[:limit]]
 
 
 def _rarity(term: str, postings: Postings, power: float = _RARITY_POWER) -> float:
