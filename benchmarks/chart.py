@@ -15,12 +15,14 @@ LEFT, RIGHT, TOP, BOTTOM = 78, 248, 62, 52
 """Margins around the plot in pixels; the labels of the lines are in the right margin."""
 LABEL_GAP = 17
 """Smallest distance between two labels in pixels."""
+SUBTITLE = "Without interpreter start and imports; both axes logarithmic; lower is better; thin dots: not measured"
 STYLE = """\
 text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #424a53 }
 .title { font-size: 16px; font-weight: 600; fill: #1f2328 }
 .back { fill: #ffffff }
 .grid { stroke: #d8dee4; stroke-width: 1 }
 .peer { stroke: #8c959f; stroke-width: 1.5; fill: none }
+.beyond { stroke: #afb8c1; stroke-width: 1; stroke-dasharray: 1 5; fill: none }
 .floor { stroke: #1f2328; stroke-width: 1.5; stroke-dasharray: 2 4; fill: none }
 .ours { stroke: #0969da; stroke-width: 3; fill: none }
 .lead { stroke: #afb8c1; stroke-width: 1; fill: none }
@@ -34,6 +36,7 @@ text { fill: #b1bac4 }
 .back { fill: #0d1117 }
 .grid { stroke: #2a313c }
 .peer { stroke: #7d8590 }
+.beyond { stroke: #484f58 }
 .floor { stroke: #f0f6fc }
 .ours { stroke: #58a6ff }
 .lead { stroke: #484f58 }
@@ -56,8 +59,8 @@ def render_chart(results: Mapping[str, Any]) -> str:
         for reader, cost in costs.items():
             if cost.get("work"):
                 lines.setdefault(reader, []).append((int(number), median(cost["work"])))
-    values = [value for points in lines.values() for _, value in points]
     sizes = sorted(int(size) for size in results["readers"]["sizes"])
+    values = [value for points in lines.values() for value in (*(seconds for _, seconds in points), end(points, sizes))]
     plot = _Plot(sizes, math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))))
     title = "Processor time to find and parse all skills of a folder"
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
@@ -66,7 +69,7 @@ def render_chart(results: Mapping[str, Any]) -> str:
         f"<style>\n{STYLE}\n</style>",
         f'<rect class="back" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
         f'<text class="title" x="{LEFT}" y="28">{title}</text>',
-        f'<text x="{LEFT}" y="47">Without interpreter start and imports; both axes logarithmic; lower is better</text>',
+        f'<text x="{LEFT}" y="47">{SUBTITLE}</text>',
         *plot.axes(),
         *(
             element
@@ -77,6 +80,12 @@ def render_chart(results: Mapping[str, Any]) -> str:
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def end(points: list[tuple[int, float]], sizes: list[int]) -> float:
+    """Return the seconds that a line has with the most skills: the same for each skill as with the most measured."""
+    skills, seconds = points[-1]
+    return seconds * sizes[-1] / skills
 
 
 def _reader_kind(reader: str) -> str:
@@ -119,17 +128,26 @@ class _Plot:
         kind = _reader_kind(reader)
         yield f'<polyline class="{kind}" points="{" ".join(f"{x},{y}" for x, y in positions)}"/>'
         radius = 3.5 if kind == "ours" else 2.5
+        if points[-1][0] != self.sizes[-1]:
+            x, y = positions[-1]
+            beyond = f"{x},{y} {self.x(self.sizes[-1])},{self.y(end(points, self.sizes))}"
+            yield f'<polyline class="beyond" points="{beyond}"/>'
         yield from (f'<circle class="dot-{kind}" cx="{x}" cy="{y}" r="{radius}"/>' for x, y in positions)
 
     def labels(self, lines: Mapping[str, list[tuple[int, float]]], less: Mapping[str, str]) -> Iterable[str]:
-        """Draw a label at the end of each line, moved if it would overlap another, with what the reader leaves out."""
-        ends = sorted((self.y(points[-1][1]), self.x(points[-1][0]), reader) for reader, points in lines.items())
-        label_positions = spread_labels([y for y, _, _ in ends], low=TOP, high=HEIGHT - BOTTOM)
-        floor = lines.get("floor")
-        for (y, x, reader), label in zip(ends, label_positions, strict=True):
+        """Draw a label at the end of each line, moved if it would overlap another, with what the reader leaves out.
+
+        The multiple of the floor is that with the most skills for which the reader was measured.
+        """
+        x = self.x(self.sizes[-1])
+        ends = sorted((self.y(end(points, self.sizes)), reader) for reader, points in lines.items())
+        label_positions = spread_labels([y for y, _ in ends], low=TOP, high=HEIGHT - BOTTOM)
+        floor = dict(lines.get("floor", ()))
+        for (y, reader), label in zip(ends, label_positions, strict=True):
             ratio = ""
-            if floor and reader != "floor" and lines[reader][-1][0] == floor[-1][0]:
-                times = lines[reader][-1][1] / floor[-1][1]
+            skills, seconds = lines[reader][-1]
+            if reader != "floor" and skills in floor:
+                times = seconds / floor[skills]
                 ratio = f"  {times:,.1f} x" if times < 10 else f"  {times:,.0f} x"
             path = f"M{x + 5},{y} L{x + 22},{label} H{x + 28}"
             yield f'<path class="lead" d="{path}"/>'

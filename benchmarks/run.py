@@ -49,7 +49,7 @@ PARTS: Mapping[str, Measure] = {
     "changes": changes.measure_changes,
     "commands": commands.measure_commands,
     "conversations": conversations.measure_conversations,
-    "search": lambda _: search_quality.read_quality(),
+    "search": search_quality.measure_search,
     "mounting": lambda _: iter([mounting.measure_all()]),
     "testing": lambda _: iter([testing.measure_all()]),
 }
