@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess.catalog._filesystem import Filesystem
 from prowess.catalog._found_skill import ScanResult
 from prowess.catalog._roots import ScanRoot
 from prowess.catalog._scan import scan
@@ -308,3 +309,16 @@ def test_a_folder_without_a_skill_is_looked_at_once(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "open", noting)
     assert found(walk(top, depth=4), top) == ["a"]
     assert opened == [str(top / "skills/a/SKILL.md"), str(top / "skills/empty/SKILL.md")]
+
+
+def test_a_linked_root_is_not_searched_twice(tmp_path: Path) -> None:
+    """What its folders contain is known by their real paths too."""
+    top = tree(tmp_path, "a")
+    (top / "linked").symlink_to("skills")
+    root = Root(path="linked", scope="project", inside=True, depth=-1)
+    filesystem = Filesystem()
+    where = [ScanRoot(str(top / "linked"), "project", root, project_folder=str(top))]
+    scan(replace(load_host("prowess"), roots=(root,)), where, project=str(top), filesystem=filesystem)
+    assert filesystem.may_contain(str(top / "skills/a"), "skill.md")
+    assert not filesystem.may_contain(str(top / "skills/a"), "plugin.json")
+    assert filesystem.may_contain(str(top / "elsewhere"), "plugin.json")

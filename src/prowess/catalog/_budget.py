@@ -237,9 +237,9 @@ class _LineCosts:
 
         lengths = [len(text) for text in texts]
         kept: list[int | None] = [*lengths]
-        if sum(cost(number, length) for number, length in enumerate(lengths)) > available:
+        if sum(map(cost, range(len(texts)), lengths)) > available:
             even = cut_evenly(lengths, cost, available)
-            kept = [*even] if even is not None else _names_that_fit([cost(n, 0) for n in range(len(texts))], available)
+            kept = [*even] if even is not None else _names_that_fit(map(self._in_tokens, without_text), available)
         cut = sum(length - (size or 0) for length, size in zip(lengths, kept, strict=True))
         return _Plan(kept=kept[len(own) :], included=sum(size is not None for size in kept), cut=cut)
 
@@ -254,7 +254,7 @@ def _sum_lists(first: int, lists: list[list[int]], count: int) -> list[int]:
     return [first + sum(items) for items in zip(*filter(None, lists), strict=True)] or [first] * count
 
 
-def _names_that_fit(costs: Sequence[int], available: int) -> list[int | None]:
+def _names_that_fit(costs: Iterable[int], available: int) -> list[int | None]:
     """Return no characters for each line that fits without text, and `None` for others; a later one may fit."""
     kept: list[int | None] = []
     for cost in costs:

@@ -47,6 +47,9 @@ TYPED = "user-invocable"
 """The field that says whether the user may type the name of a skill."""
 
 
+_AWAITS_TRUST = Verdict(State.UNTRUSTED, "its user has not trusted the folder", AWAITS_TRUST)
+
+
 class Evaluation(Frozen):
     """What a host shows of one skill, and its verdict."""
 
@@ -295,7 +298,7 @@ class Evaluator:
             return unread
         if item.scan_root.scope == "project" and settings.trust == "untrusted" and self.host.trust_hides:
             if settings.trust_source == "default":
-                return Verdict(State.UNTRUSTED, "its user has not trusted the folder", AWAITS_TRUST)
+                return _AWAITS_TRUST
             reason = f"the folder is not trusted, says {neutral(settings.trust_source)}"
             return Verdict(State.UNTRUSTED, reason, "trust")
         namespace = self.namespace(item)

@@ -136,7 +136,8 @@ class FieldEvaluator:
         """
         rules = self.host.description_rules
         if rules.one_line:
-            text = " ".join(text.split())
+            one_line = text.isprintable() and "  " not in text
+            text = text.strip() if one_line else " ".join(text.split())
         elif rules.trim:
             text = text.strip(self._white_space)
         line = text.split("\n", 1)[0].strip(self._white_space)

@@ -66,6 +66,8 @@ class Filesystem(SkillFileLists):
         self.started_ns = time_ns()
         """When reading began, in nanoseconds of the system's clock."""
         self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
+        self._listed_as: dict[str, str] = {}
+        """Real paths of directories to the paths that they were listed as, where these differ."""
         self._fast_fields: dict[str, FastFrontmatter] = {}
         self._clean_files: set[str] = set()
         """Those of them whose whole file was read, and has no findings."""
@@ -155,8 +157,14 @@ class Filesystem(SkillFileLists):
 
     def may_contain(self, folder: str, name: str) -> bool:
         """Return whether a folder may contain a name: false only if its listing is known and lacks it."""
+        folder = self._listed_as.get(folder, folder)
         known = self._listings.get(folder)
         return known is None or isinstance(known[0], OSError) or has_name(self.listing(folder), name)
+
+    def note_real_path(self, path: str, real: str) -> None:
+        """Note the path without links of a directory that was listed, so that `may_contain` knows it by both."""
+        if real != path:
+            self._listed_as[real] = path
 
     def lacks(self, path: str) -> bool:
         """Return whether `read_fast` has not found a file."""

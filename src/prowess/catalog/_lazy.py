@@ -11,6 +11,7 @@ import re
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.special_tokens import may_have_special_token
 from prowess.findings import CODES
+from prowess.hosts import field_or_entry, value_matches, without_null_items
 from prowess.skill import (
     MAX_COMPATIBILITY,
     MAX_DESCRIPTION,
@@ -19,6 +20,7 @@ from prowess.skill import (
     YAML_LITERALS,
     Requirements,
     fast_parse_table,
+    plain_field,
 )
 
 from ._entry import Entry, State
@@ -58,11 +60,18 @@ class LazyEntries:
 
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.evaluator = Evaluator(host, settings, filesystem)
+        self._flags = [flag.when for flag in host.flags if not flag.file]
         self._flag_fields = [
-            frozenset(field.partition(".")[0] for field, value in flag.when.items() if value != "absent")
-            for flag in host.flags
-            if not flag.file
+            frozenset(field.partition(".")[0] for field, value in when.items() if value != "absent")
+            for when in self._flags
         ]
+        self._find_flag_rows = {
+            field: re.compile(rb"\n(%s:[^\n]*\n(?: [^\n]*\n)*)" % re.escape(field.encode())).search
+            for field in sorted(frozenset().union(*self._flag_fields))
+        }
+        self._flags_of_keys: dict[frozenset[str], tuple[list[str], list[Mapping[str, str]]]] = {}
+        """By the keys of front matter: those that decide about flags, and these flags.."""
+        self._null_items = host.reading.null_items
         self._sidecars = {flag.file for flag in host.flags if flag.file}
         self._alias_fields = frozenset(host.fields.aliases)
         name, shown, reading = host.name_rules, host.description_rules, host.reading
@@ -182,14 +191,10 @@ class LazyEntries:
         scan_root = item.scan_root
         if fast_fields is None or _has_own_rules(scan_root):
             return None
-        name, _, keys, _ = fast_fields
+        name, _, keys, front = fast_fields
         if not self._alias_fields.isdisjoint(keys) or not self.evaluator.reads_plainly(fast_fields):
             return None
-        if any(fields <= keys for fields in self._flag_fields):
-            visible = self.evaluator.visible_fields(item, set())
-            if self.evaluator.flag_verdict(item, visible) is not None:
-                return None
-        elif any(self.evaluator.filesystem.link_kind(_beside(item.path, file)) for file in self._sidecars):
+        if (self._flags and self._may_have_flag(keys, front)) or (self._sidecars and self._has_sidecar(item.path)):
             return None
         verdict: Verdict | None = None
         folder = ""
@@ -213,10 +218,33 @@ class LazyEntries:
             return None
         return name, verdict or ACTIVE_VERDICT
 
+    def _may_have_flag(self, keys: frozenset[str], front: bytes) -> bool:
+        """Return whether a flag in front matter of the fast path applies, or only the full parser knows."""
+        known = self._flags_of_keys.get(keys)
+        if known is None:
+            flags = [when for when, fields in zip(self._flags, self._flag_fields, strict=True) if fields <= keys]
+            known = self._flags_of_keys[keys] = [name for name in self._find_flag_rows if name in keys], flags
+        names, flags = known
+        if not flags:
+            return False
+        fields = {}
+        for name in names:
+            rows = self._find_flag_rows[name](front)
+            field = None if rows is None else plain_field(rows[1].decode())
+            if field is None:
+                return True
+            fields[name] = field if self._null_items else without_null_items(field)
+        return any(
+            all(value_matches(field_or_entry(fields, key), wanted) for key, wanted in when.items()) for when in flags
+        )
 
-def _beside(path: str, file: str) -> str:
-    """Return the path of a file of a skill."""
-    return f"{path.removesuffix(SKILL_FILE)}{file}"
+    def _has_sidecar(self, path: str) -> bool:
+        """Return whether there is one of the files beside SKILL.md that flags look into."""
+        folder, filesystem = path.removesuffix(f"/{SKILL_FILE}"), self.evaluator.filesystem
+        return any(
+            filesystem.may_contain(folder, file.partition("/")[0]) and filesystem.link_kind(f"{folder}/{file}")
+            for file in self._sidecars
+        )
 
 
 def _has_own_rules(scan_root: ScanRoot) -> bool:

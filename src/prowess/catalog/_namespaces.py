@@ -46,9 +46,9 @@ class Namespaces:
     def _plugin_name(self, folder: str) -> str | None:
         """Return the name of the plugin whose manifest is in a folder; the first manifest that exists counts."""
         for manifest in self.manifests:
-            path = os.path.join(folder, manifest)
             if not self.filesystem.may_contain(folder, manifest.partition("/")[0]):
                 continue
+            path = os.path.join(folder, manifest)
             if self.filesystem.kind(path) != "f":
                 continue
             try:

@@ -235,6 +235,7 @@ class _RootWalk:
         if root.ignore_files or (not at_bottom and (root.inside or filesystem.lacks(f"{path}/SKILL.md"))):
             # A file that is not in the listing is not looked for.
             entries = filesystem.listing_or_none(path)
+            filesystem.note_real_path(path, real)
         if root.ignore_files:
             names = [name for name in IGNORE_FILES if entries is None or has_name(entries, name)]
             if names:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Document as Document,
         parse_frontmatter as parse_frontmatter,
         parse_yaml_mapping as parse_yaml_mapping,
+        plain_field as plain_field,
     )
     from ._integrity import (
         MAX_DEPTH as MAX_DEPTH,
@@ -86,7 +87,13 @@ else:  # otherwise every misspelt name would have a type
                 "read_yaml_list",
                 "read_yaml_mapping",
             ),
-            "_frontmatter": ("Document", "MAX_FRONTMATTER_BYTES", "parse_frontmatter", "parse_yaml_mapping"),
+            "_frontmatter": (
+                "Document",
+                "MAX_FRONTMATTER_BYTES",
+                "parse_frontmatter",
+                "parse_yaml_mapping",
+                "plain_field",
+            ),
             "_integrity": ("MAX_DEPTH", "digest_of_records", "integrity_digest", "integrity_record", "read_integrity"),
             "_json_nodes": ("json_value",),
             "_names": ("is_portable_name", "name_hint", "suggest_name"),

@@ -11,7 +11,7 @@ be read all the same, because some clients load files that others reject.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from prowess._internal.frozen import Frozen
 
@@ -34,6 +34,7 @@ __all__ = [
     "control_character",
     "parse_frontmatter",
     "parse_yaml_mapping",
+    "plain_field",
     "scalar_kind",
 ]
 
@@ -262,6 +263,20 @@ class _Positions:
         if line not in self._columns:
             self._columns[line] = _map_columns(self._original[line], self._repaired[line])
         return line + self._first, self._columns[line][min(column, len(self._repaired[line]))] + 1
+
+
+@lru_cache(maxsize=256)
+def plain_field(rows: str) -> Field | None:
+    """Return one field of a front matter that the fast path has read; `None` if only the full parser can read it.
+
+    Args:
+        rows: its lines, with their ends.
+    """
+    entries = fast_parse_entries(rows)
+    if entries is None or len(entries) != 1 or _has_other_items(entries[0][1]):
+        return None
+    _, value, quoted, line = entries[0]
+    return _plain_field(value, quoted, line, rows.partition("\n")[0])
 
 
 def _has_other_items(value: Value) -> bool:
