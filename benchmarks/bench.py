@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
@@ -23,6 +22,8 @@ SETTLE_SECONDS = 2.5
 """Seconds until the cache of Prowess trusts the timestamps of new files."""
 PREPARED_SKILLS = 20
 """Skills of the project that Prowess reads before it is measured, so that its imports count as imports."""
+PROGRAMS = "/usr/local/bin:/usr/bin:/bin"
+"""The PATH of all measured commands: agents that the user of this machine has installed must not count."""
 FLOOR, COLD, WARM = "floor", "prowess", "prowess, cached"
 COMMAND_SKILLS = 1_000
 """Skills of the projects in which agents, changes, commands and conversations are measured."""
@@ -38,7 +39,7 @@ class Bench:
         (folder / "home").mkdir()
         self.environment = {
             "HOME": str(folder / "home"),
-            "PATH": os.environ.get("PATH", os.defpath),
+            "PATH": PROGRAMS,
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
             "DO_NOT_TRACK": "1",

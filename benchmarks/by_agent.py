@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from measure import MeasuredCommand
 
 
+ROUNDS_FACTOR = 2
+"""How many times as many rounds as others each agent has: its runs are short."""
+
+
 def folder_of(host: str) -> str | None:
     """Return the folder of a project in which the skills of a host are measured: `.agents/skills` if it reads that."""
     folders = [root.path for root in load_host(host).roots if root.scope == "project" and root.path]
@@ -56,7 +60,8 @@ def _measure_agent(bench: Bench, host: str, folder: str, skills: int, peers: Seq
         warm,
         *(bench.peer_reader(peer, project, expected=skills) for peer in peers if peer.script),
     ]
-    costs = measure(commands, rounds=bench.rounds, label=host, quiet=bench.quiet)
+    rounds = bench.rounds * ROUNDS_FACTOR if bench.rounds > 1 else 1
+    costs = measure(commands, rounds=rounds, label=host, quiet=bench.quiet)
     return {
         "folder": folder,
         "states": _states(bench, host, project),

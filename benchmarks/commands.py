@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,11 @@ from readers import described
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-EMPTY_COMMAND, IMPORT, EMPTY_LIST = "python -c pass", "python -c 'import prowess'", "prowess list, no skills"
+EMPTY_COMMAND, IMPORT, EMPTY_LIST = (
+    "python -c pass",
+    "python -c 'import prowess'",
+    "prowess list --host prowess, no skills",
+)
 CACHED = ", cached"
 JOBS: Mapping[str, tuple[str, ...]] = {
     "prompt": ("prompt",),
@@ -52,6 +58,7 @@ def measure_commands(
     floor = costs.pop(FLOOR, None)
     yield {
         "skills": skills,
+        "agents": _listed_agents(bench, project),
         "peers": described(bench.peers),
         "absent": bench.absent,
         "floor": floor.as_dict() if floor else {},
@@ -67,7 +74,7 @@ def _start_commands(bench: Bench, project: Path) -> list[MeasuredCommand]:
     words = {EMPTY_COMMAND: [sys.executable, "-c", "pass"], IMPORT: [sys.executable, "-c", "import prowess"]}
     return [
         *(_command(name, argv, bench.environment, project) for name, argv in words.items()),
-        _command(EMPTY_LIST, [_prowess(), "list"], bench.cached_environment(project), empty),
+        _command(EMPTY_LIST, [_prowess(), "list", "--host", "prowess"], bench.cached_environment(project), empty),
     ]
 
 
@@ -99,6 +106,13 @@ def _peer_commands(bench: Bench, project: Path, job: str) -> list[MeasuredComman
             label = " ".join([program, *("SKILL..." if word == "*" else word for word in arguments)])
             commands.append(_command(label, words, bench.environment | {"PATH": path}, project))
     return commands
+
+
+def _listed_agents(bench: Bench, project: Path) -> int:
+    """Return how many agents `prowess list` asks about."""
+    command = [_prowess(), "list", "--json"]
+    done = subprocess.run(command, cwd=project, env=bench.uncached_environment, capture_output=True, check=True)
+    return len(json.loads(done.stdout)["hosts"])
 
 
 def _one_skill(project: Path) -> str:

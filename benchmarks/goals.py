@@ -186,7 +186,7 @@ def _command_goals(commands: Mapping[str, Any]) -> Iterator[Goal]:
         )
     for goal, name, seconds in (
         (f"`import prowess`: 3 ms over `{EMPTY_COMMAND}`", "python -c 'import prowess'", 0.003),
-        (f"what `list` starts: 30 ms over `{EMPTY_COMMAND}`", "prowess list, no skills", 0.030),
+        (f"what `list` starts: 30 ms over `{EMPTY_COMMAND}`", "prowess list --host prowess, no skills", 0.030),
     ):
         process = middle(runs.get(name), "process")
         over = None if process is None or empty is None else process - empty

@@ -29,8 +29,10 @@ def commands_section(commands: Mapping[str, Any]) -> Iterable[str]:
     yield f"## Whole commands, in a project of {commands['skills']:,} skills\n"
     yield paragraph(
         f"Processor time of the whole process, as a multiple of `{EMPTY_COMMAND}` ({format_seconds(empty)}), medians. "
-        "NAME is the skill in the middle, WORDS are five words. Beside each command of Prowess are those of other "
-        "packages that do the same job, the fastest first; the last column names the fastest of the row."
+        "NAME is the skill in the middle, WORDS are five words. No agent is installed, so `list` and `why` without "
+        f"`--host` ask about {commands.get('agents', 'the')} agents whose rules were observed. Beside each command of "
+        "Prowess are those of other packages that do the same job, the fastest first; the last column names the "
+        "fastest of the row."
     )
     yield ""
     rows = []

@@ -92,12 +92,17 @@ def test_an_edit_changes_one_letter_of_one_description(module: Callable[[str], A
 @pytest.mark.slow
 def test_commands_are_measured_with_nothing_cached_and_cached(module: Callable[[str], Any], bench: Any) -> None:
     (figures,) = module("commands").measure_commands(bench, ["prompt", "activate"], skills=8)
+    assert figures["agents"] > 0
     assert figures["jobs"] == {
         "prompt": ["prowess prompt", "prowess prompt, cached"],
         "activate": ["prowess activate NAME", "prowess activate NAME, cached"],
     }
     assert all(is_measured(cost, "process") for cost in figures["runs"].values())
-    assert list(figures["runs"])[:3] == ["python -c pass", "python -c 'import prowess'", "prowess list, no skills"]
+    assert list(figures["runs"])[:3] == [
+        "python -c pass",
+        "python -c 'import prowess'",
+        "prowess list --host prowess, no skills",
+    ]
 
 
 @pytest.mark.slow
