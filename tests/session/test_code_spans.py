@@ -20,6 +20,8 @@ from support.mentions import SKILLS, mention_texts, mentioned_names
         "- ```\n  $pdf\n  ```",
         "> ```\n> $pdf",
         "x\n\n    $pdf\n\n    $pdf",
+        " \t\n    $pdf",
+        "`a` x\n \t\n\n \t $pdf\ny\n\n    $pdf",
         "\t$pdf",
         "<!-- $pdf\n\n$pdf -->",
         "<!-- $pdf",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.session import find_mentions
+from prowess.session import _mention_names, find_mentions
 from support.mentions import SKILLS, mentioned_names, new_entry
 
 
@@ -60,3 +60,18 @@ def test_a_skill_can_be_mentioned_by_alias_and_folder() -> None:
     """The name that the host uses comes first."""
     skills = (new_entry("one", alias="uno", folder="eins"), new_entry("eins"))
     assert [item.entry for item in find_mentions("$uno $eins $one", skills)] == [skills[0], skills[1], skills[0]]
+
+
+def test_the_names_of_a_catalog_are_read_once_and_remember_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For all conversations, so what they say must not add up."""
+    skills = tuple(SKILLS)
+    find_mentions("$pdf", skills)
+    known = next(names for known, names in _mention_names._shared if known is skills)
+    monkeypatch.setattr(_mention_names, "SkillNames", None)
+    for number in range(5):
+        assert [item.name for item in find_mentions(f"$pdf /x-{number} use the y{number} skill", skills)] == [
+            "pdf",
+            f"y{number}",
+        ]
+    assert not known._normalized
+    assert not known._name_lengths

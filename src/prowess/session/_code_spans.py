@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
-__all__ = ["mask_code_and_urls", "normalize_whitespace"]
+__all__ = ["ascii_shadow", "mask_code_and_urls", "normalize_whitespace"]
 
 _MASK, _INVISIBLE = "\x01", "\x02"
 _LINE_ENDS = re.compile("[\r\x0b\x0c\x85\u2028\u2029]")
@@ -42,16 +42,25 @@ def normalize_whitespace(text: str) -> str:
 
 def mask_code_and_urls(text: str) -> str:
     """Return a text of the same length in which code, comments, URLs and link targets are masked."""
-    without_code = _masked(text, _code_spans(text))
-    return _masked(without_code, _url_spans(without_code))
+    ascii_text = ascii_shadow(text)
+    code = list(_code_spans(ascii_text))
+    spans = [*code, *_url_spans(text, _masked(ascii_text, code))]
+    return _masked(text, sorted(spans)) if spans else text
+
+
+def ascii_shadow(text: str) -> str:
+    """Return a text of the same length with `?` for each character that is not ASCII; it is searched faster."""
+    return text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
 
 
 def _masked(text: str, spans: Iterable[Span]) -> str:
     parts: list[str] = []
     position = 0
     for start, end in spans:
-        parts += (text[position:start], _MASK * (end - start))
-        position = end
+        if end > position:
+            start = max(start, position)
+            parts += (text[position:start], _MASK * (end - start))
+            position = end
     parts.append(text[position:])
     return "".join(parts)
 
@@ -63,18 +72,16 @@ _LINK_TARGET = re.compile(r"[^)\n]*")
 _WWW = re.compile(r"(?<![\w.])www\.", re.IGNORECASE)
 
 
-def _url_spans(text: str) -> Iterator[Span]:
-    """Find URLs, addresses that begin with `www.`, and link targets."""
-    places = _Places(text, ("://", "](", "w.", "W."))
+def _url_spans(text: str, ascii_text: str) -> Iterator[Span]:
+    """Find URLs, addresses that begin with `www.`, and link targets, in the shadow of a text without its code."""
+    places = _Places(ascii_text.lower(), ("://", "](", "www."))
     position = 0
     while found := places.next(position):
         start, opening = found
-        before, position = position, start + len(opening)
-        if opening in ("w.", "W."):
-            start -= 2
-            if start < before or not _WWW.match(text, start):
-                continue
-        match = (_LINK_TARGET if opening == "](" else _URL).match(text, position)
+        position = start + len(opening)
+        if opening == "www." and not _WWW.match(text, start):
+            continue
+        match = (_LINK_TARGET if opening == "](" else _URL).match(ascii_text, position)
         position = match.end() if match else position
         yield start, position
 
@@ -100,10 +107,11 @@ class _Places:
 
 _BEFORE_FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)?")
 _FENCE = re.compile(r"`{3,}(?=[^`\n]*$)|~{3,}", re.MULTILINE)
-_INDENTED = re.compile(r"\n(?: {4}|\t| \t|  \t|   \t)(?=[ \t]*[^ \t\n])")
-_INDENTED_START = re.compile(r"(?: {4}|\t| \t|  \t|   \t)(?=[ \t]*[^ \t\n])")
+_INDENT = r"(?=( {4}|\t| \t|  \t|   \t)[ \t]*[^ \t\n])"
+_INDENTED = re.compile(rf"\n[ \t]*\n{_INDENT}")
+_INDENTED_START = re.compile(rf"(?:[ \t]*\n)?{_INDENT}")
 _BACKTICK_RUNS = re.compile("`+")
-_FENCE_CLOSING = {bar: re.compile(rf"^[ \t>]*({bar}{{3,}})[ \t]*$", re.MULTILINE) for bar in "`~"}
+_FENCE_CLOSING = {bar: re.compile(rf"[ \t>]*({bar}{{3,}})[ \t]*$", re.MULTILINE) for bar in "`~"}
 _QUOTE_END = re.compile(r"^(?![ \t]*>)", re.MULTILINE)
 _OUTDENTED = re.compile(r"\n(?! {4}|\t| \t|  \t|   \t|[ \t]*$)", re.MULTILINE)
 _PARAGRAPH_ENDS = re.compile(r"\n[ \t>]*(?:\n|`{3}|~{3})")
@@ -111,7 +119,7 @@ _PARAGRAPH_ENDS = re.compile(r"\n[ \t>]*(?:\n|`{3}|~{3})")
 
 def _code_spans(text: str) -> Iterator[Span]:
     """Find code and comments as CommonMark does: of two that overlap, the one that opens first."""
-    openings, backticks = _Openings(text), _BacktickSpans(text)
+    openings, backticks, fences = _Openings(text), _BacktickSpans(text), _FenceEnds(text)
     position, size, last_comment_end = 0, len(text), text.rfind("-->")
     while opening := openings.next(position):
         start, kind, position = opening
@@ -120,10 +128,8 @@ def _code_spans(text: str) -> Iterator[Span]:
             newline = text.find("\n", position)
             quoted = ">" in text[start : position - len(bar)]
             start = position - len(bar)
-            end = _fence_end(text, size if newline < 0 else newline, bar, quoted=quoted)
+            end = fences.end(size if newline < 0 else newline, bar, quoted=quoted)
         elif kind == "indented":
-            if not _follows_blank_line(text, start):
-                continue
             outdented = _OUTDENTED.search(text, position)
             end = outdented.start() if outdented else size
         elif kind == "comment":
@@ -180,11 +186,11 @@ class _Openings:
         return None
 
     def _indented(self, position: int) -> tuple[int, str, int] | None:
+        """Find an indented line after a blank one, or at the beginning."""
         match = _INDENTED_START.match(self._text) if position == 0 else None
-        if match is not None:
-            return 0, "indented", match.end()
-        match = _INDENTED.search(self._text, max(position - 1, 0))
-        return None if match is None else (match.start() + 1, "indented", match.end())
+        if match is None:
+            match = _INDENTED.search(self._text, max(self._text.rfind("\n", 0, max(position - 1, 0)), 0))
+        return None if match is None else (match.end(), "indented", match.end(1))
 
     def _ticks(self, position: int) -> tuple[int, str, int] | None:
         start = self._text.find("`", position)
@@ -208,37 +214,46 @@ class _BacktickSpans:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts_by_length: dict[int, list[int]] | None = None
+        self._starts_by_length: dict[int, list[int]] = {}
+        """Of the runs in the paragraph."""
         self._paragraph_end = 0
 
     def closing_end(self, start: int, end: int) -> int:
         """Return the end of the code span that a run of backticks opens; -1 if nothing in its paragraph closes it."""
-        if self._starts_by_length is None:
-            self._starts_by_length = {}
-            for run in _BACKTICK_RUNS.finditer(self._text):
-                self._starts_by_length.setdefault(len(run[0]), []).append(run.start())
         if self._paragraph_end <= start:
             paragraph_end = _PARAGRAPH_ENDS.search(self._text, start)
             self._paragraph_end = paragraph_end.start() if paragraph_end else len(self._text) + 1
+            self._starts_by_length = {}
+            for run in _BACKTICK_RUNS.finditer(self._text, start, self._paragraph_end):
+                self._starts_by_length.setdefault(len(run[0]), []).append(run.start())
         starts = self._starts_by_length.get(end - start, [])
         index = bisect_left(starts, end)
-        if start == end or index == len(starts) or starts[index] > self._paragraph_end:
+        if start == end or index == len(starts):
             return -1
         return starts[index] + end - start
 
 
-def _fence_end(text: str, first_line_end: int, bar: str, *, quoted: bool) -> int:
-    """Return the end of a fenced block: the end of its quotation or of the text, if no fence closes it."""
-    quote_end = _QUOTE_END.search(text, first_line_end + 1) if quoted else None
-    last = quote_end.start() if quote_end else len(text)
-    for closing in _FENCE_CLOSING[bar[0]].finditer(text, first_line_end, last):
-        if len(closing[1]) >= len(bar):
-            return closing.end()
-    return last
+class _FenceEnds:
+    """Find where the fenced blocks of a text end; each quotation is read once."""
 
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._quote_end = -1
 
-def _follows_blank_line(text: str, start: int) -> bool:
-    return not start or not text[text.rfind("\n", 0, start - 1) + 1 : start - 1].strip(" \t")
+    def end(self, first_line_end: int, bar: str, *, quoted: bool) -> int:
+        """Return the end of a block: the end of its quotation or of the text, if no fence closes it."""
+        text, last, line_end = self._text, len(self._text), first_line_end
+        if quoted:
+            if self._quote_end <= first_line_end:
+                quote_end = _QUOTE_END.search(text, first_line_end + 1)
+                self._quote_end = quote_end.start() if quote_end else last
+            last = self._quote_end
+        while line_end >= 0 and (start := text.find(bar[:3], line_end, last)) >= 0:
+            closing = _FENCE_CLOSING[bar[0]].match(text, text.rfind("\n", 0, start) + 1, last)
+            if closing and len(closing[1]) >= len(bar):
+                return closing.end()
+            line_end = text.find("\n", start, last)
+        return last
 
 
 def _is_escaped(text: str, end: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from unicodedata import category
 
 from prowess._internal.text import neutral, normalize_name, quoted
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._code_spans import Span
 
-__all__ = ["MAX_NAME_LENGTH", "Candidate", "SkillNames", "continues_name", "word_spans"]
+__all__ = ["MAX_NAME_LENGTH", "Candidate", "SkillNames", "continues_name", "names_of", "word_spans"]
 
 MAX_NAME_LENGTH = 256
 """Characters of a name that can be mentioned; the specification allows 64."""
@@ -82,12 +83,25 @@ class SkillNames:
         )
         self._irregular_starts = {_token_at(key, 0) or key[0] for key in irregular}
         """The first token of each name that is more than one token."""
+        self.are_plain = not irregular
+        """Whether each name is one token."""
         self._max_length = 2 * max(map(len, self._keys_by_text), default=0) + 16
+        self._by_deletion: dict[str, list[str]] = {}
+        """The names that are the same without one letter; filled when it is needed."""
+        self.forget_text()
+
+    def forget_text(self) -> None:
+        """Forget what was looked up in a text."""
         self._normalized: dict[str, str] = {}
         self._name_lengths: dict[str, tuple[int, bool]] = {}
         self._resolved: dict[str, tuple[Entry | None, str | None]] = {}
         self._near_names: dict[str, list[str]] = {}
-        self._by_deletion: dict[str, list[str]] | None = None
+
+    def for_text(self) -> SkillNames:
+        """Return the same names, for looking up those of one text."""
+        names = copy(self)
+        names.forget_text()
+        return names
 
     def contains(self, name: str) -> bool:
         """Return whether a skill has this name, in any state."""
@@ -133,12 +147,13 @@ class SkillNames:
         key = normalize_name(name) if len(name) <= _MAX_NEAR_LENGTH else ""
         if len(key) < _MIN_NEAR_LENGTH:
             return []
-        if self._by_deletion is None:
-            self._by_deletion = {}
+        if not self._by_deletion:
+            by_deletion: dict[str, list[str]] = {}
             for known in self._keys_by_text:
                 if _MIN_NEAR_LENGTH <= len(known) <= _MAX_NEAR_LENGTH:
                     for shorter in _deletions(known):
-                        self._by_deletion.setdefault(shorter, []).append(known)
+                        by_deletion.setdefault(shorter, []).append(known)
+            self._by_deletion.update(by_deletion)
         if key not in self._near_names:
             near = dict.fromkeys(self._by_deletion.get(key, ())[:3])
             for shorter in _deletions(key):
@@ -198,6 +213,23 @@ class SkillNames:
                     if self.contains(name):
                         return start + len(name)
         return 0
+
+
+_MAX_SHARED = 4
+_shared: list[tuple[object, SkillNames]] = []
+"""The names of the last catalogs, most recent last, for all conversations."""
+
+
+def names_of(skills: Iterable[Entry]) -> SkillNames:
+    """Return the names of skills, for looking up those of one text."""
+    for known, names in tuple(_shared):
+        if known is skills:
+            return names.for_text()
+    names = SkillNames(skills)
+    if isinstance(skills, tuple):
+        _shared.append((skills, names))
+        del _shared[:-_MAX_SHARED]
+    return names.for_text()
 
 
 def _token_at(text: str, start: int) -> str:

@@ -23,7 +23,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import normalize_name
 
 from ._code_spans import mask_code_and_urls, normalize_whitespace
-from ._mention_names import MAX_NAME_LENGTH, Candidate, SkillNames, continues_name
+from ._mention_names import MAX_NAME_LENGTH, Candidate, SkillNames, continues_name, names_of
 from ._mention_phrases import find_phrases
 from ._negations import drop_negated
 
@@ -72,7 +72,7 @@ def find_mentions(text: str, skills: Iterable[Entry]) -> tuple[Mention, ...]:
     """
     if not any(map(text.__contains__, _MENTION_CHARACTERS)) and "skill" not in text.lower():
         return ()
-    names = SkillNames(skills)
+    names = names_of(skills)
     masked = mask_code_and_urls(normalize_whitespace(text))
     finders = (_find_sigils, _find_package_names, find_phrases)
     candidates = [item for find in finders for item in islice(find(masked, names), MAX_MENTIONS)]
@@ -100,11 +100,14 @@ def find_mentions(text: str, skills: Iterable[Entry]) -> tuple[Mention, ...]:
 
 _SIGILS = "$@/＄＠／﹩﹫"
 _ASCII_SIGILS = dict(zip("＄﹩＠﹫／", "$$@@/", strict=True))
-_FIND_SIGILS = re.compile(f"[{_SIGILS}]")
 _MENTION_CHARACTERS = f"{_SIGILS}:："
 """A text without these characters and without the word `skill` mentions nothing."""
 _OPENERS = r"(\[{（【《「『“‘«„‚\"'*_，。、；：！？"
-_SIGIL = re.compile(f"(?<![^ \t\n\x02{_OPENERS}])[{_SIGILS}](?=[^\\s\x01\x02{_OPENERS}{_SIGILS}])")
+# What is before a sigil is looked at last: most characters are no sigil.
+_SIGIL_PATTERN = f"[{_SIGILS}](?=[^\\s\x01\x02{_OPENERS}{_SIGILS}])(?<![^ \t\n\x02{_OPENERS}][{_SIGILS}])"
+_SIGIL = re.compile(_SIGIL_PATTERN)
+# Without the start of a path, an address or a call: `/usr/bin`.
+_PLAIN_SIGIL = re.compile(rf"{_SIGIL_PATTERN}(?![\w\-.]*+(?<![\-._])[/\\@=$#%&^~+(\[{{])([\w\-.:：\u200c\u200d]*+)")
 _PACKAGE = re.compile(rf"(?<![^ \t\n\x02{_OPENERS}])[^\W_][\w\-.]*[:：](?=\w)")
 _SYMMETRIC_QUOTES = "\"'*_"
 """Characters that open and close alike: before a name they open only if no word is before them."""
@@ -122,13 +125,18 @@ _SHELL_VARIABLES = frozenset(
 
 
 def _find_sigils(text: str, names: SkillNames) -> Iterator[Candidate]:
-    for place in _FIND_SIGILS.finditer(text):
-        start = place.start()
-        match = _SIGIL.match(text, start)
-        if match is None or not _is_opening(text, start):
+    nothing: set[str] = set()
+    """What names no skill, wherever it is."""
+    for match in (_PLAIN_SIGIL if names.are_plain else _SIGIL).finditer(text):
+        start = match.start()
+        token = match[1] if names.are_plain and text[match.end() : match.end() + 1].isascii() else None
+        if token in nothing or not _is_opening(text, start):
             continue
         end, is_known = names.match_at(text, start + 1)
-        name, sigil = text[start + 1 : end], _ASCII_SIGILS.get(match[0], match[0])
+        name, sigil = text[start + 1 : end], _ASCII_SIGILS.get(text[start], text[start])
+        if token is not None and not is_known and not _is_like_a_name(name, names):
+            nothing.add(token)
+            continue
         if not name or continues_name(text, end):
             continue
         if not is_known and not _is_surely_a_name(text, end, sigil, name, names):
@@ -175,11 +183,18 @@ def _is_opening(text: str, start: int) -> bool:
 
 def _is_surely_a_name(text: str, end: int, sigil: str, name: str, names: SkillNames) -> bool:
     """Return whether a name that no skill has can hardly be anything but the name of a skill."""
+    if not _is_like_a_name(name, names):
+        return False
+    if ":" in name or "：" in name:
+        return True
+    return bool(_FOLLOWED_BY_SKILL.match(text, end)) or (sigil == "$" and "-" in name) or bool(names.near_names(name))
+
+
+def _is_like_a_name(name: str, names: SkillNames) -> bool:
+    """Return whether the specification allows a name, or the package before its colon is known."""
     if len(name) > _MAX_SPEC_NAME:
         return False
     package, colon, inner = name.replace("：", ":").partition(":")
     if colon:
         return normalize_name(package) in names.packages and _SPEC_NAME.fullmatch(inner) is not None
-    if _SPEC_NAME.fullmatch(name) is None:
-        return False
-    return bool(_FOLLOWED_BY_SKILL.match(text, end)) or (sigil == "$" and "-" in name) or bool(names.near_names(name))
+    return _SPEC_NAME.fullmatch(name) is not None

@@ -23,25 +23,28 @@ __all__ = ["drop_negated"]
 _NOT_SUFFIX = r"(?:n['’ʼ]?t|[ \t]{1,4}not)\b"
 _BLANK = r"[ \t]{1,4}"
 _NEGATIONS = re.compile(
+    # At the beginning of a word, which is looked for once for all of them:
+    r"\b(?:"
     # Not a negation, though it looks like one.
-    rf"(?P<idle>\bwhy{_BLANK}(?:not\b|(?:do|ca|could|wo|would){_NOT_SUFFIX}(?:{_BLANK}(?:you|we|i)\b)?)"
-    rf"|\b(?:ca|could|wo|would){_NOT_SUFFIX}{_BLANK}(?:you|we|i)\b|\b(?:if|or){_BLANK}not\b|\b(?:e\.g|i\.e)\."
-    rf"|\b(?:do{_NOT_SUFFIX}|never)(?:{_BLANK}(?:you|we|ever|please))?{_BLANK}"
+    rf"(?P<idle>why{_BLANK}(?:not\b|(?:do|ca|could|wo|would){_NOT_SUFFIX}(?:{_BLANK}(?:you|we|i)\b)?)"
+    rf"|(?:ca|could|wo|would){_NOT_SUFFIX}{_BLANK}(?:you|we|i)\b|(?:if|or){_BLANK}not\b|(?:e\.g|i\.e)\."
+    rf"|(?:do{_NOT_SUFFIX}|never)(?:{_BLANK}(?:you|we|ever|please))?{_BLANK}"
     r"(?:forget|hesitate|fail|neglect|mind|worry|miss|omit|just|only|merely|simply|be[ \t]{1,4}(?:afraid|shy))\b"
-    rf"|\bnot{_BLANK}(?:only|just|merely|simply|sure|to{_BLANK}mention)\b"
-    rf"|\bno{_BLANK}(?:problem|worries|matter|doubt|idea|wonder)\b)"
+    rf"|not{_BLANK}(?:only|just|merely|simply|sure|to{_BLANK}mention)\b"
+    rf"|no{_BLANK}(?:problem|worries|matter|doubt|idea|wonder)\b)"
     # The end of a clause.
-    r"|(?P<end>[.!?]+(?=[ \t\n\x02)\"'”’]|\Z)|[;\n。！？；]"
-    r"|\b(?:but|so|then|however|otherwise)\b|\binstead\b(?![ \t]{1,4}of\b)"
-    r"|(?:[,:(，：—–]|[ \t]-+)[ \t]{0,4}(?:(?:please|just|and|now|only|rather|better|always)[ \t]{1,4}){0,3}"
-    rf"(?:{VERB_PATTERN})\b)"
+    r"|(?P<word_end>(?:but|so|then|however|otherwise)\b|instead\b(?![ \t]{1,4}of\b))"
     # A negation of the rest of its clause.
-    rf"|(?P<reach>\b(?:do|must|should|shall|may|need|will|would){_NOT_SUFFIX}|\bnever\b)"
+    rf"|(?P<reach>(?:do|must|should|shall|may|need|will|would){_NOT_SUFFIX}|never\b)"
     # A negation of the names right after it.
-    rf"|(?P<near>\b(?:does|did|ca|could|has|have|is|are|was|were|can|could){_NOT_SUFFIX}|\bcannot\b|\bno(?:t|r)?\b|\bneither\b)"
+    rf"|(?P<near>(?:does|did|ca|could|has|have|is|are|was|were|can|could){_NOT_SUFFIX}|cannot\b|no(?:t|r)?\b|neither\b)"
     # The same, and inside a negated clause its end.
-    rf"|(?P<flip>\bwithout\b|\binstead{_BLANK}of\b|\b(?:rather|other){_BLANK}than\b|\bexcept\b(?:{_BLANK}for\b)?|\bunlike\b"
-    r"|\b(?:avoid|stop|quit|skip|ignor|disabl|exclud|ceas)(?:e|ing|p?ping|ting)?\b)",
+    rf"|(?P<flip>without\b|instead{_BLANK}of\b|(?:rather|other){_BLANK}than\b|except\b(?:{_BLANK}for\b)?|unlike\b"
+    r"|(?:avoid|stop|quit|skip|ignor|disabl|exclud|ceas)(?:e|ing|p?ping|ting)?\b))"
+    # The end of a clause, too.
+    r"|(?P<end>[.!?]+(?=[ \t\n\x02)\"'”’]|\Z)|[;\n。！？；]"
+    r"|(?:[,:(，：—–]|[ \t]-+)[ \t]{0,4}(?:(?:please|just|and|now|only|rather|better|always)[ \t]{1,4}){0,3}"
+    rf"(?:{VERB_PATTERN})\b)",
     re.IGNORECASE,
 )
 _NEGATION_REACH = re.compile(
@@ -55,6 +58,9 @@ _LIST_JOINER = re.compile(
 )
 _PARENTHETICAL = re.compile(r"[ \t]{0,4}(?:(?:ever|please|really|you dare)[ \t]{0,4})?,", re.IGNORECASE)
 _PRONOUN_SUBJECT = re.compile(r"\b(?:i|we|they|it|he|she)[ \t]+\Z", re.IGNORECASE)
+_SENTENCE_MARKS = "\n;。！？；"
+"""Each ends every clause; so does a full stop before a blank."""
+_ABBREVIATIONS = frozenset(("e.g", "i.e"))
 _MAX_LIST_GAP = 40
 """Characters between two names of one list."""
 
@@ -66,19 +72,16 @@ def drop_negated(text: str, candidates: list[Candidate]) -> list[Candidate]:
         text: a normalized text in which code is masked.
         candidates: in the order of the text.
     """
-    spans: list[Span] = []
-    lines: list[tuple[int, int, Candidate]] = []
-    """The start and end of each line that names something, and the last name in it."""
-    searched_to = 0
+    parts: list[Span] = []
+    """What can negate a name: from the end of the clauses before it, and not what comes after it."""
     for candidate in candidates:
-        if candidate.name_start >= searched_to:
-            line_start = text.rfind("\n", searched_to, candidate.name_start) + 1 or searched_to
-            searched_to = text.find("\n", candidate.name_start) + 1 or len(text)
-            lines.append((line_start, searched_to, candidate))
-        lines[-1] = (*lines[-1][:2], candidate)
-    for line_start, line_end, last in lines:
-        # What comes after the last name negates nothing.
-        spans += _negated_spans(text, line_start, min(line_end, last.end + 1))
+        start, end = parts[-1] if parts else (0, 0)
+        sentence_start = _sentence_start(text, end, candidate.name_start)
+        if parts and sentence_start < 0:
+            parts[-1] = (start, max(end, candidate.end + 1))
+        else:
+            parts.append((max(sentence_start, 0), candidate.end + 1))
+    spans = [span for start, end in parts for span in _negated_spans(text, start, min(end, len(text)))]
     starts = [start for start, _ in spans]
     kept: list[Candidate] = []
     negated_end = -1
@@ -96,8 +99,18 @@ def drop_negated(text: str, candidates: list[Candidate]) -> list[Candidate]:
     return kept
 
 
+def _sentence_start(text: str, first: int, end: int) -> int:
+    """Return where the last sentence before a place begins, if it begins after another place; else -1."""
+    start = max(text.rfind(mark, first, end) for mark in _SENTENCE_MARKS) + 1
+    stop = end
+    while (stop := text.rfind(". ", max(first, start), stop)) >= 0:
+        if text[max(stop - 3, 0) : stop].lower() not in _ABBREVIATIONS:
+            return stop + 1
+    return start or -1
+
+
 def _negated_spans(text: str, line_start: int, line_end: int) -> list[Span]:
-    """Find where names are negated in a line, in order."""
+    """Find where names are negated in a part of a text, in order."""
     spans: list[Span] = []
     clause_start = -1
     """Where the negated clause begins; -1 outside of one."""
@@ -105,7 +118,7 @@ def _negated_spans(text: str, line_start: int, line_end: int) -> list[Span]:
         kind, start, end = match.lastgroup, *match.span()
         if kind == "reach" and clause_start < 0 and not _PRONOUN_SUBJECT.search(text[max(0, start - 8) : start]):
             clause_start = end
-        elif kind == "end" or (kind == "flip" and clause_start >= 0):
+        elif kind in ("end", "word_end") or (kind == "flip" and clause_start >= 0):
             # `don't, please, use`: this comma closes a parenthesis, not the clause.
             if clause_start >= 0 and match[0][0] == "," and _PARENTHETICAL.match(text, clause_start, start):
                 continue
