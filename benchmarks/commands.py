@@ -34,6 +34,7 @@ JOBS: Mapping[str, tuple[str, ...]] = {
     "activate": ("activate", "NAME"),
     "show": ("show", "NAME"),
     "check": ("check",),
+    "check-host": ("check", "--host", "prowess"),
     "search": ("search", "WORDS"),
 }
 """Jobs, and the command of Prowess that does each."""

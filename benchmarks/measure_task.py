@@ -46,9 +46,9 @@ def mentions(project: str, kind: str) -> tuple[int, float]:
 
     skills = discover(project).skills
     names = [skill.name for skill in skills]
-    markdown = SkillWriter(0).text(10_000)
     if kind == "markdown":
-        parts = [f"{markdown}\nUse ${name} and the {name} skill.\n" for name in names[:200]]
+        writer = SkillWriter(0)
+        parts = [f"{writer.text(10_000)}\nUse ${name} and the {name} skill.\n" for name in names[:100]]
     elif kind == "mentions":
         parts = [f"${name} /{name} @{name} " for name in names] * 50
     else:

@@ -26,12 +26,13 @@ def commands_section(commands: Mapping[str, Any]) -> Iterable[str]:
     """Return the tables of commands: a row for each job, then those that only start."""
     runs = commands["runs"]
     empty = middle(runs[EMPTY_COMMAND], "process")
+    agents = commands.get("agents", "the")
     yield f"## Whole commands, in a project of {commands['skills']:,} skills\n"
     yield paragraph(
         f"Processor time of the whole process, as a multiple of `{EMPTY_COMMAND}` ({format_seconds(empty)}), medians. "
-        "NAME is the skill in the middle, WORDS are five words. No agent is installed, so `list` and `why` without "
-        f"`--host` ask about {commands.get('agents', 'the')} agents whose rules were observed. Beside each command of "
-        "Prowess are those of other packages that do the same job, the fastest first; the last column names the "
+        "NAME is the skill in the middle, WORDS are five words. No agent is installed, so `list`, `why` and `check` "
+        f"without `--host` ask about {agents} agents whose rules were observed. Beside each command "
+        "of Prowess are those of other packages that do the same job, the fastest first; the last column names the "
         "fastest of the row."
     )
     yield ""
@@ -93,7 +94,7 @@ def less_start(commands: Mapping[str, Any], name: str) -> float | None:
 
 def less_start_section(commands: Mapping[str, Any]) -> Iterable[str]:
     """Return the table of commands in multiples of the floor."""
-    names = ("prowess list --all --json", "prowess check", "prowess search WORDS")
+    names = ("prowess list --all --json", "prowess check", "prowess check --host prowess", "prowess search WORDS")
     rows = [
         [f"**`{name}`**", *(format_times(less_start(commands, name + suffix)) for suffix in ("", CACHED))]
         for name in names

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Measure = Callable[[Bench], Iterator[dict[str, Any]]]
 
 SHORT_SIZES = (200, 1_000)
-ROUNDS = 5
+ROUNDS, TESTING_ROUNDS = 5, 3
 PARTS: Mapping[str, Measure] = {
     "readers": readers.measure_readers,
     "hosts": by_agent.measure_agents,
@@ -51,7 +51,7 @@ PARTS: Mapping[str, Measure] = {
     "conversations": conversations.measure_conversations,
     "search": search_quality.measure_search,
     "mounting": lambda _: iter([mounting.measure_all()]),
-    "testing": lambda _: iter([testing.measure_all()]),
+    "testing": lambda bench: iter([testing.measure_all(min(bench.rounds, TESTING_ROUNDS))]),
 }
 WITH_PEERS = {"readers", "hosts", "commands"}
 
