@@ -179,6 +179,15 @@ def test_a_repeated_word_wins_nothing(top: Path) -> None:
     assert found(top, "release notes")[:2] == ["notes", "release-release"]
 
 
+def test_words_repeated_in_turn_win_nothing(top: Path) -> None:
+    """A few words of many messages, a hundred times each, come after one skill that has two of them once."""
+    words = "before plan table feature code question "
+    for number, body in enumerate(("", words * 400)):
+        skill(top / f".agents/skills/greedy-{number}", description=words * 25, body=body)
+    skill(top / ".agents/skills/interview", description="Asks about a plan before the work on a feature starts.")
+    assert found(top, "help me plan this feature before we begin the work")[0] == "interview"
+
+
 def test_the_exact_name_comes_first(top: Path) -> None:
     """For a name of one common word, a name of symbols, and two names that differ only in symbols."""
     root = top / ".agents/skills"
@@ -431,6 +440,10 @@ def test_hostile_skills_are_indexed(top: Path) -> None:
         pytest.param("a-" * 500_000, id="hyphens"),
         pytest.param("提取" * 300_000, id="without-blanks"),
         pytest.param('"' * 1_000_000, id="quotes"),
+        pytest.param("\x01\x1b[31m" * 2_000_000, id="control-characters"),
+        pytest.param("e" + "\u0301" * 5_000_000, id="accents"),
+        pytest.param(" " * 10_000_000 + "workbooks", id="blanks"),
+        pytest.param("workbooks,sheets;" * 600_000, id="no-blanks"),
         pytest.param("".join(map(chr, range(0x10000))) * 15, id="every-character"),
         pytest.param("\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 300_000, id="grows-when-made-even"),
     ],

@@ -42,6 +42,8 @@ _FIELDS = {  # weight, how much the length counts (0 to 1), usual length, least 
     "body": (0.5, 0.95, 1000.0, 0.2, 800),
 }
 """A field with more different terms than that is a list of words, and each of them counts less."""
+_MOST_REPETITIONS = 8
+"""How often a word counts in one field."""
 _SATURATION = 2.0
 """The weight at which a word has half of its highest impact."""
 _CONTRAST = 1.5
@@ -136,7 +138,7 @@ def skill_impacts(name: str, description: str, body: str) -> dict[str, int]:
         length = max(least, 1 - share + share * sum(counts.values()) / usual)
         weight *= min(1.0, variety / max(1, len(counts))) ** 2 / length
         for term, count in counts.items():
-            weights[term] = weights.get(term, 0.0) + weight * count
+            weights[term] = weights.get(term, 0.0) + weight * min(count, _MOST_REPETITIONS)
     # Most terms of a body have one of a few weights.
     levels = {
         weight: max(1, round(_MAX_IMPACT * (weight / (_SATURATION + weight)) ** _CONTRAST))
