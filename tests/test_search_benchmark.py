@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support.skills import skill
+
 FOLDER = Path(__file__).parents[1] / "benchmarks/search"
 
 
@@ -51,11 +53,30 @@ def test_every_label_names_a_skill(bench: Any) -> None:
     assert 0.4 < mean(message.held_out for message in messages) < 0.6
 
 
+def test_messages_for_published_skills_are_labelled(bench: Any) -> None:
+    """Thirty of each kind; the skills are not part of this project."""
+    messages = bench["labelled"].load_messages("published.txt")
+    assert Counter(message.kind for message in messages) == dict.fromkeys(bench["labelled"].KINDS, 30)
+    assert all(set(message.grades.values()) <= {1, 2, 3} for message in messages)
+    assert all(3 in message.grades.values() for message in messages)
+    assert len({message.text for message in messages}) == len(messages)
+    texts = {message.text for message in bench["labelled"].load_messages()}
+    assert texts.isdisjoint(message.text for message in messages)
+
+
+def test_published_skills_are_read_by_the_names_of_their_labels(bench: Any, tmp_path: Path) -> None:
+    """With `_` for blanks; of equal names the first."""
+    skill(tmp_path / "one/skills/a", "Two Words", description="First.", body="Body.")
+    skill(tmp_path / "two/b", "Two Words", description="Second.")
+    (found,) = bench["labelled"].load_published(tmp_path)
+    assert (found.name, found.description, found.body.strip()) == ("Two_Words", "First.", "Body.")
+
+
 @pytest.mark.slow
 def test_the_search_is_better_than_full_text_search_in_sqlite(bench: Any) -> None:
     """On the tuning part and on the held-out part."""
     skills, messages = bench["labelled"].load_skills(), bench["labelled"].load_messages()
-    ours, theirs = bench["engines"].prowess(skills), bench["engines"].sqlite_fts5(skills)
+    ours, theirs = bench["engines"].Prowess(skills), bench["engines"].sqlite_fts5(skills)
     for held_out in (False, True):
         part = [message for message in messages if message.held_out is held_out]
         hit, ndcg = bench["run"].judge(ours, part)
@@ -71,6 +92,6 @@ def test_no_stuffed_skill_comes_first(bench: Any) -> None:
     skills = bench["labelled"].load_skills()
     stuffed = bench["engines"].stuffed_skills(skills)
     assert len(stuffed) == 30
-    engine = bench["engines"].prowess([*skills, *stuffed])
+    engine = bench["engines"].Prowess([*skills, *stuffed])
     first = [(engine(message.text) or [""])[0] for message in bench["labelled"].load_messages()]
     assert [name for name in first if name.startswith("universal-")] == []

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from labelled import LabelledSkill
 
     from prowess.catalog import Ranker
 
-SHOWN = 10
+LISTED = 40
+"""Results of a search."""
+BLOCK_CHARS = 4_000
 _STOP_WORDS = frozenset(
     "a about an and are as at be by can do does for from have how i in into is it me my of on or should that the this"
     " to using want was we what when where which with you your".split()
@@ -38,16 +40,44 @@ def write_skills(skills: Sequence[LabelledSkill], folder: Path) -> None:
         path.write_text(f"---\nname: {skill.name}\ndescription: '{description}'\n---\n{skill.body}\n", encoding="utf-8")
 
 
-def prowess(skills: Sequence[LabelledSkill], ranker: Ranker | None = None) -> Engine:
-    """Return the search of Prowess."""
-    from prowess.catalog import Index, discover
+class Prowess:
+    """The search of Prowess."""
 
-    with tempfile.TemporaryDirectory() as top:
-        (Path(top) / "home").mkdir()
-        write_skills(skills, Path(top))
-        index = Index(discover(top, home=Path(top) / "home", cache=False).skills, cache=False, ranker=ranker)
-        index.search("now, while the files exist")
-    return lambda message: [entry.name for entry in index.best(message, SHOWN)]
+    def __init__(self, skills: Sequence[LabelledSkill], ranker: Ranker | None = None) -> None:
+        from prowess.catalog import Index, discover
+
+        with tempfile.TemporaryDirectory() as top:
+            (Path(top) / "home").mkdir()
+            write_skills(skills, Path(top))
+            self.catalog = discover(top, home=Path(top) / "home", cache=False)
+            self.index = Index(self.catalog.active, cache=False, ranker=ranker)
+            self.index.search("now, while the files exist")
+
+    def __call__(self, message: str) -> list[str]:
+        """Return the names of the best skills, best first."""
+        return [entry.name for entry in self.index.best(message, LISTED)]
+
+    def block(self, message: str) -> tuple[str, ...]:
+        """Return the names of the skills in the block of a model."""
+        from prowess.catalog import render
+
+        return render(self.catalog, format="xml", budget=BLOCK_CHARS, query=message, index=self.index).shown
+
+
+def shortened_block(names: Sequence[str], skills: Mapping[str, LabelledSkill]) -> list[str]:
+    """Return the first of some skills that fit into a block with 120 characters of each description."""
+    shown, size = [], len("<available_skills>\n</available_skills>\n")
+    for name in names:
+        path = f"/home/user/project/.agents/skills/{name}/SKILL.md"
+        parts = (name, skills[name].description[:120], path)
+        size += len(
+            "  <skill>\n    <name></name>\n    <description></description>\n    <location></location>\n  </skill>\n"
+        )
+        size += sum(map(len, parts))
+        if size > BLOCK_CHARS:
+            break
+        shown.append(name)
+    return shown
 
 
 def prowess_semantic(skills: Sequence[LabelledSkill]) -> Engine:
@@ -57,7 +87,7 @@ def prowess_semantic(skills: Sequence[LabelledSkill]) -> Engine:
     ranker = installed_ranker()
     if ranker is None:
         raise ImportError("wordllama is not installed")
-    return prowess(skills, ranker)
+    return Prowess(skills, ranker)
 
 
 def embedding(skills: Sequence[LabelledSkill]) -> Engine:
@@ -71,7 +101,7 @@ def embedding(skills: Sequence[LabelledSkill]) -> Engine:
 
     def search(message: str) -> list[str]:
         scores = ranker.scores(message, texts)
-        return [skills[row].name for row in sorted(range(len(scores)), key=lambda row: -scores[row])[:SHOWN]]
+        return [skills[row].name for row in sorted(range(len(scores)), key=lambda row: -scores[row])[:LISTED]]
 
     return search
 
@@ -87,7 +117,7 @@ def sqlite_fts5(skills: Sequence[LabelledSkill]) -> Engine:
         words = query_words(message)
         found = database.execute(
             "SELECT name FROM skills WHERE skills MATCH ? ORDER BY bm25(skills, 10, 4, 1) LIMIT ?",
-            (" OR ".join(f'"{word}"' for word in words) or '""', SHOWN),
+            (" OR ".join(f'"{word}"' for word in words) or '""', LISTED),
         )
         return [name for (name,) in found]
 
@@ -117,7 +147,7 @@ def tantivy(skills: Sequence[LabelledSkill]) -> Engine:
             return []
         boosts = {"name": 3.0, "description": 2.0, "body": 1.0}
         query = index.parse_query(text, list(boosts), field_boosts=boosts)
-        hits = searcher.search(query, SHOWN).hits
+        hits = searcher.search(query, LISTED).hits
         return [skills[searcher.doc(address)["number"][0]].name for _, address in hits]
 
     return search
@@ -130,7 +160,7 @@ def query_words(message: str) -> list[str]:
 
 
 ENGINES: dict[str, Callable[[Sequence[LabelledSkill]], Engine]] = {
-    "prowess": prowess,
+    "prowess": Prowess,
     "prowess[semantic]": prowess_semantic,
     "SQLite FTS5": sqlite_fts5,
     "tantivy": tantivy,

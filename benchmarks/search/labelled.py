@@ -47,10 +47,26 @@ def load_skills() -> tuple[LabelledSkill, ...]:
     return tuple(skills)
 
 
-def load_messages() -> tuple[LabelledMessage, ...]:
-    """Return the messages of queries.txt."""
+def load_published(folder: Path) -> tuple[LabelledSkill, ...]:
+    """Return the published skills below a folder: each `SKILL.md`, of equal folder names the first.
+
+    A name is a name of published.txt: the one in the front matter, with `_` for blanks.
+    """
+    from prowess.catalog import discover
+
+    skills: dict[str, LabelledSkill] = {}
+    roots = sorted({file.parent.parent for file in folder.rglob("SKILL.md")})
+    for entry in discover(folder, home=HERE, skill_dirs=roots, cache=False).skills:
+        body = Path(entry.real).read_text(encoding="utf-8", errors="replace").partition("\n---")[2]
+        name = "_".join(entry.name.split())
+        skills.setdefault(name, LabelledSkill(name=name, description=" ".join(entry.description.split()), body=body))
+    return tuple(skills.values())
+
+
+def load_messages(file: str = "queries.txt") -> tuple[LabelledMessage, ...]:
+    """Return the messages of queries.txt, or of published.txt."""
     messages = []
-    for line in (HERE / "queries.txt").read_text(encoding="utf-8").splitlines():
+    for line in (HERE / file).read_text(encoding="utf-8").splitlines():
         kind, rest = line.split(" | ", 1)
         text, labels = rest.rsplit(" | ", 1)
         pairs = (label.split(":") for label in labels.split())

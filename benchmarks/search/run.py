@@ -2,6 +2,8 @@
 
 python benchmarks/search/run.py            all messages; writes the table
 python benchmarks/search/run.py --tuning   only the messages that parameters may be chosen by; writes nothing
+python benchmarks/search/run.py --published DIR
+                                           the messages of published.txt, over the skills that their authors published
 """
 
 from __future__ import annotations
@@ -13,16 +15,18 @@ from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from engines import ENGINES, SHOWN, stuffed_skills
-from labelled import KINDS, LabelledMessage, load_messages, load_skills
+from engines import ENGINES, Prowess, shortened_block, stuffed_skills
+from labelled import KINDS, load_messages, load_published, load_skills
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from engines import Engine
+    from labelled import LabelledMessage, LabelledSkill
 
+SHOWN = 10
 PAGE = Path(__file__).resolve().parents[2] / "docs/search.md"
-BEGIN, END = "<!-- figures: make search -->\n", "<!-- end of figures -->\n"
+END = "<!-- end of figures -->\n"
 
 
 def hit_at_1(message: LabelledMessage, names: Sequence[str]) -> float:
@@ -49,16 +53,36 @@ def judge(engine: Engine, messages: Sequence[LabelledMessage]) -> tuple[float, f
     )
 
 
-def rows(names: Sequence[str], *, tuning_only: bool) -> list[list[str]]:
+def block_share(engine: Engine, skills: Mapping[str, LabelledSkill], messages: Sequence[LabelledMessage]) -> float:
+    """Return for how many messages, in percent, a right skill is in a block of 4,000 characters."""
+    blocks = (
+        engine.block(message.text) if isinstance(engine, Prowess) else shortened_block(engine(message.text), skills)
+        for message in messages
+    )
+    return 100 * mean(
+        any(message.grades.get(name) == max(message.grades.values()) for name in block)
+        for message, block in zip(messages, blocks, strict=True)
+    )
+
+
+def rows(
+    names: Sequence[str],
+    skills: Sequence[LabelledSkill],
+    messages: Sequence[LabelledMessage],
+    *,
+    tuning_only: bool,
+) -> list[list[str]]:
     """Return the table: an engine a line."""
-    skills, messages = load_skills(), load_messages()
     parts = {
         "tuning part": [message for message in messages if not message.held_out],
         "held-out part": [message for message in messages if message.held_out],
     } | {kind: [message for message in messages if message.kind == kind] for kind in KINDS}
     if tuning_only:
         parts = {"tuning part": parts["tuning part"]}
-    table = [["", *(f"{part} ({len(part_messages)})" for part, part_messages in parts.items()), "stuffed first"]]
+        messages = parts["tuning part"]
+    by_name = {skill.name: skill for skill in skills}
+    columns = [f"{part} ({len(part_messages)})" for part, part_messages in parts.items()]
+    table = [["", *columns, "in the block", "stuffed first"]]
     for name in names:
         try:
             engine, stuffed = ENGINES[name](skills), ENGINES[name]([*skills, *stuffed_skills(skills)])
@@ -67,17 +91,19 @@ def rows(names: Sequence[str], *, tuning_only: bool) -> list[list[str]]:
             continue
         figures = [judge(engine, part) for part in parts.values()]
         won = sum(bool(found) and found[0].startswith("universal-") for found in (stuffed(m.text) for m in messages))
-        table.append([name, *(f"{hit:.1f} / {ndcg:.1f}" for hit, ndcg in figures), str(won)])
+        share = block_share(engine, by_name, messages)
+        table.append([name, *(f"{hit:.1f} / {ndcg:.1f}" for hit, ndcg in figures), f"{share:.1f}", str(won)])
         print(" | ".join(table[-1]), file=sys.stderr)
     return table
 
 
-def write_page(table: list[list[str]]) -> None:
-    """Replace the figures in docs/search.md."""
+def write_page(table: list[list[str]], title: str) -> None:
+    """Replace a table in docs/search.md."""
     table.insert(1, ["---"] * len(table[0]))
     text = "".join(f"| {' | '.join(line)} |\n" for line in table)
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    begin = f"<!-- figures: {title} -->\n"
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+    PAGE.write_text(f"{before}{begin}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 def main() -> None:
@@ -85,10 +111,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tuning", action="store_true", help="judge by the tuning part only, and write nothing")
     parser.add_argument("--engine", action="append", choices=ENGINES, help="only this one (repeatable)")
+    parser.add_argument("--published", metavar="DIR", type=Path, help="search the published skills in this folder")
     arguments = parser.parse_args()
-    table = rows(arguments.engine or list(ENGINES), tuning_only=arguments.tuning)
+    if arguments.published:
+        title, skills, messages = "published", load_published(arguments.published), load_messages("published.txt")
+    else:
+        title, skills, messages = "make search", load_skills(), load_messages()
+    table = rows(arguments.engine or list(ENGINES), skills, messages, tuning_only=arguments.tuning)
     if not arguments.tuning and not arguments.engine:
-        write_page(table)
+        write_page(table, title)
 
 
 if __name__ == "__main__":
