@@ -130,8 +130,9 @@ $(WHEELS)/.ready: pyproject.toml
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --group wheels
 	@touch $@
 
-bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md
-	$(BIN)/python benchmarks/run.py
+# ONLY=hosts,commands measures these parts alone.
+bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md (20 minutes)
+	$(BIN)/python benchmarks/run.py $(if $(ONLY),--only $(ONLY))
 
 search: $(SEARCH)/.ready  ## measure which skill each labelled message finds, beside other engines; write docs/search.md
 	$(SEARCH)/bin/python benchmarks/search/run.py

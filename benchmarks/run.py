@@ -157,4 +157,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        sys.exit("\ninterrupted; what was measured is in benchmarks/results.json")
+        sys.exit("\ninterrupted; the results have what was measured before")

@@ -185,6 +185,27 @@ def test_times_after_a_change_are_compared_with_the_right_run(module: Callable[[
     }
 
 
+def test_without_a_floor_there_are_times_and_no_multiples(module: Callable[[str], Any]) -> None:
+    """No C compiler is installed; no goal in floors is known."""
+    results = reader_results(cold=4, warm=1.1, peer=9)
+    for readers in results["readers"]["sizes"].values():
+        del readers["floor"]
+    results |= command_results(0.03)
+    results["commands"]["floor"] = {}
+    agent = {
+        "folder": "skills",
+        "states": {"active": 9},
+        "runs": costs(prowess=0.02) | {"prowess, cached": {"work": [1]}},
+    }
+    results["hosts"] = {**STAMP, "skills": 1_000, "agents": {"pi": agent}, "absent": {}}
+    page = module("page").render_page(results)
+    assert "| **prowess** |  |  |  | 40.0 ms (40.0 to 40.0) |" in page
+    assert "| [pi](hosts/pi.md) | `skills` |  |  | 20.0 ms | 1.00 s |" in page
+    in_floors = [result for goal, result in goals(module, results).items() if "x the floor" in goal]
+    assert set(in_floors) == {("", None)}
+    assert "</svg>" in module("chart").render_chart(results)
+
+
 def test_a_chart_needs_two_sizes(module: Callable[[str], Any]) -> None:
     results = reader_results(cold=4, warm=1.1, peer=9)
     assert "benchmarks.svg" in module("page").render_page(results)
