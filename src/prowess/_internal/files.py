@@ -316,17 +316,19 @@ def skill_digest(folder: str, without: str = "") -> str | None:
         folder: of the skill.
         without: the path of a file in it that the digest does not depend on.
     """
-    import hashlib
+    from .hashes import sha256_for
 
-    digest = hashlib.sha256()
     bytes_left = MAX_DIGEST_BYTES
     files = skill_files(folder)
-    if len(files) >= MAX_SKILL_FILES or sum(size for _, size in files) > bytes_left:
+    size_of_all = sum(size for _, size in files)
+    if len(files) >= MAX_SKILL_FILES or size_of_all > bytes_left:
         return None
+    sha256 = sha256_for(size_of_all)
+    digest = sha256()
     for path, _ in files:
         if path == without:
             continue
-        file_digest = hashlib.sha256()
+        file_digest = sha256()
         try:
             fd, _ = _open_regular(os.path.join(folder, path), False)
         except UnreadableError:

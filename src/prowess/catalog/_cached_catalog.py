@@ -42,6 +42,7 @@ COLUMN_ATTRIBUTES = ("name", "description")
 """Attributes that have a column. A text with a NUL, which a column cannot hold, is stored in `extra`."""
 EMPTY_REQUIREMENTS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
 _COLUMNS = 7
+_NAME_ATTRIBUTES = ("alias", "frontmatter_name", "folder")
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
 _UNUSUAL_TYPES: Mapping[str, Collection[object]] = {
@@ -100,6 +101,7 @@ class CachedCatalog:
         self._cached = cached
         self._descriptions: list[str] = []
         self._without_description: list[Entry] = []
+        self._without_names: list[Entry] = []
         self._host, self._resolve_now = host, resolve_now
         self._current: ResolvedSkills | None = None
         self._current_entries: dict[str, Entry] = {}
@@ -153,7 +155,7 @@ class CachedCatalog:
             state = State(attributes["state"]) if "state" in attributes else active
             name = attributes.get("name", self.names[at])
             entries[at] = Entry.from_loader(self, at, name=name, state=state)
-        self._without_description = entries
+        self._without_description, self._without_names = entries, entries
         return tuple(entries)
 
     @property
@@ -186,6 +188,18 @@ class CachedCatalog:
         """Return the fingerprints of the files, by path, as they were when the cache was checked."""
         return self._cached.fingerprints()
 
+    def _load_names(self) -> None:
+        """Give all entries the names by which a user may look for them: who asks for those of one asks for all."""
+        namespaces = {number: namespace or None for number, (_, _, namespace) in self.scan_roots.items()}
+        rows = zip(self._without_names, self.names, self.paths, self.root_numbers, strict=True)
+        for at, (entry, name, path, root_number) in enumerate(rows):
+            unusual, namespace = self.unusual.get(at, _NOTHING_UNUSUAL), namespaces[root_number]
+            own_name = name if namespace is None else without_namespace(name, namespace)
+            _set_attribute(entry, "alias", unusual.get("alias"))
+            _set_attribute(entry, "frontmatter_name", unusual.get("frontmatter_name", own_name))
+            _set_attribute(entry, "folder", os.path.basename(os.path.dirname(path)))
+        self._without_names = []
+
     def load_field(self, number: int | None, name: str) -> Any:
         """Return a field of the catalog, or of the skill with a number."""
         if number is not None:
@@ -213,6 +227,8 @@ class CachedCatalog:
         """Return an attribute of a skill's entry."""
         if name == "path":
             return self.paths[number]
+        if name in _NAME_ATTRIBUTES and self._without_names:
+            self._load_names()
         unusual = self.unusual.get(number, _NOTHING_UNUSUAL)
         if name == "description":
             return unusual[name] if name in unusual else self.descriptions[number]

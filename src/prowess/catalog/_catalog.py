@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from itertools import product
 
 from prowess._internal.files import expand_home
@@ -29,6 +28,7 @@ __all__ = ["Catalog", "host_rules"]
 _PATH_STARTS = ("/", "./", "../", "~/")
 """What only a path begins with."""
 _PATHS = (".", "..", "~")
+_HEXADECIMAL = "0123456789abcdef"
 
 
 class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
@@ -129,7 +129,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
             return [entry for entry in self.skills if entry.scope == scope and inner in _normalized_names(entry)]
         if by_path := self._entries_at(reference):
             return by_path
-        if re.fullmatch(r"[0-9a-f]{8,64}", reference):
+        if 8 <= len(reference) <= 64 and not reference.strip(_HEXADECIMAL):  # `re` takes longer to load
             return self._entries_with_digest(reference)
         return []
 

@@ -43,10 +43,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(chain_json(args.name, catalog, candidates))
         return OK
+    from prowess.hosts import raw_value
+
     notes = evidence_notes(args.host)
-    mark = "*" if notes else ""
-    title = f"{neutral(args.name)} for {catalog.host.title}{mark}: {pluralize(len(candidates), 'candidate')}"
-    print_encoded(encode_lines("\n".join([title, *candidate_lines(candidates)])))
+    agent = raw_value(args.host[0], "title") + ("*" if notes else "")
+    heading = f"{neutral(args.name)} for {agent}: {pluralize(len(candidates), 'candidate')}"
+    print_encoded(encode_lines("\n".join([heading, *candidate_lines(candidates)])))
     if notes:
         print_stderr("\n".join(notes))
     return OK

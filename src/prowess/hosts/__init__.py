@@ -50,15 +50,10 @@ if TYPE_CHECKING:
         WHITE_SPACE as WHITE_SPACE,
         parse_fallback_fields as parse_fallback_fields,
     )
-    from ._load import (
-        DEFAULT_HOST as DEFAULT_HOST,
-        host_from_table as host_from_table,
-        host_names as host_names,
-        load_host as load_host,
-        raw_value as raw_value,
-    )
+    from ._load import host_from_table as host_from_table, load_host as load_host
     from ._market_folders import MarketFolderRules as MarketFolderRules
     from ._plugins import MarketRules as MarketRules, PluginRules as PluginRules
+    from ._raw_values import DEFAULT_HOST as DEFAULT_HOST, host_names as host_names, raw_value as raw_value
     from ._reading import (
         DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
         NAME_ACTIONS as NAME_ACTIONS,
@@ -105,9 +100,10 @@ else:  # otherwise every misspelt name would have a type
             ),
             "_javascript": ("javascript_literal", "javascript_string"),
             "_line_parsers": ("WHITE_SPACE", "parse_fallback_fields"),
-            "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
+            "_load": ("host_from_table", "load_host"),
             "_market_folders": ("MarketFolderRules",),
             "_plugins": ("MarketRules", "PluginRules"),
+            "_raw_values": ("DEFAULT_HOST", "host_names", "raw_value"),
             "_reading": (
                 "DESCRIPTION_ACTIONS",
                 "DescriptionRules",

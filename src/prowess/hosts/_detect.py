@@ -7,7 +7,8 @@ from functools import cache
 
 from prowess._internal.files import expand_home
 
-from ._load import DEFAULT_HOST, host_names, load_host, raw_value
+from ._load import load_host
+from ._raw_values import DEFAULT_HOST, host_names, raw_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prowess._internal.frozen import Frozen
 
-from ._load import raw_value
+from ._raw_values import raw_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

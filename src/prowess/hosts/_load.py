@@ -14,6 +14,7 @@ from ._configuration import Argument, Setting, SettingsFile
 from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, ShortPathRules, Source, Template
 from ._market_folders import MarketFolderRules
 from ._plugins import MarketRules, PluginRules
+from ._raw_values import host_names
 from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
 from ._root import Root
 from ._tables import TABLES
@@ -23,15 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"]
-
-DEFAULT_HOST = "prowess"
-
-
-@cache
-def host_names() -> tuple[str, ...]:
-    """Return the names of all hosts: `prowess` first, the others in alphabetical order."""
-    return (DEFAULT_HOST, *(name for name in sorted(TABLES) if name != DEFAULT_HOST))
+__all__ = ["host_from_table", "load_host"]
 
 
 @cache
@@ -52,15 +45,6 @@ def load_host(name: str) -> Host:
         hint = did_you_mean(name, host_names(), "list the hosts with `prowess hosts`")
         raise HostNotFoundError(f"unknown host {quoted(name)}", hint=hint)
     return _build_host(name, TABLES[name])
-
-
-def raw_value(name: str, key: str) -> Any:
-    """Return one value of a host's file as it is written, or `None` if it is missing; the host is not built.
-
-    Raises:
-        KeyError: no host has that name.
-    """
-    return TABLES[name].get(key)
 
 
 def host_from_table(name: str, table: Mapping[str, Any]) -> Host:

@@ -1,0 +1,30 @@
+"""Look up values of the host files without building a host, which takes longer to load."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ._tables import TABLES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["DEFAULT_HOST", "host_names", "raw_value"]
+
+DEFAULT_HOST = "prowess"
+
+
+@cache
+def host_names() -> tuple[str, ...]:
+    """Return the names of all hosts: `prowess` first, the others in alphabetical order."""
+    return (DEFAULT_HOST, *(name for name in sorted(TABLES) if name != DEFAULT_HOST))
+
+
+def raw_value(name: str, key: str) -> Any:
+    """Return one value of a host's file as it is written, or `None` if it is missing; the host is not built.
+
+    Raises:
+        KeyError: no host has that name.
+    """
+    return TABLES[name].get(key)
