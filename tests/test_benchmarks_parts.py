@@ -135,6 +135,7 @@ def test_the_quality_of_search_is_measured(module: Callable[[str], Any], bench: 
     assert 0 < block["plain"] < block["by message"] <= 100
 
 
+@pytest.mark.slow
 def test_a_part_that_fails_or_is_interrupted_keeps_what_was_measured(
     module: Callable[[str], Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
