@@ -436,7 +436,8 @@ def _rename(_: World, folder: Path, new: Path) -> None:
 
 
 def _copy(_: World, folder: Path, new: Path) -> bool:
-    if folder in (new, *new.parents):
+    real, real_new = Path(os.path.realpath(folder)), Path(os.path.realpath(new))
+    if real in (real_new, *real_new.parents):  # also through a link, or the copy would contain itself without end
         return False
     shutil.copytree(folder, new, symlinks=True)  # times are copied too
     return True

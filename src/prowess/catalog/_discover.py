@@ -261,12 +261,12 @@ class _Discovery:
 
     def resolve_recorded(self, filesystem: Filesystem, fingerprints: Fingerprints) -> RecordedCatalog:
         """Read the disk, and return all that the result depends on."""
-        from ._catalog_columns import encode_columns
         from ._fingerprints import RecordingEnvironment
 
         env = RecordingEnvironment(self.env)
         resolved = self._resolve_skills(env, filesystem)
-        encode_columns(resolved, [])  # works out what an entry reads late, so that it is recorded too
+        for entry in resolved.skills:
+            _ = entry.description  # what an entry reads late is recorded too
         filesystem.fingerprints = None
         return RecordedCatalog(self._catalog(resolved), fingerprints, env.variables_read, filesystem.started_ns)
 
