@@ -497,6 +497,35 @@ STANDARD_LIBRARY = {"__future__", "_operator", "_struct", "errno", "gc", "iterto
 """What a cached command may load of it; each module takes a tenth of a millisecond at least."""
 
 
+CATALOG = {
+    *("prowess.catalog._cached_catalog", "prowess.catalog._catalog", "prowess.catalog._entry"),
+    *("prowess._internal.frozen", "prowess.errors", "prowess.cli._skills"),
+}
+"""Modules of a command that looks for a name in a cached catalog."""
+CACHED_MODULES = {
+    "prompt": set[str](),
+    "list": {"prowess.cli._tables"},
+    "why": {
+        *CATALOG,
+        *("prowess._internal.hashes", "prowess.catalog._skill_file_lists", "prowess.cli._candidates"),
+        *("prowess.hosts", "prowess.hosts._raw_values", "prowess.hosts._tables"),
+    },
+    "activate": {
+        *CATALOG,
+        *("prowess._internal.patterns", "prowess._internal.special_tokens", "prowess.findings", "prowess.session"),
+        *("prowess.session._activate_once", "prowess.session._activation", "prowess.session._lookup"),
+        *("prowess.session._resources", "prowess.skill", "prowess.skill._fast", "prowess.skill._fences"),
+        *("prowess.skill._frontmatter", "prowess.skill._repair", "prowess.skill._skill", "prowess.skill._yaml"),
+    },
+}
+"""Modules of each cached command besides `WARM` and its own."""
+FILES_OPENED = """
+import os, sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+"""
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -505,31 +534,47 @@ STANDARD_LIBRARY = {"__future__", "_operator", "_struct", "errno", "gc", "iterto
         ["prompt", "--budget", "100t"],
         ["list", "--host", "prowess"],
         ["list", "--host", "codex"],
+        ["why", "pdf", "--host", "prowess"],
+        ["why", "pdf", "--host", "claude-code"],
+        ["activate", "pdf"],
     ],
     ids=" ".join,
 )
-def test_a_cached_output_loads_only_the_cache(arguments: list[str], project: Path, tmp_path: Path) -> None:
-    """The third call loads neither the catalog nor what renders it, and nothing slow."""
+def test_a_cached_command_loads_only_what_it_uses(arguments: list[str], tmp_path: Path) -> None:
+    """The third call of `prompt` and `list` loads neither the catalog nor what renders it, and nothing slow."""
+    root = ".claude/skills" if "claude-code" in arguments else ".agents/skills"
+    skill(tmp_path / "project" / root / "pdf", body="Run `pdf`.\n")
     code = f"""
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
 import prowess.catalog._cache
 prowess.catalog._cache.SETTLE_NS = {int(SETTLE_SECONDS * 1_000_000_000)}
+{FILES_OPENED}
 from prowess.cli import main
 assert main(sys.argv[1:]) == 0
+text = "\\n".join(opened)
+open({str(tmp_path / "opened")!r}, "w").write(text)
 """
-    arguments = [*arguments, "--cwd", str(project), "--home", str(tmp_path / "home")]
+    command = [*arguments, "--cwd", str(tmp_path / "project"), "--home", str(tmp_path / "home")]
     (tmp_path / "home").mkdir()
     time.sleep(SETTLE_SECONDS * 2)
-    cold, catalog, output = (modules(code, *arguments) for _ in range(3))
+    cold, second, third = (modules(code, *command) for _ in range(3))
     assert "prowess.catalog._precedence" in cold
-    assert "prowess.catalog._precedence" not in catalog
-    assert "prowess.catalog._cached_catalog" in catalog
-    ours = {name for name in output if name.startswith("prowess")}
-    tables = {"prowess.cli._tables"} if arguments[0] == "list" else set()
-    assert ours == WARM | tables | {f"prowess.cli.{arguments[0]}"}
-    # Another version may load a module of these itself before the first command.
-    assert output - ours <= STANDARD_LIBRARY
+    assert "prowess.catalog._precedence" not in second
+    assert "prowess.catalog._cached_catalog" in second
+    name = arguments[0]
+    ours = {module for module in third if module.startswith("prowess")}
+    evidence = {"prowess.hosts._evidence"} if name == "why" and "claude-code" in arguments else set()
+    assert ours == WARM | CACHED_MODULES[name] | evidence | {f"prowess.cli.{name}"}
+    opened = [path for path in (tmp_path / "opened").read_text().split("\n") if path.startswith(f"{tmp_path}/")]
+    if name in ("prompt", "list"):
+        # Another version may load a module of these itself before the first command.
+        assert third - ours <= STANDARD_LIBRARY
+        assert [os.path.dirname(path) for path in opened] == [str(tmp_path / "cache")]
+    else:
+        assert not third & {*HEAVY, "argparse", "contextlib", "hashlib", "json"}
+        # The skill, for its digest or its body.
+        assert [os.path.basename(path)[:8] for path in opened] == ["catalog-", "SKILL.md"]
 
 
 # ── writes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -547,20 +592,38 @@ class Counted(io.FileIO):
 # As `python -u` makes them: each write of the program is one of the system.
 out, err = (Counted(number, "wb", closefd=False) for number in (1, 2))
 sys.stdout, sys.stderr = (io.TextIOWrapper(stream, "utf-8", write_through=True) for stream in (out, err))
+import prowess.catalog._cache
+prowess.catalog._cache.SETTLE_NS = 20_000_000
 from prowess.cli import main
 main(sys.argv[1:])
 open("writes", "w").write(f"{out.writes} {err.writes}")
 """
 
 
-@pytest.mark.parametrize("arguments", [["prompt"], ["prompt", "--host", "cursor"], ["list", "--host", "codex"]])
-def test_a_command_writes_once_without_a_buffer(arguments: list[str], tmp_path: Path) -> None:
-    """With `python -u`, as in containers: once on stdout, and at most once on stderr."""
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["prompt"],
+        ["prompt", "--host", "cursor"],
+        ["list", "--host", "codex"],
+        ["list", "--host", "prowess"],
+        ["why", "s00", "--host", "cursor"],
+        ["activate", "s00"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("calls", [1, 3])
+def test_a_command_writes_once_without_a_buffer(calls: int, arguments: list[str], tmp_path: Path) -> None:
+    """With `python -u`, as in containers: once on stdout, and at most once on stderr; from the cache too."""
     for number in range(30):
-        skill(tmp_path / f".agents/skills/s{number:02}", description="a long description " * 50)
+        body = "a line\n" * 30
+        skill(tmp_path / f".agents/skills/s{number:02}", description="a long description " * 50, body=body)
     command = [sys.executable, "-I", "-c", WRITES, *arguments, "--home", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
-    assert done.stdout.count(b"\n") >= 30
+    time.sleep(SETTLE_SECONDS * 2)
+    env = {**os.environ, "PROWESS_CACHE_DIR": str(tmp_path / "cache"), "NO_COLOR": "1"}
+    for _ in range(calls):
+        done = subprocess.run(command, capture_output=True, check=True, cwd=tmp_path, env=env)
+    assert done.stdout.count(b"\n") >= (5 if arguments[0] == "why" else 30)
     out, err = map(int, (tmp_path / "writes").read_text().split())
     assert out == 1
     assert err <= 1
