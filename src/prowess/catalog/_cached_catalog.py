@@ -162,10 +162,7 @@ class CachedCatalog:
     def descriptions(self) -> list[str]:
         """The descriptions of all skills, split when a caller asks for the first of them."""
         if not self._descriptions:
-            try:
-                self._descriptions = self._cached.column(1)
-            except ValueError:  # written by hand, with a valid checksum
-                self._descriptions = [""] * len(self.names)
+            self._descriptions = self._split_descriptions()
             # A caller that asks for one mostly asks for all, so all entries get theirs at once.
             for at, entry in enumerate(self._without_description):
                 attributes = self.unusual.get(at, _NOTHING_UNUSUAL)
@@ -173,11 +170,17 @@ class CachedCatalog:
             self._without_description = []
         return self._descriptions
 
+    def _split_descriptions(self) -> list[str]:
+        try:
+            return self._descriptions or self._cached.column(1)
+        except ValueError:  # written by hand, with a valid checksum
+            return [""] * len(self.names)
+
     def searched_rows(self) -> list[tuple[str, str, str | None, str, str]]:
         """Return the real path, both names, the description and the root of each skill, without loading entries."""
         roots = [self.scan_roots[number][0] for number in self.root_numbers]
         none = [None] * len(self.names)
-        rows = list(zip(self.paths, self.names, none, self.descriptions, roots, strict=True))
+        rows = list(zip(self.paths, self.names, none, self._split_descriptions(), roots, strict=True))
         for at, unusual in self.unusual.items():
             names = ("real", "name", "alias", "description")
             values = [unusual.get(name, value) for name, value in zip(names, rows[at], strict=False)]

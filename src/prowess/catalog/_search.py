@@ -7,7 +7,7 @@ text: only its words count, never their syntax.
 from __future__ import annotations
 
 import os
-from threading import Lock
+from _thread import allocate_lock  # all that `threading` would be loaded for
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
@@ -103,7 +103,7 @@ class Index:
         self._postings: Postings | None = None
         self._normalized_names: list[list[str]] = []
         """The names of all entries, and their second names."""
-        self._lock = Lock()
+        self._lock = allocate_lock()
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Return the skills that match a query, the best first; equal ones in the order of the entries.
