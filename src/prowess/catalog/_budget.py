@@ -92,7 +92,10 @@ def fit_to_budget(
         roots: the folders that it searches, in its order.
     """
     budget = host.budget
-    result = [entry.with_changes(description="") if entry.rule == "name-only" else entry for entry in entries]
+    # An entry whose rule was not set when it was made has the rule of most skills.
+    result = [
+        entry.with_changes(description="") if entry.get_if_loaded("rule") == "name-only" else entry for entry in entries
+    ]
     active = [index for index, entry in enumerate(result) if entry.state is State.ACTIVE]
     if not budget.limit or not active:
         return result
@@ -187,7 +190,7 @@ class _LineCosts:
         name_only, other_names = split_template(template.name_only or template.entry)
         self._texts = full_names.count("description")
         """How often a line has the description."""
-        roots = RootAliases(entry.root for entry in entries)
+        roots = RootAliases(entry.root for entry in entries if "short_path" in full_names and rules is None)
         own_path = "" if rules is None else rules.own
         costs: dict[str, list[int]] = {"description": []}
         for name in {*full_names, *other_names} - {"description"}:
@@ -268,8 +271,18 @@ def _prefix_bytes(text: str) -> Callable[[int], int]:
     """Return a function that gives the bytes of the first characters of a text."""
     if text.isascii():
         return lambda count: count
-    sizes = [0, *accumulate(len(c.encode("utf-8", "replace")) for c in text)]
-    return lambda count: sizes[count]
+    whole = len(text.encode("utf-8", "replace"))
+    sizes: list[int] = []
+
+    def size(count: int) -> int:
+        if count >= len(text):
+            return whole
+        if not sizes:
+            # Few texts are cut at all.
+            sizes.extend(accumulate((len(c.encode("utf-8", "replace")) for c in text), initial=0))
+        return sizes[count]
+
+    return size
 
 
 def fit_in_order(full: Sequence[int], name_only: Sequence[int], available: int, *, greedy: bool = False) -> list[bool]:

@@ -36,6 +36,8 @@ def sort_files(entries: list[Entry], roots: Collection[str], moved: Collection[s
         roots: the paths of these folders.
         moved: the paths of skills that have other names than their own, and keep their places too.
     """
+    if not roots:
+        return entries
     places = [index for index, entry in enumerate(entries) if entry.root in roots and entry.path not in moved]
     ordered = sorted((entries[index] for index in places), key=lambda entry: collation_key(entry.name))
     result = list(entries)

@@ -44,6 +44,9 @@ class FieldEvaluator:
     def __init__(self, host: Host, filesystem: Filesystem) -> None:
         self.host, self.filesystem = host, filesystem
         self._white_space = WHITE_SPACE[host.reading.white_space]
+        names = host.name_rules
+        self._matches_name = re.compile(names.pattern or "(?s:.*)").fullmatch
+        self._finds_refused = re.compile(names.refused).search if names.refused else None
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
         shown = host.description_rules
         self._loose_as_body = frozenset((*host.reading.as_body, *host.reading.loose_as_body))
@@ -108,7 +111,7 @@ class FieldEvaluator:
         rules = self.host.name_rules
         if rules.max_length and len(name) > rules.max_length:
             return rejection("name-too-long", f"its name has {len(name)} characters, more than {rules.max_length}")
-        if rules.pattern and not re.fullmatch(rules.pattern, name):
+        if rules.pattern and not self._matches_name(name):
             return rejection("name-characters", f"{self.host.title} does not accept the name {quoted(name)}")
         if rules.must_equal_folder and name != folder:
             return rejection("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
@@ -233,8 +236,7 @@ class FieldEvaluator:
 
     def refused_name(self, name: str) -> Verdict | None:
         """Return the verdict if the host refuses what it calls a skill."""
-        rules = self.host.name_rules
-        if rules.refused and re.search(rules.refused, name):
+        if self._finds_refused is not None and self._finds_refused(name):
             return rejection("name-characters", f"{self.host.title} does not accept the name {quoted(name)}")
         return None
 

@@ -70,7 +70,7 @@ class LazyEntries:
             for field in sorted(frozenset().union(*self._flag_fields))
         }
         self._flags_of_keys: dict[frozenset[str], tuple[list[str], list[Mapping[str, str]]]] = {}
-        """By the keys of front matter: those that decide about flags, and these flags.."""
+        """By the keys of front matter: those that decide about flags, and these flags."""
         self._null_items = host.reading.null_items
         self._sidecars = {flag.file for flag in host.flags if flag.file}
         self._alias_fields = frozenset(host.fields.aliases)

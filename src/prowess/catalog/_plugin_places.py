@@ -174,11 +174,21 @@ class PluginPlaces:
             if letter in "dl" and matches(name):
                 inner = {**parts, names[0]: name} if names else parts
                 if letter == "d" and rest == [""]:
+                    if self._lacks_manifest(before + name):
+                        continue
                     yield PluginCandidate(folder=before + name, parts=inner)
                     continue
                 if letter == "l" and self.rules.broken_links == "stops" and not self.filesystem.kind(before + name):
                     self._stop(before + name, "it is a broken link")
                 yield from self._matching([f"{before}{name}{rest[0]}", *rest[1:]], inner, names[1:])
+
+    def _lacks_manifest(self, folder: str) -> bool:
+        """Return whether a folder is no plugin, since it has no manifest; there may be thousands of such folders."""
+        rules = self.rules
+        needed = rules.manifest_needed and not rules.install_file and "version" not in rules.parts
+        if not needed or self.setting.allowed is not None:
+            return False
+        return not any(self.filesystem.kind(f"{folder}/{name}") == "f" for name in rules.manifests)
 
     def _newest(self, candidates: Iterator[PluginCandidate]) -> Iterator[PluginCandidate]:
         """Yield one version of each plugin."""

@@ -91,7 +91,8 @@ class Precedence:
         if self.scoped:
             entries, self.moved = scope_taken_names(self.host, entries, self.scoped)
         entries = self.resolve_collisions(entries)
-        entries.sort(key=lambda entry: entry.path in self.moved)
+        if self.moved:
+            entries.sort(key=lambda entry: entry.path in self.moved)
         entries = self.add_aliases(entries)
         entries = self.apply_max_skills(entries)
         entries = self.sort_entries(entries)
@@ -231,6 +232,9 @@ class Precedence:
         result = []
         for entry in entries:
             alias = self.lazy_entries.frontmatter_alias(entry)
+            if alias == entry.name and alias in used_names:
+                result.append(entry)
+                continue
             if alias and entry.namespace is not None and not alias.startswith(f"{entry.namespace}:"):
                 # The file of a command may be in a folder, which is a part of its name.
                 own = self.plugin_files and entry.root in self.plugin_files

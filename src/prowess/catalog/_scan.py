@@ -298,10 +298,12 @@ class _RootWalk:
 
     def _enterable_folders(self, path: str, real: str, depth: int, folders: list[tuple[str, str]]) -> list[_Folder]:
         """Return the folders to enter, each with its real path and depth."""
-        skip, ignore_rules = self.root.skip, self.walk.ignore_rules or self.root.skip_pattern
+        root, ignore_rules = self.root, self.walk.ignore_rules
+        skip, is_skipped = root.skip, re.compile(root.skip_pattern).search if root.skip_pattern else None
         entered = []
         for name, letter in folders:
-            if letter == "d" and name[0] != "." and name not in skip and not ignore_rules:
+            is_plain = letter == "d" and name[0] != "." and name not in skip and not ignore_rules
+            if is_plain and (is_skipped is None or not is_skipped(name)):
                 inner = f"{path}/{name}"
                 entered.append((inner, inner if real == path else f"{real}/{name}", depth))
             elif (folder := self._enterable_folder(path, real, name, letter)) is not None:

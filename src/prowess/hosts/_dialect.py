@@ -122,9 +122,13 @@ def plain_front_check(reading: ReadingRules) -> Callable[[bytes], bool]:
         else:
             anywhere.append(re.compile(pattern).search)
 
+    plain_if_no_fence = not (anchored or anywhere or unusual or reading.trims)
+
     def is_left_as_it_is(front: bytes) -> bool:
         if b"---" in front[4:-5]:
             return False
+        if plain_if_no_fence:
+            return True
         after_newline = front[3:-5].decode()
         text = after_newline[1:]
         if reading.trims and text.strip(JAVASCRIPT_SPACE) != text:
