@@ -10,6 +10,7 @@ import argparse
 import io
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -61,10 +62,15 @@ class Counted(Cache):
     def __init__(self, folder: str) -> None:
         super().__init__(folder, settle_ns=int(SETTLE_SECONDS * 1_000_000_000))
 
-    def load(self, query: Sequence[str], env: Mapping[str, str]) -> CachedResult | None:
-        answer = super().load(query, env)
-        self.counts["hits" if answer is not None else "misses"] += 1
+    def load(self, query: Sequence[str], env: Mapping[str, str], *, outdated: bool = False) -> CachedResult | None:
+        answer = super().load(query, env, outdated=outdated)
+        self.counts["misses" if answer is None else "outdated" if answer.changed else "hits"] += 1
         return answer
+
+    def update(self, *args: Any) -> bool:
+        updated = super().update(*args)
+        self.counts["updated" if updated else "not updated"] += 1
+        return updated
 
     def store(self, *args: Any, **named: Any) -> bool:
         stored = super().store(*args, **named)
@@ -144,7 +150,18 @@ STRANGE = sorted(
 )
 NAMES = ("alpha", "bravo", "Alpha", "delta", "echo")
 """Only a few, so that several skills have the same name."""
-WORDS = ("Reads forms.", "Fills forms.", "Use: it.", "<b>bold</b>", "Zählt.", '"quoted"', "|\n  block\n  of text", "x")
+WORDS = (
+    "Reads forms.",
+    "Fills forms.",
+    "Reads any form.",
+    "Fills any form.",
+    "Use: it.",
+    "<b>bold</b>",
+    "Zählt.",
+    '"quoted"',
+    "|\n  block\n  of text",
+    "x",
+)
 
 
 def skill_text(chance: Random) -> bytes:
@@ -283,6 +300,10 @@ def _settings(host: Host, world: World, chance: Random) -> Iterator[tuple[str, s
 
 # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+EDITS = ("edit a description", "edit a body")
+EDITED = (b"Reads many forms.", b"Fills <all> forms.", b"2026-01-01", b">-\n  Two\n  lines")
+EDIT_SHARE = 0.25
+"""How many changes are such as every user makes; a cached result is then brought up to date."""
 PERMISSIONS = (0o000, 0o444, 0o644, 0o755, 0o311)
 IGNORING = ("alpha\n", "*\n!alpha/\n", "/bravo/\n", "SKILL.md\n", "# nothing\n", "")
 
@@ -305,13 +326,15 @@ def _all(world: World) -> tuple[list[str], list[str], list[str]]:
 
 def chosen(world: World, chance: Random) -> Change | None:
     """Choose a change, as data, so that it can be repeated."""
-    name = chance.choice(tuple(KINDS))
+    name = chance.choice(EDITS if chance.random() < EDIT_SHARE else tuple(KINDS))
     files, folders, links = _all(world)
     skills = [path for path in files if path.endswith("SKILL.md")] or files
     of_skills = [os.path.dirname(path) for path in skills if path.endswith("SKILL.md")]
     fresh = f"{chance.choice(world.places)}/{chance.choice((*NAMES, 'new'))}"
     if name in ("write", "write the same size", "write and set the time back", "replace by a twin of size and time"):
         return (name, chance.choice(skills), skill_text(chance)) if skills else None
+    if name in EDITS:
+        return (name, chance.choice(skills), chance.choice(EDITED)) if skills else None
     if name == "flip a byte":
         return (name, chance.choice(skills), chance.random()) if skills else None
     if name == "truncate":
@@ -371,6 +394,14 @@ def apply(world: World, change: Change) -> bool:
 
 def _write(_: World, path: Path, data: bytes) -> None:
     path.write_bytes(data)
+
+
+def _edit_description(_: World, path: Path, text: bytes) -> None:
+    path.write_bytes(re.sub(rb"(?m)^description:.*\n(?:  .*\n)*", b"description: " + text + b"\n", path.read_bytes()))
+
+
+def _edit_body(_: World, path: Path, text: bytes) -> None:
+    path.write_bytes(path.read_bytes() + text + b"\n")
 
 
 def _fitted(path: Path, data: bytes) -> bytes:
@@ -560,6 +591,8 @@ def _damage(world: World, which: float, place: float) -> bool:
 
 
 KINDS: dict[str, Any] = {
+    "edit a description": _edit_description,
+    "edit a body": _edit_body,
     "write": _write,
     "write the same size": _write_same_size,
     "write and set the time back": _write_and_set_back,

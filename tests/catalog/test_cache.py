@@ -12,6 +12,7 @@ import pytest
 
 import prowess.catalog._cache
 import prowess.catalog._cache_files
+import prowess.catalog._cache_sections
 from prowess.catalog._cache import Cache
 from prowess.catalog._fingerprints import Fingerprints, fingerprint_path
 
@@ -261,7 +262,7 @@ def test_the_oldest_files_are_evicted(kept: Kept, monkeypatch: pytest.MonkeyPatc
     assert kept.store("last")
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 3 * len(kept.data)
     assert kept.cache.load([*kept.query, "last"], {"V": "1"})
-    monkeypatch.setattr(prowess.catalog._cache, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(prowess.catalog._cache_sections, "MAX_FILE_BYTES", 10)
     assert not kept.store("too large")
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import prowess.catalog._cache
+import prowess.catalog._cache_sections
 import prowess.catalog._code_fingerprint
 from prowess.catalog import Catalog, catalog_output, discover
 from prowess.catalog._cache import Cache, CachedResult
@@ -124,7 +125,7 @@ def test_paths_are_stored_once(top: Path) -> None:
 def test_an_empty_catalog_is_stored(tmp_path: Path) -> None:
     """As empty columns."""
     columns, extra = encode_columns(resolved(tmp_path), [])
-    assert (columns, extra) == ([[], [], [], [], [], [], []], b"")
+    assert (columns, extra) == ([[], [], [], [], [], [], [], []], b"")
     assert CachedCatalog(CachedResult(columns, extra), "prowess", fail).skills() == ()
 
 
@@ -254,9 +255,9 @@ def test_discover_reads_the_disk_if_the_result_is_invalid(
         examples.setdefault(type(error_of(parts)), parts)
     assert len(examples) > 3
     now = resolved(top)
-    monkeypatch.setattr(prowess.catalog._cache, "MAX_FILE_BYTES", 0)
+    monkeypatch.setattr(prowess.catalog._cache_sections, "MAX_FILE_BYTES", 0)
     for parts in examples.values():
-        monkeypatch.setattr(Cache, "load", lambda *_, parts=parts: parts.cached())
+        monkeypatch.setattr(Cache, "load", lambda *_, parts=parts, **_named: parts.cached())
         catalog = discover(top / "repo", home=top / "home", env={"PROWESS_CACHE_DIR": str(tmp_path / "cache")})
         assert [entry.as_dict() for entry in catalog.skills] == [entry.as_dict() for entry in now.skills]
         assert catalog.findings == now.findings

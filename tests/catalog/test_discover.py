@@ -22,7 +22,8 @@ import prowess.catalog._code_fingerprint
 import prowess.catalog._resolve
 from prowess._internal.file_status import stat_fingerprint
 from prowess.catalog import Catalog, discover
-from prowess.catalog._cache import Cache, user_identity
+from prowess.catalog._cache import Cache
+from prowess.catalog._cache_sections import user_identity
 from prowess.hosts import host_names, load_host
 from support.skills import skill
 
@@ -474,7 +475,7 @@ def test_a_changed_variable_is_noticed(cached: CachedDiscovery, monkeypatch: pyt
     store = Cache.store
 
     def recording(cache: Cache, query: Any, fingerprints: Fingerprints, variables: Any, *rest: Any) -> bool:
-        variables_read[query[2]] = dict(variables)
+        variables_read[query[0]] = dict(variables)
         return store(cache, query, fingerprints, variables, *rest)
 
     monkeypatch.setattr(Cache, "store", recording)
@@ -600,7 +601,7 @@ def test_the_cache_folder_is_private(cached: CachedDiscovery) -> None:
     cached.warm()
     folder = cached.top / "several/levels/cache"
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600]
+    assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600, 0o600]
 
 
 @pytest.mark.parametrize("call", ["mkdir", "open", "write", "replace", "scandir"])

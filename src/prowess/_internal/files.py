@@ -59,6 +59,10 @@ class UnreadableError(Exception):
         super().__init__(message)
         self.code, self.message, self.hint = code, message, hint
 
+    def without_frames(self) -> UnreadableError:
+        """Return a copy to keep: the frames in which an error was raised stay in memory with it."""
+        return UnreadableError(self.code, self.message, self.hint)
+
 
 def _open_regular(path: str, follow: bool) -> tuple[int, os.stat_result]:
     """Open a regular file.

@@ -3,12 +3,13 @@
 Names, descriptions and states are stored, and other attributes if they differ from those of most skills. The rest is
 read from the disk when a caller asks for it.
 
-    columns      = names descriptions paths root_numbers clean_flags scan_roots host_rules
+    columns      = names descriptions paths root_numbers clean_flags scan_roots host_rules fronts
     paths        = empty if the skills' files are all that was opened, in the same order
     root_numbers = for each skill the number of its scan root, from 0
     clean_flags  = for each skill "1" (no findings), "0" (its findings are in `extra`) or "" (findings not known)
     scan_roots   = for each scan root its path, scope and namespace
     host_rules   = "template" and "budget", if the host has its own
+    fronts       = for each skill its front matter without the description, if that alone decided all but the latter
     extra        = empty, or JSON: `odd` (number of a skill to its unusual attributes), `findings` (of no single skill)
 """
 
@@ -41,7 +42,7 @@ UNUSUAL_ATTRIBUTES = ("alias", "frontmatter_name", "real", "state", "reason", "r
 COLUMN_ATTRIBUTES = ("name", "description")
 """Attributes that have a column. A text with a NUL, which a column cannot hold, is stored in `extra`."""
 EMPTY_REQUIREMENTS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
-_COLUMNS = 7
+_COLUMNS = 8
 _NAME_ATTRIBUTES = ("alias", "frontmatter_name", "folder")
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
@@ -89,7 +90,8 @@ class CachedCatalog:
             raise ValueError("wrong number of columns")
         self.names, paths, self.root_numbers, self.clean_flags, scan_roots = map(cached.column, (0, 2, 3, 4, 5))
         self.paths = paths or list(cached.files if self.names else ())
-        lengths = {cached.column_lengths[1], *map(len, (self.names, self.paths, self.root_numbers, self.clean_flags))}
+        counts = [*map(len, (self.names, self.paths, self.root_numbers, self.clean_flags))]
+        lengths = {cached.column_lengths[1], cached.column_lengths[7], *counts}
         if len(lengths) != 1:
             raise ValueError("columns of different length")
         triples = zip(scan_roots[::3], scan_roots[1::3], scan_roots[2::3], strict=True)

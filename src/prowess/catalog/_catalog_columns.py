@@ -2,55 +2,75 @@
 
 from __future__ import annotations
 
+import re
+
 from ._cached_catalog import COLUMN_ATTRIBUTES, EMPTY_REQUIREMENTS, UNUSUAL_ATTRIBUTES, without_namespace
 from ._catalog import host_rules
 from ._entry import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from typing import Any
 
     from ._entry import Entry
     from ._resolve import ResolvedSkills
 
-__all__ = ["encode_columns"]
+__all__ = ["encode_columns", "without_description"]
+
+_DESCRIPTION = re.compile(rb"^description:[^\n]*\n(?:  [^\n]*\n)*", re.MULTILINE)
+_NO_SOURCE: Any = (None, None)
+"""The loader and the subject of an entry of which all attributes were given."""
 
 
-def encode_columns(resolved: ResolvedSkills, files: list[str]) -> tuple[list[list[str]], bytes]:
+def encode_columns(
+    resolved: ResolvedSkills, files: list[str], read_closely: Collection[str] = ()
+) -> tuple[list[list[str]], bytes]:
     """Encode what a host saw.
 
     Args:
         resolved: what it saw.
         files: paths of all files that were opened; if they are just the skills', the skills' paths are left out.
+        read_closely: those of which more was asked than the fast path reads.
 
     Returns:
         The columns and `extra` for `Cache.store`, in the format that `CachedCatalog` documents.
     """
-    skills = resolved.skills
     scan_roots: dict[tuple[str, str, str | None], int] = {}
-    root_numbers, clean_flags, unusual = [], [], {}
-    for at, entry in enumerate(skills):
-        scan_root = (entry.root, entry.scope, entry.namespace)
-        root_numbers.append(str(scan_roots.setdefault(scan_root, len(scan_roots))))
-        findings = entry.get_if_loaded("findings")
-        if findings is None:
-            loader, subject = entry.source
-            findings = loader.known_findings(subject)
+    descriptions, paths, root_numbers, clean_flags, fronts = [], [], [], [], []
+    unusual: dict[int, dict[str, Any]] = {}
+    for at, entry in enumerate(resolved.skills):
+        loader, item = entry.source or _NO_SOURCE
+        is_fast = item is not None and loader.is_decided_fast(item)
+        scan_root: tuple[str, str, str | None]
+        if is_fast and loader.is_usual(item, entry):
+            path, description = item.path, loader.description(item)
+            scan_root = item.scan_root.path, item.scan_root.scope, None
+            findings = loader.known_findings(item)
+        else:
+            path, description = entry.path, entry.description
+            scan_root = entry.root, entry.scope, entry.namespace
+            findings = entry.get_if_loaded("findings")
+            if findings is None:
+                findings = loader.known_findings(item)
+            if attributes := _unusual_attributes(entry):
+                unusual[at] = attributes
+        paths.append(path)
+        descriptions.append(description.replace("\0", ""))
+        root_numbers.append(scan_roots.setdefault(scan_root, len(scan_roots)))
+        fronts.append(without_description(item.fast_fields[3]) if is_fast and path not in read_closely else "")
         clean_flags.append("" if findings is None else "0" if findings else "1")
-        attributes = _unusual_attributes(entry)
         if findings:
-            attributes["findings"] = [item.as_dict() for item in findings]
-        if attributes:
-            unusual[at] = attributes
-    paths = [entry.path for entry in skills]
+            unusual.setdefault(at, {})["findings"] = [found.as_dict() for found in findings]
     columns = [
-        [entry.name.replace("\0", "") for entry in skills],
-        [entry.description.replace("\0", "") for entry in skills],
+        [entry.name.replace("\0", "") for entry in resolved.skills],
+        descriptions,
         [] if paths == files else paths,
-        root_numbers,
+        [*map(str, root_numbers)],
         clean_flags,
         [part or "" for scan_root in scan_roots for part in scan_root],
         sorted(host_rules(resolved.host)),
+        fronts,
     ]
     extra = b""
     if unusual or resolved.findings:
@@ -78,3 +98,8 @@ def _usual_value(entry: Entry, name: str) -> object:
     if name == "frontmatter_name":
         return without_namespace(entry.name, entry.namespace)
     return {"real": entry.path, "state": State.ACTIVE, "rule": "found"}.get(name)
+
+
+def without_description(front: bytes) -> str:
+    """Return front matter of the fast path without its description."""
+    return _DESCRIPTION.sub(b"", front, count=1).decode()

@@ -66,7 +66,11 @@ def discover(
     finally:
         if collecting:
             gc.enable()
-    return _add_providers(catalog, providers) if providers else catalog
+    if providers:
+        from ._provided_skills import add_providers
+
+        return add_providers(catalog, providers)
+    return catalog
 
 
 def catalog_output(
@@ -177,13 +181,44 @@ class _Discovery:
         # Only a process that uses the cache imports it: on import, the state of the source code is read.
         from ._cache import Cache
 
-        query = self._query()
-        if not query:
+        if not self._place():
             return self.resolve(filesystem)
-        cache = Cache(folder)
-        cached = cache.load(query, self.env)
-        recalled = None if cached is None else self._cached_catalog(cached)
-        return recalled or self._catalog(self._resolve_and_store(cache, query, _open_filesystem(filesystem)))
+        return self._recall(Cache(folder), filesystem)[0]
+
+    def _recall(
+        self, cache: Cache, filesystem: Filesystem | Callable[[], Filesystem] | None
+    ) -> tuple[Catalog, CachedResult | None]:
+        """Return the catalog as `recall` does, and the cached result if that was valid as it is."""
+        query = self._query()
+        cached = cache.load(query, self.env, outdated=True)
+        if cached is not None and not cached.changed and (catalog := self._cached_catalog(cached)) is not None:
+            return catalog, cached
+        is_shared = filesystem is not None
+        filesystem = _open_filesystem(filesystem)
+        if filesystem.kept_rows is None:
+            from ._kept_rows import KeptRows
+
+            filesystem.kept_rows = KeptRows(cache.folder, self._place())
+        updated = None if cached is None else self._bring_up_to_date(cache, query, cached, filesystem)
+        catalog = updated or self._catalog(self._resolve_and_store(cache, query, filesystem))
+        if not is_shared:
+            filesystem.kept_rows = None  # the catalog holds the file system, but needs no rows
+        return catalog, None
+
+    def _bring_up_to_date(
+        self, cache: Cache, query: list[str], cached: CachedResult, filesystem: Filesystem
+    ) -> Catalog | None:
+        """Return the catalog of a cached result after a few files have changed; `None` if that takes a new walk."""
+        from ._refresh import refresh
+
+        fingerprints = filesystem.record_fingerprints()
+        try:
+            catalog = self._cached_catalog(cached) if refresh(cached, str(self.host), filesystem) else None
+            if catalog is not None and cache.update(query, cached, fingerprints, filesystem.started_ns):
+                _keep_rows(cache, filesystem)
+        finally:
+            filesystem.fingerprints = None
+        return catalog
 
     def recall_output(
         self, folder: str, purpose: str, make: Callable[[Catalog], tuple[bytes, str]]
@@ -191,11 +226,10 @@ class _Discovery:
         """Return the cached output if it is up to date; else make it, and cache it if the catalog was in the cache."""
         from ._cache import Cache
 
-        query = self._query()
-        if not query:
+        if not self._place():
             return make(self.resolve(None))
         cache = Cache(folder)
-        output_query = [purpose, *query]
+        output_query = [purpose, *self._query()]
         if (known := cache.load(output_query, self.env)) is not None:
             try:
                 (note,) = known.column(0)
@@ -203,27 +237,26 @@ class _Discovery:
                 pass
             else:
                 return known.extra, note
-        cached = cache.load(query, self.env)
-        recalled = None if cached is None else self._cached_catalog(cached)
-        if cached is None or recalled is None:
-            return make(self._catalog(self._resolve_and_store(cache, query, new_filesystem())))
-        output, note = make(recalled)
-        cache.store_derived(output_query, cached, [[note]], output)
+        catalog, cached = self._recall(cache, None)
+        output, note = make(catalog)
+        if cached is not None:
+            cache.store_derived(output_query, cached, [[note]], output)
         return output, note
 
-    def _query(self) -> list[str]:
-        """Return all that a result is for; empty if it cannot be cached."""
-        from ._cache import user_identity
+    def _place(self) -> list[str]:
+        """Return all that a result is for but the host and its arguments; empty if nothing can be cached."""
+        from ._cache_sections import user_identity
         from ._code_fingerprint import code_fingerprint
 
         code = code_fingerprint()
-        if not code:
-            return []
-        query = [code, user_identity(), str(self.host), self.cwd, self.home, str(self.use_home_variables)]
-        query += [self.role or "", os.path.expanduser("~")]
-        query += [text for path in self.skill_dirs for text in (path, os.path.expanduser(path))]
-        query += ["client arguments", *self.client_args] if self.client_args else []
-        return query
+        place = [code, user_identity(), self.cwd, self.home, self.role or "", os.path.expanduser("~")]
+        place += [text for path in self.skill_dirs for text in (path, os.path.expanduser(path))]
+        return place if code else []
+
+    def _query(self) -> list[str]:
+        """Return all that a result is for."""
+        place = self._place()
+        return [str(self.host), str(self.use_home_variables), str(len(place)), *place, *self.client_args]
 
     def _cached_catalog(self, cached: CachedResult) -> Catalog | None:
         """Return the catalog that a cached result holds, or `None` if the result is invalid."""
@@ -251,10 +284,11 @@ class _Discovery:
         fingerprints = filesystem.record_fingerprints()
         try:
             resolved = self._resolve_skills(env, filesystem)
-            if fingerprints.complete:
+            if cache.is_settled(fingerprints, filesystem.started_ns):
                 files = [path for path, fingerprint in fingerprints.files.items() if fingerprint]
-                columns, extra = encode_columns(resolved, files)
+                columns, extra = encode_columns(resolved, files, filesystem.read_closely)
                 cache.store(query, fingerprints, env.variables_read, filesystem.started_ns, columns, extra)
+            _keep_rows(cache, filesystem)
         finally:
             filesystem.fingerprints = None
         return resolved
@@ -302,30 +336,11 @@ class _Discovery:
         )
 
 
+def _keep_rows(cache: Cache, filesystem: Filesystem) -> None:
+    """Keep what was read, for the next time and for other hosts."""
+    if filesystem.kept_rows is not None:
+        filesystem.kept_rows.update(filesystem.rows(), filesystem.started_ns - cache.settle_ns)
+
+
 def _open_filesystem(filesystem: Filesystem | Callable[[], Filesystem] | None) -> Filesystem:
     return filesystem() if callable(filesystem) else filesystem or new_filesystem()
-
-
-def _add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
-    """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name."""
-    from prowess._internal.text import neutral, normalize_name
-
-    from ._entry import REACHABLE, State
-
-    skills = list(catalog.skills)
-    readers: dict[str, SkillProvider] = {}
-    real_paths = {entry.real for entry in skills}
-    winners = {normalize_name(entry.name): entry for entry in reversed(skills) if entry.state in REACHABLE}
-    for provider in providers:
-        for entry in provider.list(catalog.cwd):
-            if entry.real in real_paths:
-                continue
-            real_paths.add(entry.real)
-            readers[entry.path] = provider
-            winner = winners.setdefault(normalize_name(entry.name), entry) if entry.state in REACHABLE else entry
-            if winner is not entry:
-                reason = f"{neutral(winner.path)} wins: it comes first"
-                state = State.SHADOWED
-                entry = entry.with_changes(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
-            skills.append(entry)
-    return catalog.with_changes(skills=tuple(skills), readers=readers)

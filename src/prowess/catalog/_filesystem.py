@@ -15,7 +15,6 @@ from prowess._internal.files import (
     UnreadableError,
     read_file,
     read_head,
-    real_path,
 )
 from prowess.skill import (
     MAX_FRONTMATTER_BYTES,
@@ -26,22 +25,17 @@ from prowess.skill import (
 )
 
 from ._file_content import bytes_needed, decode_text, is_clean_text, parse_skill, typed_value
-from ._fingerprints import (
-    NOT_FOUND_ERRORS,
-    fingerprint,
-    has_name,
-    kind,
-    link_kind,
-    names_with_kinds,
-)
+from ._path_reader import PathReader
 from ._skill_file_lists import SkillFileLists
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from prowess.skill import FastFrontmatter, Value
+
+    from ._kept_rows import KeptRows, Row
 
     Listing = tuple[tuple[str, str], ...]
 
@@ -58,16 +52,13 @@ _MAX_ALL_JSON_BYTES = 16 * 1024 * 1024
 _search_text = re.compile(rb"\S").search
 
 
-class Filesystem(SkillFileLists):
+class Filesystem(SkillFileLists, PathReader):
     """The file system as one command has read it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.started_ns = time_ns()
         """When reading began, in nanoseconds of the system's clock."""
-        self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
-        self._listed_as: dict[str, str] = {}
-        """Real paths of directories to the paths that they were listed as, where these differ."""
         self._fast_fields: dict[str, FastFrontmatter] = {}
         self._clean_files: set[str] = set()
         """Those of them whose whole file was read, and has no findings."""
@@ -77,94 +68,10 @@ class Filesystem(SkillFileLists):
         self._skills: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._yaml_tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
         self._typed_yaml: dict[str, tuple[Any, bytes]] = {}
+        self.kept_rows: KeptRows | None = None
+        """What reading files gave earlier, if it is kept."""
         self.json_bytes_left = _MAX_ALL_JSON_BYTES
         """Bytes that may still be read of lists, manifests and catalogs of plugins."""
-
-    # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def kind(self, path: str) -> str:
-        """Return the kind of a path, links followed: `d`, `f` or `?`; empty if it does not exist."""
-        found = self._kind_or_empty(kind, path)
-        if self.fingerprints is not None:
-            self.record(self.fingerprints.kinds, path, found)
-        return found
-
-    def link_kind(self, path: str) -> str:
-        """Return the kind of a path, `l` for a link; empty if it does not exist."""
-        found = self._kind_or_empty(link_kind, path)
-        if self.fingerprints is not None:
-            self.record(self.fingerprints.links, path, found)
-        return found
-
-    def _kind_or_empty(self, kind_of: Callable[[str], str], path: str) -> str:
-        """Return the kind of a path; empty if it cannot be read."""
-        try:
-            return kind_of(path)
-        except OSError:
-            self.mark_incomplete()
-            return ""
-
-    def real(self, path: str) -> str:
-        """Return a path without links.
-
-        Raises:
-            ValueError: the path is invalid.
-        """
-        found = real_path(path)
-        if self.fingerprints is not None:
-            self.record(self.fingerprints.real_paths, path, found)
-        return found
-
-    def listing(self, path: str) -> Listing:
-        """Return the sorted names in a directory, each with its kind: `d` folder, `f` file, `l` link or `?` other.
-
-        Raises:
-            OSError: the directory cannot be listed.
-        """
-        known = self._listings.get(path)
-        if known is None:
-            state = b""
-            names: Listing | OSError
-            try:
-                if self.fingerprints is None:
-                    self.read_unrecorded = True
-                else:
-                    state = fingerprint(os.stat(path))
-                with os.scandir(path) as entries:
-                    names = tuple(names_with_kinds(entries))
-            except OSError as error:
-                names = error
-                if isinstance(error, FileNotFoundError):
-                    state = b""
-            except ValueError:
-                names = FileNotFoundError(path)
-            known = self._listings[path] = names, state
-        found, state = known
-        if self.fingerprints is not None:
-            self.record(self.fingerprints.folders, path, state)
-        if isinstance(found, OSError):
-            if not isinstance(found, NOT_FOUND_ERRORS):
-                self.mark_incomplete()
-            raise found
-        return found
-
-    def listing_or_none(self, path: str) -> Listing | None:
-        """Return the same as `listing`; `None` if the directory cannot be listed."""
-        try:
-            return self.listing(path)
-        except OSError:
-            return None
-
-    def may_contain(self, folder: str, name: str) -> bool:
-        """Return whether a folder may contain a name: false only if its listing is known and lacks it."""
-        folder = self._listed_as.get(folder, folder)
-        known = self._listings.get(folder)
-        return known is None or isinstance(known[0], OSError) or has_name(self.listing(folder), name)
-
-    def note_real_path(self, path: str, real: str) -> None:
-        """Note the path without links of a directory that was listed, so that `may_contain` knows it by both."""
-        if real != path:
-            self._listed_as[real] = path
 
     def lacks(self, path: str) -> bool:
         """Return whether `read_fast` has not found a file."""
@@ -183,11 +90,13 @@ class Filesystem(SkillFileLists):
         if known is None:
             if path in self._missing_files or (path, None, False) in self._skills:
                 return None
+            known = self._read_row(path, whole=whole)
+        if known is None:
             try:
                 data, complete, state = self._read(path, whole=whole)
             except UnreadableError as error:
                 if error.code == "file-missing":
-                    self._missing_files[path] = error.with_traceback(None)
+                    self._missing_files[path] = error.without_frames()
                     return None
                 self._skills[path, None, False] = self._unreadable_skill(path, path, error)
                 return None
@@ -202,9 +111,26 @@ class Filesystem(SkillFileLists):
             self.record(self.fingerprints.files, path, self._fingerprints.get(path, b""))
         return known
 
+    def _read_row(self, path: str, *, whole: bool) -> FastFrontmatter | None:
+        """Return the same as `read_fast` from the kept row of a file; `None` if there is no row or the file changed."""
+        row = None if self.kept_rows is None else self.kept_rows.rows.get(path)
+        if row is None or (whole and not row[2]) or self.fingerprint_path(path) != row[0]:
+            return None
+        known = fast_parse(row[1])
+        if known is not None:
+            self._fast_fields[path], self._fingerprints[path] = known, row[0]
+            if row[2]:
+                self._clean_files.add(path)
+        return known
+
     def known_fingerprints(self) -> Mapping[str, bytes]:
         """Return the fingerprints of the files that `read_fast` has read, by path; empty ones without a record."""
         return self._fingerprints
+
+    def rows(self) -> dict[str, Row]:
+        """Return what `read_fast` has read, to keep it."""
+        clean = self._clean_files
+        return {path: (self._fingerprints[path], fast[3], path in clean) for path, fast in self._fast_fields.items()}
 
     def _read(self, real: str, *, whole: bool) -> tuple[bytes, bool, bytes]:
         """Return the bytes of a file, or its first ones, whether these are all, and the file's fingerprint.
@@ -238,6 +164,7 @@ class Filesystem(SkillFileLists):
 
     def _read_skill(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
         """Return a skill, whether its whole file was read, and the file's fingerprint."""
+        self.read_closely.add(real)
         if real in self._missing_files:
             return self._unreadable_skill(path, real, self._missing_files[real])
         try:
@@ -255,6 +182,7 @@ class Filesystem(SkillFileLists):
 
     def modified_ns(self, path: str) -> int:
         """Return when a file that was read has changed last, in nanoseconds; 0 if that is unknown."""
+        self.read_closely.add(path)
         try:
             return os.stat(path).st_mtime_ns
         except OSError:
@@ -273,17 +201,18 @@ class Filesystem(SkillFileLists):
         """
         data, _ = self._read_small_file(path, limit, follow=follow)
         if isinstance(data, UnreadableError):
-            raise data
+            raise data.without_frames()  # a frame that holds the error it raises stays in memory
         return data
 
     def _read_small_file(self, path: str, limit: int, *, follow: bool) -> tuple[bytes | UnreadableError, bytes]:
         """Return the bytes of a file, or why it cannot be read, and its fingerprint."""
+        self.read_closely.add(path)
         state = self.fingerprint_path(path, follow=follow)
         data: bytes | UnreadableError
         try:
             data = read_file(path, limit, follow=follow)
         except UnreadableError as error:
-            data = error
+            data = error.without_frames()
             if error.code == "file-unreadable":
                 self.mark_incomplete()
             elif error.code == "file-missing":

@@ -82,6 +82,8 @@ class FingerprintRecorder:
         """The record of what is read, if there is one."""
         self.read_unrecorded = False
         """Whether something was read without a record."""
+        self.read_closely: set[str] = set()
+        """Files of which more was asked than the fast path reads."""
 
     def record_fingerprints(self) -> Fingerprints:
         """Record fingerprints from now on. The record is incomplete if something was read before without one."""

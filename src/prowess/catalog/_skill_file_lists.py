@@ -30,7 +30,8 @@ class SkillFileLists(FingerprintRecorder):
             if "" in listed:
                 self.mark_incomplete()
             folders = {name: self.fingerprint_path(name, follow=True, expected=True) for name in listed if name}
-            names = (os.path.join(folder, name) for name, _ in found)
+            names = [os.path.join(folder, name) for name, _ in found]
+            self.read_closely.update(names)
             self._files[folder] = found, folders, {name: self.fingerprint_path(name, expected=True) for name in names}
         found, folders, files = self._files[folder]
         if self.fingerprints is not None:

@@ -1,0 +1,78 @@
+"""Bring a cached result up to date after the content of a few files has changed.
+
+This is possible where all that the host decided of a skill followed from front matter that the fast path read, and the
+new front matter differs in nothing but the description. It then changes the description, and nothing else. Every other
+change takes a new walk over the folders.
+"""
+
+from __future__ import annotations
+
+from prowess.hosts import load_host
+
+from ._catalog_columns import without_description
+from ._evaluate import Evaluator
+from ._settings import Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._cache import CachedResult
+    from ._filesystem import Filesystem
+
+__all__ = ["refresh"]
+
+
+_DESCRIPTIONS, _PATHS, _ROOT_NUMBERS, _CLEAN_FLAGS, _SCAN_ROOTS, _FRONTS = 1, 2, 3, 4, 5, 7
+"""Columns, as `CachedCatalog` documents them."""
+
+
+def refresh(result: CachedResult, host: str, filesystem: Filesystem) -> bool:
+    """Bring a result up to date.
+
+    Args:
+        result: with files that have changed.
+        host: whose result it is.
+        filesystem: with a record of fingerprints.
+
+    Returns:
+        Whether the result is up to date now. It was not changed if not.
+    """
+    try:
+        descriptions, clean_flags = _new_columns(result, host, filesystem)
+    except (_NeedsWalkError, ValueError, IndexError):  # the last two for a file written by hand, with a valid checksum
+        return False
+    result.replace_column(_DESCRIPTIONS, descriptions)
+    result.replace_column(_CLEAN_FLAGS, clean_flags)
+    return True
+
+
+class _NeedsWalkError(Exception):
+    """A result cannot be brought up to date."""
+
+
+def _new_columns(result: CachedResult, host: str, filesystem: Filesystem) -> tuple[list[str], list[str]]:
+    """Return the descriptions and the clean flags as they are now.
+
+    Raises:
+        _NeedsWalkError: more than these may have changed.
+        ValueError, IndexError: the result is invalid.
+    """
+    descriptions, clean_flags = result.column(_DESCRIPTIONS), result.column(_CLEAN_FLAGS)
+    root_numbers, scopes = result.column(_ROOT_NUMBERS), result.column(_SCAN_ROOTS)[1::3]
+    numbers = {path: number for number, path in enumerate(result.column(_PATHS) or result.files)}
+    fronts = result.column(_FRONTS)
+    rules = load_host(host)
+    evaluator = Evaluator(rules, Settings(), filesystem)
+    for file in result.changed:
+        path = result.files[file]
+        number = numbers.get(path, -1)
+        new = filesystem.read_fast(path, whole=rules.reading.whole_file) if number >= 0 and fronts[number] else None
+        if new is None or without_description(new[3]) != fronts[number] or not evaluator.reads_plainly(new):
+            raise _NeedsWalkError
+        clean_flags[number] = ""
+        if rules.description_rules.shown:
+            description = evaluator.shown_description(new[1], "", scopes[int(root_numbers[number])])[0]
+            # A budget makes the description of one skill depend on those of the others.
+            if rules.budget.limit and description != descriptions[number]:
+                raise _NeedsWalkError
+            descriptions[number] = description
+    return descriptions, clean_flags
