@@ -100,6 +100,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         "prowess.cli._output",
         "prowess.cli._formats",
         f"prowess.cli.{name}",
+        *(["prowess.cli._json_text"] if "--json" in arguments else []),
         *(["prowess.cli._list_host"] if name == "list" else []),
         *(["prowess.cli._tables"] if name in ("hosts", "list") or is_why_all else []),
         *(["prowess.cli._agents", "prowess.cli._losses"] if name == "check" or is_why_all else []),

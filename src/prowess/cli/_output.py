@@ -175,20 +175,27 @@ def print_untrusted_chunk(text: str) -> None:
 
 def print_json(value: object) -> None:
     r"""Print data as JSON in UTF-8. A byte of a path that is not UTF-8 is written as `\\xNN`."""
-    import json
-    import re
+    from ._json_text import json_text
 
-    text = json.dumps(value, indent=2, ensure_ascii=False)
-    # Invisible characters could control a terminal, so JSON escapes them.
-    text = re.sub(f"[{INVISIBLE_CHARACTERS}]", lambda match: json.dumps(match[0])[1:-1], text)
-    text = escape_ci_marks(text, "\\u0023")
+    text = json_text(value)
+    if not text.isascii() or "\x7f" in text:
+        text = _escape_invisible(text)
     sys.stdout.flush()
-    data = re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
+    data = escape_ci_marks(text, "\\u0023").encode() + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
         sys.stdout.write(data.decode())
     else:
         buffer.write(data)
+
+
+def _escape_invisible(text: str) -> str:
+    """Escape the characters in JSON that could control a terminal, and the bytes of a path that are not UTF-8."""
+    import json
+    import re
+
+    text = re.sub(f"[{INVISIBLE_CHARACTERS}]", lambda match: json.dumps(match[0])[1:-1], text)
+    return re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text)
 
 
 def _write_line(stream: TextIO, text: str) -> None:
