@@ -230,20 +230,26 @@ def test_a_comparison_keeps_the_catalog_while_nothing_changes(
 
 
 @linux_only
+@pytest.mark.slow
 def test_more_events_than_the_queue_holds_are_a_change(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The catalog is compared, and kept if it is the same."""
+    """Everything is compared, and the catalog is kept if it is the same. The event of a change may be lost."""
+    with open("/proc/sys/fs/inotify/max_queued_events") as file:
+        most = int(file.read())
+    if most > 100_000:
+        pytest.skip("the queue holds too many events for a test")
     settle(monkeypatch)
     with LiveCatalog(top / "repo", home=top / "home") as live:
-        catalog = live.current()
-        monkeypatch.setattr(inotify, "_MAX_BUFFERS", 0)
-        (top / "repo/.agents/skills/pdf/SKILL.md").touch()
-        os.utime(top / "repo/.agents/skills/pdf/SKILL.md")
-        assert live.current() is not catalog
-        catalog = live.current()
-        monkeypatch.setattr(inotify.Inotify, "events", lambda _: iter([(-1, inotify.OVERFLOW, b"")]))
-        (top / "repo/noise").write_text("x")
-        settle(monkeypatch)
-        assert shown(live.current()) == shown(catalog)
+        for change in (False, True):
+            catalog = live.current()
+            for number in range(most // 2 + 1):
+                noise = top / f"repo/.agents/noise-{number}"
+                noise.touch()
+                noise.unlink()
+            if change:
+                write_skill(top / "repo/.agents/skills", "pdf", "Fills forms.")
+            assert (live.current() is catalog) is not change
+            assert live.current() is live.current()
+        assert [entry.description for entry in live.current().skills] == ["Reads forms.", "Fills forms."]
 
 
 @linux_only
