@@ -23,6 +23,7 @@ _UNUSUAL = re.compile(
     f"[\x00-\x08\x0b-\x1f\x85\xa0\u1680\u2000-\u200a\u202f\u205f\u3000\ud800-\udfff{INVISIBLE_CHARACTERS}]"
 )
 """All that the three patterns match."""
+_USUAL_ASCII = bytes((*b"\t\n", *range(0x20, 0x7F)))
 _ASCII_TABLE = {
     **dict.fromkeys((*range(0x09), *range(0x0E, 0x20), 0x7F), _INVISIBLE),
     **dict.fromkeys(map(ord, "\r\x0b\x0c"), "\n"),
@@ -35,7 +36,9 @@ def normalize_whitespace(text: str) -> str:
     text = text.replace("\r\n", " \n")
     if text.isascii():
         return text.translate(_ASCII_TABLE)
-    if not _UNUSUAL.search(text):
+    # Without ASCII little is left of most texts, and C leaves it out many times as fast as a pattern looks at it.
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _USUAL_ASCII).decode("utf-8", "surrogatepass")
+    if not _UNUSUAL.search(rest):
         return text
     return _OTHER_BLANKS.sub(" ", _INVISIBLE_CHARS.sub(_INVISIBLE, _LINE_ENDS.sub("\n", text)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ._code_spans import ascii_shadow
 from ._mention_names import Candidate, SkillNames, continues_name, word_spans
 
 TYPE_CHECKING = False
@@ -85,7 +86,7 @@ def _places_of_skill(text: str) -> Iterator[re.Match[str]]:
         yield from _SKILL.finditer(text)
         return
     # The Kelvin sign is a `k` in lower case.
-    lower = text.lower() if "\u212a" in text else text.encode("ascii", "replace").lower().decode("ascii")
+    lower = (text if "\u212a" in text else ascii_shadow(text)).lower()
     start = 0
     while (start := lower.find("skill", start)) >= 0:
         if match := _SKILL.match(text, start):

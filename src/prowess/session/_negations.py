@@ -101,7 +101,9 @@ def drop_negated(text: str, candidates: list[Candidate]) -> list[Candidate]:
 
 def _sentence_start(text: str, first: int, end: int) -> int:
     """Return where the last sentence before a place begins, if it begins after another place; else -1."""
-    start = max(text.rfind(mark, first, end) for mark in _SENTENCE_MARKS) + 1
+    start = 0
+    for mark in _SENTENCE_MARKS:
+        start = max(start, text.rfind(mark, max(first, start), end) + 1)
     stop = end
     while (stop := text.rfind(". ", max(first, start), stop)) >= 0:
         if text[max(stop - 3, 0) : stop].lower() not in _ABBREVIATIONS:
