@@ -291,7 +291,7 @@ def test_a_file_that_a_listing_lacks_is_not_looked_for(
 
     monkeypatch.setattr(os, "open", noting)
     assert found(walk(top, depth=-1, **rules), top) == ["a", "b"]
-    ignored = ["b/.ignore"] if "ignore_files" in rules else []
+    ignored = [f"b/{name}" for name in (".gitignore", ".ignore", ".fdignore")] if "ignore_files" in rules else []
     assert opened == ["a/SKILL.md", *ignored, "b/SKILL.md"]
 
 

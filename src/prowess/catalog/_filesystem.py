@@ -73,9 +73,17 @@ class Filesystem(SkillFileLists, PathReader):
         self.json_bytes_left = _MAX_ALL_JSON_BYTES
         """Bytes that may still be read of lists, manifests and catalogs of plugins."""
 
-    def lacks(self, path: str) -> bool:
-        """Return whether `read_fast` has not found a file."""
-        return path in self._missing_files
+    def lacks(self, path: str, *, listed: bool) -> bool:
+        """Return whether `read_fast` has not found a file.
+
+        Args:
+            path: of the file.
+            listed: whether its folder is listed now, so that its fingerprint shows when the file is there.
+        """
+        lacks = path in self._missing_files
+        if lacks and not listed and self.fingerprints is not None:
+            self.record(self.fingerprints.files, path, b"")
+        return lacks
 
     # ── content ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -234,9 +234,15 @@ def names_with_kinds(entries: Iterable[os.DirEntry[str]]) -> list[tuple[str, str
     found = []
     for entry in entries:
         try:
-            found.append((entry.name, "d" if entry.is_dir(follow_symlinks=False) else _entry_kind(entry)))
+            if entry.is_dir(follow_symlinks=False):
+                letter = "d"
+            elif entry.is_file(follow_symlinks=False):
+                letter = "f"
+            else:
+                letter = "l" if entry.is_symlink() else "?"
         except OSError:
-            found.append((entry.name, "?"))
+            letter = "?"
+        found.append((entry.name, letter))
     found.sort()
     return found
 
@@ -252,10 +258,3 @@ def has_name(entries: Iterable[tuple[str, str]], name: str) -> bool:
             if listed.casefold() == folded:
                 return True
     return False
-
-
-def _entry_kind(entry: os.DirEntry[str]) -> str:
-    try:
-        return "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "?"
-    except OSError:
-        return "?"

@@ -14,7 +14,7 @@ from prowess._internal.files import UnreadableError, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["IGNORE_FILES", "IgnoreRules", "compile_glob", "matches_parts"]
 
@@ -43,22 +43,15 @@ class IgnoreRules:
     def __bool__(self) -> bool:
         return bool(self._rules)
 
-    def read(
-        self,
-        folder: str,
-        relative: str,
-        read: Callable[[str, int], bytes] = read_following_links,
-        names: Iterable[str] = IGNORE_FILES,
-    ) -> None:
+    def read(self, folder: str, relative: str, read: Callable[[str, int], bytes] = read_following_links) -> None:
         """Add the rules of the ignore files in a folder.
 
         Args:
             folder: the folder that contains them.
             relative: the same, relative to the skills folder, with `/`; empty for that folder itself.
             read: returns the content of a file, given its path and the most bytes to read, links followed.
-            names: the ignore files that may be in the folder.
         """
-        for name in names:
+        for name in IGNORE_FILES:
             try:
                 data = read(os.path.join(folder, name), _MAX_IGNORE_FILE_BYTES)
             except UnreadableError:

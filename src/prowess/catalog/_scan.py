@@ -231,16 +231,14 @@ class _RootWalk:
         """Add the skill of a folder, or the folders in it to those to enter; return whether to continue."""
         root, filesystem = self.root, self.filesystem
         at_bottom = root.depth >= 0 and depth >= root.depth
-        entries: Listing | None = None
-        if root.ignore_files or (not at_bottom and (root.inside or filesystem.lacks(f"{path}/SKILL.md"))):
-            # A file that is not in the listing is not looked for.
-            entries = filesystem.listing_or_none(path)
-            filesystem.note_real_path(path, real)
-        if root.ignore_files:
-            names = [name for name in IGNORE_FILES if entries is None or has_name(entries, name)]
-            if names:
-                self.walk.ignore_rules.read(path, _relative_path(self.scan_root, path), filesystem.data, names)
-        may_hold_skill = depth > 0 or root.own in ("yes", "alone")
+        lacks_skill = filesystem.lacks(f"{path}/SKILL.md", listed=not at_bottom)
+        # A file that is not in the listing is not looked for.
+        list_first = root.ignore_files or (not at_bottom and (root.inside or lacks_skill))
+        entries = filesystem.listing_or_none(path) if list_first else None
+        filesystem.note_real_path(path, real)
+        if root.ignore_files and (entries is None or any(has_name(entries, name) for name in IGNORE_FILES)):
+            self.walk.ignore_rules.read(path, _relative_path(self.scan_root, path), filesystem.data)
+        may_hold_skill = not lacks_skill and (depth > 0 or root.own in ("yes", "alone"))
         may_hold_skill = may_hold_skill and (entries is None or has_name(entries, SKILL_FILE))
         has_skill = may_hold_skill and self.walk.add_folder_skill(self.scan_root, path, real)
         if has_skill and (root.own == "alone" if not depth else not root.inside):
@@ -267,6 +265,8 @@ class _RootWalk:
         if not depth and not root.skills_first:
             self._enter_root(path, real, entries)
         folders = [entry for entry in entries if entry[1] in "dl"]
+        if not folders and not (root.loose or root.loose_below or root.skills_first):
+            return True
         if root.collated:
             folders.sort(key=lambda entry: collation_key(entry[0]))
         entered = self._enterable_folders(path, real, depth + 1, folders)
@@ -302,7 +302,7 @@ class _RootWalk:
         skip, is_skipped = root.skip, re.compile(root.skip_pattern).search if root.skip_pattern else None
         entered = []
         for name, letter in folders:
-            is_plain = letter == "d" and name[0] != "." and name not in skip and not ignore_rules
+            is_plain = letter == "d" and name[0] != "." and not (name in skip or ignore_rules)
             if is_plain and (is_skipped is None or not is_skipped(name)):
                 inner = f"{path}/{name}"
                 entered.append((inner, inner if real == path else f"{real}/{name}", depth))

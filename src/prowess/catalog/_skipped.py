@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_PROBES", "SkipReports", "wrong_case_finding"]
 
+_LOWER_NAME = SKILL_FILE.lower()
 MAX_PROBES = 64
 """Folders in one root that are searched only to report a skill that is skipped there."""
 
@@ -89,7 +90,7 @@ class SkipReports:
     def wrong_case(self, path: str, entries: Listing) -> None:
         """Report files whose name differs from SKILL.md only in upper and lower case."""
         for name, letter in entries:
-            if letter == "f" and name != SKILL_FILE and name.lower() == SKILL_FILE.lower():
+            if letter == "f" and name != SKILL_FILE and name.lower() == _LOWER_NAME:
                 self.findings.append(wrong_case_finding(os.path.join(path, name), (other for other, _ in entries)))
 
     def skill_in_root(self, path: str, entries: Listing) -> None:
