@@ -187,5 +187,5 @@ def _ambiguous_error(reference: str, candidates: list[Entry]) -> AmbiguousSkillE
 
 def _normalized_names(entry: Entry) -> set[str]:
     """Return every name, normalized for comparison, under which a user may look for a skill."""
-    names = (entry.name, entry.alias, entry.frontmatter_name, entry.folder)
+    names = {entry.name, entry.alias, entry.frontmatter_name, entry.folder}  # mostly one
     return {normalize_name(name) for name in names if name}
