@@ -148,10 +148,11 @@ def test_a_cached_catalog_gives_the_same_answers(top: Path, read: list[str], mon
         read.clear()
         assert cached_answers() == expected
     assert read == []
-    for file in (top / ".agents/skills").glob("*/SKILL.md"):
-        file.write_text(file.read_text() + f"\n{BANK_MESSAGE} {file.parent.name}\n")
-    changed = discover(top, home=top / "home").skills
-    assert answers(top, entries=changed) == answers(top, cache=False) != expected
+    for number in (1, 60):
+        for file in sorted((top / ".agents/skills").glob("*/SKILL.md"))[-number:]:
+            file.write_text(file.read_text() + f"\n{BANK_MESSAGE} {file.parent.name}\n")
+        changed = discover(top, home=top / "home").skills
+        assert answers(top, entries=changed) == answers(top, cache=False) != expected
 
 
 def damage(data: bytes, dice: Random) -> bytes:

@@ -94,12 +94,15 @@ class CachedResult:
         return [paths, bytes(states), *rest, self.extra, *written] if len(written) == len(columns) else None
 
     def fingerprints(self) -> dict[str, bytes]:
-        """Return the fingerprints of `files`, by path."""
+        """Return the fingerprints of `files`, by path, but for those that have changed."""
         if not self.depends_on:
             return {}
         states = self.depends_on[1]
         parts = (bytes(states[at : at + FINGERPRINT_BYTES]) for at in range(0, len(states), FINGERPRINT_BYTES))
-        return dict(zip(self.files, parts, strict=True))
+        known = dict(zip(self.files, parts, strict=True))
+        for number in self.changed:
+            del known[self.files[number]]
+        return known
 
 
 class Cache:
