@@ -178,16 +178,15 @@ class CachedCatalog:
         except ValueError:  # written by hand, with a valid checksum
             return [""] * len(self.names)
 
-    def searched_rows(self) -> list[tuple[str, str, str | None, str, str]]:
-        """Return the real path, both names, the description and the root of each skill, without loading entries."""
+    def searched_columns(self) -> tuple[list[Any], ...]:
+        """Return the real paths, both names, the descriptions and the roots of skills, without loading entries."""
         roots = [self.scan_roots[number][0] for number in self.root_numbers]
-        none = [None] * len(self.names)
-        rows = list(zip(self.paths, self.names, none, self._split_descriptions(), roots, strict=True))
+        descriptions = self._split_descriptions().copy()
+        columns: list[list[Any]] = [[*self.paths], [*self.names], [None] * len(self.names), descriptions, roots]
         for at, unusual in self.unusual.items():
-            names = ("real", "name", "alias", "description")
-            values = [unusual.get(name, value) for name, value in zip(names, rows[at], strict=False)]
-            rows[at] = (*values, roots[at])  # type: ignore[assignment]
-        return rows  # type: ignore[return-value]
+            for column, name in zip(columns, ("real", "name", "alias", "description"), strict=False):
+                column[at] = unusual.get(name, column[at])
+        return tuple(columns)
 
     def known_fingerprints(self) -> dict[str, bytes]:
         """Return the fingerprints of the files, by path, as they were when the cache was checked."""

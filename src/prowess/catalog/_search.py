@@ -19,7 +19,7 @@ from prowess.skill import frontmatter_end
 from ._entry import REACHABLE
 from ._search_excerpts import best_window, excerpt_at, word_starts
 from ._search_ranking import MAX_QUERY_WORDS, PostingTable, best_rows, rank_rows, skill_impacts, weigh_query
-from ._search_rows import searched_rows
+from ._search_rows import searched_columns
 from ._search_semantic import fuse_ranks
 from ._search_words import MAX_QUERY_CHARS, ordered_terms
 
@@ -178,12 +178,12 @@ class Index:
         return self._weigh_and_rank(query)
 
     def _build_postings(self) -> Postings:
-        rows = searched_rows(self.entries)
-        self._normalized_names = [[normalize_name(row[column] or "") for row in rows] for column in (1, 2)]
+        columns = searched_columns(self.entries)
+        self._normalized_names = [[normalize_name(name or "") for name in names] for names in columns[1:3]]
         if self._cache_folder is not None and len(self.entries) >= _MIN_KEPT:
             from ._search_kept import build_kept
 
-            return build_kept(self._cache_folder, self.entries, rows, self._readers, self._impacts)
+            return build_kept(self._cache_folder, self.entries, columns, self._readers, self._impacts)
         return self._read_all()
 
     def _read_all(self) -> PostingTable:

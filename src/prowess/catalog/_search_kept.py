@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ._entry import Entry
     from ._search_ranking import Postings
-    from ._search_rows import SearchedRow
+    from ._search_rows import SearchedColumns
 
 __all__ = ["DAMAGED", "build_kept"]
 
@@ -48,7 +48,7 @@ DAMAGED = (ValueError, TypeError, AttributeError, KeyError, IndexError, Overflow
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-def _file_digests(entries: Sequence[Entry], rows: Sequence[SearchedRow], readers: Mapping[str, object]) -> list[bytes]:
+def _file_digests(entries: Sequence[Entry], columns: SearchedColumns, readers: Mapping[str, object]) -> list[bytes]:
     """Return the digest of what is searched of each skill.
 
     It is empty if the skill is in no file, or if its file is missing or changed a moment ago.
@@ -57,12 +57,13 @@ def _file_digests(entries: Sequence[Entry], rows: Sequence[SearchedRow], readers
 
     known = known_fingerprints(entries)
     elsewhere = {entry.real for entry in entries if entry.path in readers} if readers else ()
-    states = [b"" if row[0] in elsewhere else known.get(row[0]) or _file_state(row[0]) for row in rows]
+    reals, names, aliases, descriptions, _ = columns
+    states = [b"" if real in elsewhere else known.get(real) or _file_state(real) for real in reals]
     settled = time_ns() - SETTLE_NS
     if newest_time(b"".join(states)) > settled:
         states = [state if state and newest_time(state) <= settled else b"" for state in states]
     digests = []
-    for state, (real, name, alias, description, _) in zip(states, rows, strict=True):
+    for state, real, name, alias, description in zip(states, reals, names, aliases, descriptions, strict=True):
         texts = f"{real}\0{name}\0{alias or ''}\0{description}".encode("utf-8", "surrogatepass")
         digests.append(blake2b(state + texts, digest_size=DIGEST_BYTES).digest() if state else b"")
     return digests
@@ -286,7 +287,7 @@ def _decode_changes(data: memoryview) -> dict[bytes, dict[str, int]]:
 def build_kept(
     folder: str,
     entries: Sequence[Entry],
-    rows: Sequence[SearchedRow],
+    columns: SearchedColumns,
     readers: Mapping[str, object],
     read: Callable[[Entry], dict[str, int]],
 ) -> Postings:
@@ -295,12 +296,12 @@ def build_kept(
     Args:
         folder: of the cache.
         entries: the skills.
-        rows: what is searched of each, as `searched_rows`.
+        columns: what is searched of each, as `searched_columns`.
         readers: the skills that are not files of this machine, by path; they are read each time.
         read: returns the terms of a skill, each with its impact.
     """
-    kept = KeptIndex(folder, "\n".join((code_fingerprint(), *sorted({row[-1] for row in rows}))))
-    digests = _file_digests(entries, rows, readers)
+    kept = KeptIndex(folder, "\n".join((code_fingerprint(), *sorted({*columns[-1]}))))
+    digests = _file_digests(entries, columns, readers)
     try:
         return _bring_up_to_date(kept, entries, digests, read)
     except DAMAGED:

@@ -11,27 +11,30 @@ if TYPE_CHECKING:
 
     from ._entry import Entry
 
-__all__ = ["SearchedRow", "known_fingerprints", "searched_rows"]
+__all__ = ["SearchedColumns", "known_fingerprints", "searched_columns"]
 
-SearchedRow = tuple[str, str, "str | None", str, str]
-"""The real path, the name, the second name, the description and the root of a skill."""
+SearchedColumns = tuple["list[str]", "list[str]", "list[str | None]", "list[str]", "list[str]"]
+"""The real paths, the names, the second names, the descriptions and the roots of skills."""
 
 _sources = attrgetter("_source")
-_attributes = attrgetter("real", "name", "alias", "description", "root")
+_ATTRIBUTES = ("real", "name", "alias", "description", "root")
 
 
-def searched_rows(entries: Sequence[Entry]) -> list[SearchedRow]:
-    """Return what is searched of each entry, the body excepted."""
-    table = getattr(_loader(entries), "searched_rows", None)
-    if table is not None:
+def searched_columns(entries: Sequence[Entry]) -> SearchedColumns:
+    """Return what is searched of each entry, the body excepted. Columns, since rows of many skills take longer."""
+    stored = getattr(_loader(entries), "searched_columns", None)
+    if stored is not None:
         try:
             sources = [*map(_sources, entries)]
         except AttributeError:  # an entry that was made in full
             sources = []
         if {loader for loader, _ in sources} == {_loader(entries)}:
-            rows = table()
-            return [rows[number] for _, number in sources]
-    return [*map(_attributes, entries)]
+            columns = stored()
+            numbers = [number for _, number in sources]
+            if numbers == [*range(len(columns[0]))]:
+                return columns  # type: ignore[no-any-return]
+            return tuple([column[number] for number in numbers] for column in columns)  # type: ignore[return-value]
+    return tuple([*map(attrgetter(name), entries)] for name in _ATTRIBUTES)  # type: ignore[return-value]
 
 
 def known_fingerprints(entries: Sequence[Entry]) -> Mapping[str, bytes]:
