@@ -21,7 +21,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from prowess import discover
+from prowess import LiveCatalog, discover
 from prowess.adapters.langchain import SkillsMiddleware, merge_sessions
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
@@ -153,6 +153,19 @@ def test_the_catalog_follows_any_system_message(folder: Path, prompt: Any, conte
     create_agent(model, system_prompt=prompt, middleware=[middleware]).invoke({"messages": [HumanMessage("Hm?")]})
     catalog = json.dumps(middleware.session({}).static_block())[1:-1]
     assert model.calls[0][0].content == json.loads(json.dumps(content).replace("{}", catalog))
+
+
+def test_a_live_catalog_is_as_it_is_when_the_model_is_called(tmp_path: Path) -> None:
+    """For all conversations with an agent that was made before its first skill."""
+    with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
+        model = Scripted(script=[DONE, asks(use("activate_skill", {"name": "late"})), DONE, DONE])
+        graph = create_agent(model, middleware=[SkillsMiddleware(live)], checkpointer=InMemorySaver())
+        for thread in ("1", "1", "2"):
+            config = {"configurable": {"thread_id": thread}}
+            graph.invoke({"messages": [{"role": "user", "content": "How many?"}]}, config)
+            skill(tmp_path / ".agents/skills/late", body="Count late.")
+    assert [whole(call).count("<name>late</name>") for call in model.calls] == [0, 1, 1, 1]
+    assert "Count late." in results(model.calls[2])[0]
 
 
 def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:

@@ -16,10 +16,10 @@ from agents import Agent, Runner, SQLiteSession, set_tracing_disabled
 from agents.run import CallModelData, ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from prowess import discover
+from prowess import LiveCatalog, discover
 from prowess.adapters.openai_agents import Skills
 from prowess.errors import ConfigError
-from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, write_many_skills
+from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -104,6 +104,21 @@ def test_the_catalog_is_sent_once_and_always_the_same_bytes(folder: Path) -> Non
     assert len({call.system_instructions for call in model.calls}) == 1
     assert [whole(call).count("<available_skills>") for call in model.calls] == [1, 1, 1]
     assert model.calls[0].system_instructions == f"You count pages.\n\n{chat.session.static_block()}"
+
+
+def test_a_live_catalog_is_as_it_is_when_a_turn_begins(tmp_path: Path) -> None:
+    """For all conversations with an agent that was made before its first skill."""
+    with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
+        skills = Skills(live)
+        agent, model = agent_with(skills, DONE, use("activate_skill", {"name": "late"}), DONE, DONE)
+        chat = Chat(skills, agent)
+        chat.say("How many?")
+        skill(tmp_path / ".agents/skills/late", body="Count late.")
+        chat.say("And now?")
+        Chat(skills, agent).say("And here?")
+    shown = [call.system_instructions.count("<name>late</name>") for call in model.calls]
+    assert shown == [0, 1, 1, 1]
+    assert "Count late." in outputs(model.calls[2])[0]
 
 
 def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:

@@ -47,6 +47,17 @@ def test_a_catalog_that_replaces_a_live_one_stays(tmp_path: Path) -> None:
         assert [entry.name for entry in session.catalog.skills] == ["pdf"]
 
 
+def test_the_tools_of_a_live_catalog_stay_valid(tmp_path: Path) -> None:
+    """Frameworks keep them, so they list no names, and are there before the first skill."""
+    with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
+        session = Session(live)
+        before = session.tools()
+        write_skill(tmp_path, "pdf")
+        session.next_turn()
+        assert [tool.parameters for tool in session.tools()] == [tool.parameters for tool in before]
+        assert "Do it." in before[0].call(name="pdf")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 def test_ten_thousand_turns_of_a_hundred_conversations_scan_once_for_each_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

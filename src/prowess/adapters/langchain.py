@@ -26,7 +26,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from prowess.catalog import Catalog
+    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Tool
 
 __all__ = ["SkillsMiddleware", "SkillsState"]
@@ -57,7 +57,7 @@ class SkillsMiddleware(AgentMiddleware):
     """Gives the skills of a catalog to an agent of `create_agent`.
 
     Args:
-        catalog: the skills to choose from.
+        catalog: the skills to choose from; with a `LiveCatalog`, those of the moment of each call of the model.
         options: as for a `Session`.
 
     Raises:
@@ -66,7 +66,7 @@ class SkillsMiddleware(AgentMiddleware):
 
     state_schema = SkillsState
 
-    def __init__(self, catalog: Catalog, **options: Any) -> None:
+    def __init__(self, catalog: Catalog | LiveCatalog, **options: Any) -> None:
         super().__init__()
         self.catalog = catalog
         self._options = options
@@ -115,6 +115,8 @@ class SkillsMiddleware(AgentMiddleware):
         tail = session.tail(visible=[*visible, *added])
         skill_messages = [HumanMessage(text) for text in (*added, tail) if text]
         prompts = [message.text for message in messages if isinstance(message, HumanMessage)]
+        if self._template_session.catalog is not session.catalog:
+            self._template_session.update(self.catalog)
         block = self._template_session.block(prompts[-1] if prompts else "")
         system = _append_to_system(request.system_message, block)
         return request.override(system_message=system, messages=[*messages, *skill_messages]), update

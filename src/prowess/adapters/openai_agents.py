@@ -12,6 +12,7 @@ import json
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session
 
@@ -26,7 +27,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from prowess.catalog import Catalog
+    from prowess.catalog import LiveCatalog
 
 __all__ = ["Skills"]
 
@@ -40,14 +41,14 @@ class Skills:
     """Gives the skills of a catalog to an agent and its runs.
 
     Args:
-        catalog: the skills to choose from.
+        catalog: the skills to choose from; with a `LiveCatalog`, a turn begins with those of that moment.
         options: as for a `Session`.
 
     Raises:
         ConfigError: unknown unit or format.
     """
 
-    def __init__(self, catalog: Catalog, **options: Any) -> None:
+    def __init__(self, catalog: Catalog | LiveCatalog, **options: Any) -> None:
         self.catalog = catalog
         self._options = options
         self._template_session = Session(catalog, **options)
@@ -103,7 +104,8 @@ class Skills:
             # An agent that is a tool of another agent shares its session, and a model writes its first message.
             is_nested = last_session is session and caller is not None and caller is not task and not caller.done()
             _current_session.set((session, task))
-            return await asyncio.to_thread(_with_skills, session, data.model_data, mentions=not is_nested)
+            shown = (session if isinstance(self.catalog, Catalog) else self._template_session).static_block()
+            return await asyncio.to_thread(_with_skills, session, data.model_data, shown, mentions=not is_nested)
 
         return RunConfig(call_model_input_filter=filter_input, **options)
 
@@ -132,8 +134,15 @@ async def _invoke_tool(context: Any, arguments: str) -> str:
     return await asyncio.to_thread(tools[context.tool_name].call, **parsed)
 
 
-def _with_skills(session: Session, data: ModelInputData, *, mentions: bool) -> ModelInputData:
-    """Append the skills of this call to the input, without saving them in the conversation."""
+def _with_skills(session: Session, data: ModelInputData, shown: str, *, mentions: bool) -> ModelInputData:
+    """Append the skills of this call to the input, without saving them in the conversation.
+
+    Args:
+        session: of the conversation.
+        data: what the model would be sent.
+        shown: the catalog in the agent's instructions, which the one of this turn replaces.
+        mentions: whether a user's message begins a turn.
+    """
     visible = [text for item in data.input for text in _item_texts(item)]
     added: list[str] = []
     # A turn begins with the user's message; otherwise the last item is a tool result.
@@ -143,9 +152,11 @@ def _with_skills(session: Session, data: ModelInputData, *, mentions: bool) -> M
         added += [f"warning: {warning}" for warning in session.warnings]
     tail = session.tail(visible=[*visible, *added])
     skill_items = [{"role": "user", "content": text} for text in (*added, tail) if text]
-    instructions, block = data.instructions, session.static_block()
-    if instructions and block:
-        instructions = instructions.replace(block, session.block())
+    instructions, block = data.instructions, session.block()
+    if instructions and shown:
+        instructions = instructions.replace(shown, block)
+    elif block and not shown:  # the first skill came after the agent
+        instructions = f"{instructions}\n\n{block}" if instructions else block
     return ModelInputData(input=[*data.input, *skill_items], instructions=instructions)
 
 

@@ -293,12 +293,13 @@ class Session:
     # ── for frameworks ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def tools(self) -> tuple[Tool, ...]:
-        """Return the tools with which a model uses its skills; no tools if there are no skills."""
+        """Return the tools with which a model uses its skills; no tools if there are no skills and never will be."""
         from ._tools import activate_tool, read_tool, search_tool
 
-        if all(entry.state not in MODEL_STATES for entry in self.catalog.skills):
+        if self._live is None and all(entry.state not in MODEL_STATES for entry in self.catalog.skills):
             return ()
-        tools = (activate_tool(self.activate, self._listing.names), read_tool(self.read))
+        # Frameworks keep tools longer than the skills of a live catalog have the same names.
+        tools = (activate_tool(self.activate, None if self._live else self._listing.names), read_tool(self.read))
         return (*tools, search_tool(self.search)) if self.shortened else tools
 
     def granted(self, name: str) -> Grants:
