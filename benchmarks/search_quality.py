@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TOP = Path(__file__).resolve().parent.parent
 PAGE = TOP / "docs/search.md"
+BEGIN, END = "<!-- figures: make search -->", "<!-- end of figures -->"
 COLUMN = "held-out part"
 BLOCK_CHARACTERS = 4_000
 HARDER = {"long", "oblique"}
@@ -37,10 +38,9 @@ def measure_search(bench: Bench) -> Iterator[dict[str, Any]]:
 
 def read_quality(page: Path) -> dict[str, list[float]]:
     """Return Hit@1 and NDCG@10 of each engine on the held-out part of the labelled messages, in percent."""
+    table = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in page.read_text(encoding="utf-8").splitlines()
-        if line.startswith("| ")
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")
     ]
     columns = {index for row in rows for index, cell in enumerate(row) if cell.startswith(COLUMN)}
     engines = {}

@@ -95,3 +95,18 @@ def test_no_stuffed_skill_comes_first(bench: Any) -> None:
     engine = bench["engines"].Prowess([*skills, *stuffed])
     first = [(engine(message.text) or [""])[0] for message in bench["labelled"].load_messages()]
     assert [name for name in first if name.startswith("universal-")] == []
+
+
+def test_the_page_of_the_benchmarks_has_the_figures_of_the_skills_of_this_project(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And not those of the published ones, which the page of the search has below them."""
+    import importlib
+
+    monkeypatch.syspath_prepend(str(FOLDER.parent))
+    page = FOLDER.parents[1] / "docs/search.md"
+    own = page.read_text(encoding="utf-8").partition("<!-- figures: make search -->")[2].partition("| prowess | ")[2]
+    hit, ndcg = own.split(" | ")[1].split(" / ")
+    module = importlib.import_module("search_quality")
+    monkeypatch.delitem(sys.modules, "search_quality")
+    assert module.read_quality(page)["prowess"] == [float(hit), float(ndcg)]
