@@ -219,7 +219,7 @@ class World:
         return str(self.top / "cache")
 
     def commands(self, chance: Random) -> list[list[str]]:
-        """Return commands: a list for two hosts, a prompt for the third."""
+        """Return commands: a list for two hosts, a prompt for the third, and a table of two."""
         where = ["--cwd", str(self.top / self.cwd)]
         # With `--home`, variables that move folders are ignored.
         where += ["--home", str(self.top / "home")] if self.seed[-1] in "02468" else []
@@ -228,6 +228,7 @@ class World:
             ["list", "--json", "--host", hosts[0], *where],
             ["list", "--json", "--host", hosts[1], *where],
             ["prompt", "--host", hosts[2], *where],
+            ["list", *chance.choice(TABLES), "--host", hosts[0], "--host", hosts[1], *where],
         ]
 
     def variables_now(self) -> dict[str, str]:
@@ -304,6 +305,8 @@ EDITS = ("edit a description", "edit a body")
 EDITED = (b"Reads many forms.", b"Fills <all> forms.", b"2026-01-01", b">-\n  Two\n  lines")
 EDIT_SHARE = 0.25
 """How many changes are such as every user makes; a cached result is then brought up to date."""
+TABLES: tuple[list[str], ...] = ([], ["--json"], ["--rows"], ["--digest"], ["--json", "--digest"])
+"""Options of `list` for several hosts."""
 PERMISSIONS = (0o000, 0o444, 0o644, 0o755, 0o311)
 IGNORING = ("alpha\n", "*\n!alpha/\n", "/bravo/\n", "SKILL.md\n", "# nothing\n", "")
 
@@ -629,7 +632,7 @@ KINDS: dict[str, Any] = {
 
 NEEDED = (
     *("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf_16", "encodings.utf_16_be"),
-    *("encodings.utf_16_le", "encodings.utf_8_sig", "fnmatch", "hashlib", "tomllib", "unicodedata", "yaml"),
+    *("encodings.utf_16_le", "encodings.utf_8_sig", "fnmatch", "hashlib", "shlex", "tomllib", "unicodedata", "yaml"),
 )
 """Modules that commands import when they need them: an unprivileged user may not be able to read them."""
 

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         render as render,
     )
     from ._providers import SkillProvider as SkillProvider
+    from ._recorded_output import recorded_output as recorded_output
     from ._repository import (
         RepositorySkill as RepositorySkill,
         RepositorySkills as RepositorySkills,
@@ -117,6 +118,7 @@ else:  # otherwise every misspelt name would have a type
                 "with_linked_skills",
             ),
             "_project": ("git_root",),
+            "_recorded_output": ("recorded_output",),
             "_roots": ("ScanRoot", "find_scan_roots"),
             "_settings_layers": ("settings_layers",),
             "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),

@@ -146,6 +146,17 @@ class Cache:
         except (OSError, ValueError, OverflowError):
             return None
 
+    def load_output(self, query: Sequence[str], env: Mapping[str, str]) -> tuple[bytes, str] | None:
+        """Return a cached output and its note, as `load` does; stored as `extra` and as the only text of a column."""
+        known = self.load(query, env)
+        if known is None:
+            return None
+        try:
+            (note,) = known.column(0)
+        except (ValueError, IndexError):  # written by hand, with a valid checksum
+            return None
+        return known.extra, note
+
     def is_settled(self, fingerprints: Fingerprints, started_ns: int) -> bool:
         """Return whether a result may be stored: nothing that it depends on changed a moment before it was read."""
         recorded = chain(fingerprints.files.values(), fingerprints.folders.values())

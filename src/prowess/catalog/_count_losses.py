@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from ._catalog import Catalog
     from ._entry import Entry
+    from ._filesystem import Filesystem
 
 __all__ = ["count_losses", "is_bundled"]
 
@@ -23,12 +24,12 @@ _BUNDLED_FOLDER = f"{os.sep}.system{os.sep}"
 """Codex unpacks the skills that it ships with into `skills/.system` of its own folder (observed, 0.169.0)."""
 
 
-def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
+def count_losses(catalogs: Mapping[str, Catalog], filesystem: Filesystem | None = None) -> tuple[dict[str, int], int]:
     """Return how many skills each agent loses of those that any of them finds, and how many skills these are.
 
     The counts are those of `compare`, without the work of saying why.
     """
-    filesystem = new_filesystem()
+    filesystem = filesystem or new_filesystem()
     skills: dict[str, list[tuple[str, dict[str, Entry]]]] = {}
     copies = CopyFinder(filesystem)
     for real, row in rows_of_entries(catalogs).items():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._providers import SkillProvider
     from ._resolve import ResolvedSkills
 
-__all__ = ["RecordedCatalog", "catalog_output", "discover", "discover_recorded", "new_filesystem"]
+__all__ = ["Discovery", "RecordedCatalog", "catalog_output", "discover", "discover_recorded", "new_filesystem"]
 
 
 def discover(
@@ -60,7 +60,7 @@ def discover(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        discovery = _Discovery(cwd, host, home, skill_dirs, env, role, client_args)
+        discovery = Discovery(cwd, host, home, skill_dirs, env, role, client_args)
         folder = cache_folder(discovery.env) if cache and isinstance(host, str) else None
         catalog = discovery.resolve(filesystem) if folder is None else discovery.recall(folder, filesystem)
     finally:
@@ -104,7 +104,7 @@ def catalog_output(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        discovery = _Discovery(cwd, host, home, skill_dirs, None, role, client_args)
+        discovery = Discovery(cwd, host, home, skill_dirs, None, role, client_args)
         folder = cache_folder(discovery.env) if cache else None
         if folder is None:
             return make(discovery.resolve(None))
@@ -139,7 +139,7 @@ def discover_recorded(
     """Read the disk as `discover` does, and record what the catalog depends on."""
     filesystem = new_filesystem()
     fingerprints = filesystem.record_fingerprints()
-    discovery = _Discovery(filesystem.real(cwd), host, home, skill_dirs, env, None, client_args)
+    discovery = Discovery(filesystem.real(cwd), host, home, skill_dirs, env, None, client_args)
     return discovery.resolve_recorded(filesystem, fingerprints)
 
 
@@ -150,7 +150,7 @@ def new_filesystem() -> Filesystem:
     return Filesystem()
 
 
-class _Discovery:
+class Discovery:
     """One question to `discover`, with absolute paths."""
 
     def __init__(
@@ -172,16 +172,18 @@ class _Discovery:
         self.client_args = list(client_args)
         self.role = None if role is None else os.path.abspath(role)
 
-    def resolve(self, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
-        """Read the disk."""
-        return self._catalog(self._resolve_skills(self.env, _open_filesystem(filesystem)))
+    def resolve(
+        self, filesystem: Filesystem | Callable[[], Filesystem] | None, env: Mapping[str, str] | None = None
+    ) -> Catalog:
+        """Read the disk; `env` is the environment that records what is read of it."""
+        return self._catalog(self._resolve_skills(self.env if env is None else env, _open_filesystem(filesystem)))
 
     def recall(self, folder: str, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
         """Return the cached catalog if it is up to date, else read the disk and cache the result."""
         # Only a process that uses the cache imports it: on import, the state of the source code is read.
         from ._cache import Cache
 
-        if not self._place():
+        if not self.place():
             return self.resolve(filesystem)
         return self._recall(Cache(folder), filesystem)[0]
 
@@ -189,7 +191,7 @@ class _Discovery:
         self, cache: Cache, filesystem: Filesystem | Callable[[], Filesystem] | None
     ) -> tuple[Catalog, CachedResult | None]:
         """Return the catalog as `recall` does, and the cached result if that was valid as it is."""
-        query = self._query()
+        query = self.query()
         cached = cache.load(query, self.env, outdated=True)
         if cached is not None and not cached.changed and (catalog := self._cached_catalog(cached)) is not None:
             return catalog, cached
@@ -198,7 +200,7 @@ class _Discovery:
         if filesystem.kept_rows is None:
             from ._kept_rows import KeptRows
 
-            filesystem.kept_rows = KeptRows(cache.folder, self._place())
+            filesystem.kept_rows = KeptRows(cache.folder, self.place())
         updated = None if cached is None else self._bring_up_to_date(cache, query, cached, filesystem)
         catalog = updated or self._catalog(self._resolve_and_store(cache, query, filesystem))
         if not is_shared:
@@ -226,24 +228,19 @@ class _Discovery:
         """Return the cached output if it is up to date; else make it, and cache it if the catalog was in the cache."""
         from ._cache import Cache
 
-        if not self._place():
+        if not self.place():
             return make(self.resolve(None))
         cache = Cache(folder)
-        output_query = [purpose, *self._query()]
-        if (known := cache.load(output_query, self.env)) is not None:
-            try:
-                (note,) = known.column(0)
-            except (ValueError, IndexError):  # written by hand, with a valid checksum
-                pass
-            else:
-                return known.extra, note
+        output_query = [purpose, *self.query()]
+        if (known := cache.load_output(output_query, self.env)) is not None:
+            return known
         catalog, cached = self._recall(cache, None)
         output, note = make(catalog)
         if cached is not None:
             cache.store_derived(output_query, cached, [[note]], output)
         return output, note
 
-    def _place(self) -> list[str]:
+    def place(self) -> list[str]:
         """Return all that a result is for but the host and its arguments; empty if nothing can be cached."""
         from ._cache_sections import user_identity
         from ._code_fingerprint import code_fingerprint
@@ -253,9 +250,9 @@ class _Discovery:
         place += [text for path in self.skill_dirs for text in (path, os.path.expanduser(path))]
         return place if code else []
 
-    def _query(self) -> list[str]:
+    def query(self) -> list[str]:
         """Return all that a result is for."""
-        place = self._place()
+        place = self.place()
         return [str(self.host), str(self.use_home_variables), str(len(place)), *place, *self.client_args]
 
     def _cached_catalog(self, cached: CachedResult) -> Catalog | None:

@@ -10,7 +10,7 @@ import os
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from prowess.catalog import Catalog, Comparison, Filesystem
@@ -97,6 +97,22 @@ def output_from_args(
 
     require_paths(args, "cwd", "home", "role")
     return catalog_output(args.cwd or ".", host or "prowess", purpose=purpose, make=make, **_where_to_look(args))
+
+
+def recorded_output_from_args(
+    args: argparse.Namespace,
+    hosts: Sequence[str],
+    purpose: str,
+    make: Callable[[Mapping[str, Catalog], Filesystem], tuple[bytes, str]],
+) -> tuple[bytes, str]:
+    """Return an output about the catalogs of some agents, and a note, as `output_from_args` does for one agent.
+
+    Raises:
+        HostNotFoundError: a host is unknown.
+    """
+    from prowess.catalog import recorded_output
+
+    return recorded_output(args.cwd or ".", hosts, purpose=purpose, make=make, **_where_to_look(args))
 
 
 def comparison_from_args(

@@ -9,49 +9,66 @@ from prowess._internal.text import neutral
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of
 
-from ._color import STATE_STYLES
+from ._color import STATE_STYLES, has_color
 from ._commands import OK
-from ._discovery import catalog_from_args
-from ._output import encode_lines, evidence_notes, format_finding, print_encoded, print_json, print_stderr, print_stdout
-from ._tables import format_table
+from ._discovery import recorded_output_from_args
+from ._output import (
+    encode_json,
+    encode_lines,
+    evidence_notes,
+    format_finding,
+    print_encoded,
+    print_json_bytes,
+    print_stderr,
+)
+from ._tables import format_table, terminal_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from prowess.catalog import Catalog, Entry
+    from prowess.catalog import Catalog, Entry, Filesystem
     from prowess.findings import Finding
 
-__all__ = ["display_skill_path", "empty_hint", "host_output", "list_host", "print_digests", "shown_findings"]
+__all__ = ["display_skill_path", "empty_hint", "host_output", "list_host", "digest_lines", "shown_findings"]
 
 
 def list_host(args: argparse.Namespace, host: str) -> int:
     """Print the skills of one host with what is read from their files: as JSON, or with digests."""
-    catalog = catalog_from_args(args, host)
-    if args.digest:
-        from prowess.catalog import Filesystem, with_digest
 
-        filesystem = Filesystem()
-        catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))
+    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> tuple[bytes, str]:
+        from prowess.catalog import with_digest
+
+        (catalog,) = catalogs.values()
+        if args.digest:
+            catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))
+        if args.json:
+            return encode_json(_as_dict(catalog)), ""
+        output, note = host_output(catalog)
+        return output + encode_lines("\n".join(digest_lines(catalog.skills, catalog, filesystem))), note
+
+    look = "" if args.json else f"{terminal_width()} {has_color(sys.stdout)} {has_color(sys.stderr)}"
+    output, note = recorded_output_from_args(args, [host], f"host {args.json} {args.digest} {look}", make)
     if args.json:
-        print_json(
-            {
-                "host": catalog.host.name,
-                "cwd": catalog.cwd,
-                "home": catalog.home,
-                "skills": [entry.as_dict() for entry in catalog.skills],
-                "findings": [item.as_dict() for item in catalog.findings],
-                "counts": catalog.counts,
-                "evidence": evidence_of(catalog.host.name).as_dict(),
-            }
-        )
+        print_json_bytes(output)
         return OK
-    output, note = host_output(catalog)
     print_encoded(output)
-    print_digests(catalog.skills, catalog)
     print_stderr(note)
     return OK
+
+
+def _as_dict(catalog: Catalog) -> dict[str, object]:
+    """Return a catalog in the shape of `list --json`."""
+    return {
+        "host": catalog.host.name,
+        "cwd": catalog.cwd,
+        "home": catalog.home,
+        "skills": [entry.as_dict() for entry in catalog.skills],
+        "findings": [item.as_dict() for item in catalog.findings],
+        "counts": catalog.counts,
+        "evidence": evidence_of(catalog.host.name).as_dict(),
+    }
 
 
 def host_output(catalog: Catalog) -> tuple[bytes, str]:
@@ -66,14 +83,14 @@ def host_output(catalog: Catalog) -> tuple[bytes, str]:
     return encode_lines("\n".join(lines)), "\n".join(notes if catalog.skills else [*notes, *empty_hint(catalog)])
 
 
-def print_digests(entries: Iterable[Entry], catalog: Catalog) -> None:
-    """Print the digest of each skill's files."""
-    from prowess.catalog import Filesystem, with_digest
+def digest_lines(entries: Iterable[Entry], catalog: Catalog, filesystem: Filesystem) -> list[str]:
+    """Return the lines with the digest of each skill's files."""
+    from prowess.catalog import with_digest
 
-    filesystem = Filesystem()
-    for entry in entries:
-        digest = with_digest(entry, filesystem).digest or "no digest"
-        print_stdout(f"{digest}  {neutral(display_skill_path(entry.path, catalog))}")
+    return [
+        f"{with_digest(entry, filesystem).digest or 'no digest'}  {neutral(display_skill_path(entry.path, catalog))}"
+        for entry in entries
+    ]
 
 
 def _host_table(catalog: Catalog) -> list[tuple[str, ...]]:

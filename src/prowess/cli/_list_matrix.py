@@ -9,27 +9,29 @@ from prowess.catalog import State
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, raw_value
 
+from ._color import has_color
 from ._commands import OK
-from ._discovery import catalog_from_args
-from ._list_host import display_skill_path, empty_hint, print_digests, shown_findings
+from ._discovery import recorded_output_from_args
+from ._list_host import digest_lines, display_skill_path, empty_hint, shown_findings
 from ._output import (
+    encode_json,
+    encode_lines,
     evidence_json,
+    evidence_notes,
+    format_finding,
     pluralize,
-    print_evidence_note,
-    print_findings,
-    print_json,
+    print_encoded,
+    print_json_bytes,
     print_stderr,
-    print_stdout,
 )
 from ._tables import terminal_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
     from prowess.catalog import Catalog, Entry, Filesystem
-    from prowess.findings import Finding
 
     from ._matrix import MatrixRow
 
@@ -41,66 +43,128 @@ _PIPE_WIDTH = 80
 
 def list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     """Print the skills of some agents, or of all agents on this machine, as a table or as JSON."""
-    from functools import cache
-
-    from prowess.catalog import count_losses, new_filesystem
-
     from ._agents import chosen_hosts
-    from ._losses import summarize_losses
 
-    filesystem = cache(new_filesystem)
     args.host = [*names]
     hosts, note = chosen_hosts(args)
     if note is not None:
         print_stderr(note)
     hosts = hosts if names else [DEFAULT_HOST, *hosts]
-    catalogs = [catalog_from_args(args, host, filesystem) for host in hosts]
-    skills = _matrix_rows(hosts, catalogs)
-    findings = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
+
+    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> tuple[bytes, str]:
+        matrix = _Matrix(catalogs, filesystem)
+        if args.json:
+            return encode_json(matrix.as_dict(digests=args.digest)), ""
+        return matrix.as_text(merge=not args.rows, digests=args.digest, is_chosen=bool(names))
+
+    options = f"{args.json} {args.rows} {args.digest} {bool(names)}"
+    look = "" if args.json else f"{_width()} {has_color(sys.stdout)} {has_color(sys.stderr)} {sys.stdout.isatty()}"
+    output, note = recorded_output_from_args(args, hosts, f"matrix {options} {look}", make)
     if args.json:
-        print_json(_matrix_json(hosts, catalogs, skills, findings.values(), digests=args.digest))
+        print_json_bytes(output)
         return OK
-    base = catalogs[0]
-    if skills:
-        _print_matrix(hosts, skills, base, merge=not args.rows)
-    if args.digest:
-        print_digests(map(_first_entry, skills), base)
-    shown = shown_findings(findings.values(), include_disabled=bool(names))
-    print_findings(shown, base=base.cwd, to=print_stderr)
-    errors = sum(item.severity is Severity.ERROR for row in skills for item in _first_entry(row).findings)
-    with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
-    counts = f"{pluralize(len(skills), 'skill')}, {pluralize(len(catalogs), 'agent')}"
-    explained = "; `prowess why NAME` explains a skill" if skills else ""
-    print_stderr(f"{counts}{with_errors}{explained}")
-    if skills:
-        lost, total = count_losses(dict(zip(hosts, catalogs, strict=True)))
-        asked = {host: count for host, count in lost.items() if names or host != DEFAULT_HOST}
-        print_stderr(summarize_losses(asked, total))
-    if not skills and (names or not _print_elsewhere_hint(base)) and (hint := empty_hint(base)):
-        print_stderr("\n".join(hint))
+    print_encoded(output)
+    print_stderr(note)
     return OK
 
 
-def _print_elsewhere_hint(catalog: Catalog) -> bool:
-    """Say how many skills of the repository no agent searches for; return whether there are any."""
+def _width() -> int:
+    return terminal_width() if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+class _Matrix:
+    """What some agents make of each skill."""
+
+    def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> None:
+        self.catalogs, self.filesystem = catalogs, filesystem
+        self.hosts = [*catalogs]
+        self.base = catalogs[self.hosts[0]]
+        self.skills = _matrix_rows(catalogs)
+        findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
+        self.findings = [*findings.values()]
+
+    def as_dict(self, *, digests: bool) -> dict[str, object]:
+        """Return it in the shape of `list --json`."""
+        return {
+            "cwd": self.base.cwd,
+            "home": self.base.home,
+            "hosts": self.hosts,
+            "skills": [_row_json(row, self.filesystem, digest=digests) for row in self.skills],
+            "findings": [item.as_dict() for item in self.findings],
+            "counts": {host: catalog.counts for host, catalog in self.catalogs.items()},
+            "evidence": evidence_json(self.hosts),
+        }
+
+    def as_text(self, *, merge: bool, digests: bool, is_chosen: bool) -> tuple[bytes, str]:
+        """Return the table for stdout, and what is said of it on stderr.
+
+        Args:
+            merge: whether skills with the same cells share a row.
+            digests: whether to add the digests of the skills.
+            is_chosen: whether the user named the agents.
+        """
+        from prowess.catalog import count_losses
+
+        from ._losses import summarize_losses
+
+        lines, notes = self._table(merge=merge) if self.skills else ([], [])
+        if digests:
+            lines += digest_lines(map(_first_entry, self.skills), self.base, self.filesystem)
+        for item in shown_findings(self.findings, include_disabled=is_chosen):
+            notes += format_finding(item, base=self.base.cwd, stream=sys.stderr)
+        errors = sum(item.severity is Severity.ERROR for row in self.skills for item in _first_entry(row).findings)
+        with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
+        counts = f"{pluralize(len(self.skills), 'skill')}, {pluralize(len(self.catalogs), 'agent')}"
+        explained = "; `prowess why NAME` explains a skill" if self.skills else ""
+        notes.append(f"{counts}{with_errors}{explained}")
+        if self.skills:
+            lost, total = count_losses(self.catalogs, self.filesystem)
+            asked = {host: count for host, count in lost.items() if is_chosen or host != DEFAULT_HOST}
+            notes.append(summarize_losses(asked, total))
+        else:
+            self.filesystem.mark_incomplete()  # the whole repository is searched
+            notes += (not is_chosen and _elsewhere_hint(self.base)) or empty_hint(self.base)
+        return encode_lines("\n".join(lines)), "\n".join(notes)
+
+    def _table(self, *, merge: bool) -> tuple[list[str], list[str]]:
+        """Return the lines of the table, and those that say what its symbols mean."""
+        from ._matrix import agent_titles, format_legend, format_matrix
+
+        rows = sorted(
+            (_matrix_row(row, self.hosts, self.base) for row in self.skills),
+            # The project's folders first, then those of the user, then others.
+            key=lambda row: (row.where.startswith("/"), row.where.startswith("~"), row.where),
+        )
+        width, names = _width(), evidence_marks(self.hosts)
+        short = [
+            str(raw_value(host, "short") or host) + name.removeprefix(host)
+            for host, name in zip(self.hosts, names, strict=True)
+        ]
+        titles = agent_titles(names, short, rows, width)
+        legend = [*format_legend(rows, names, titles, width=width), *evidence_notes(self.hosts)]
+        return format_matrix(rows, titles, width=width, merge=merge), [""] * sys.stdout.isatty() + legend
+
+
+def _elsewhere_hint(catalog: Catalog) -> list[str]:
+    """Return the lines that say how many skills of the repository no agent searches for, if there are any."""
     from prowess.catalog import find_repository_skills, git_root
 
     # Outside a repository the working directory may have any number of folders.
     found = find_repository_skills(catalog.cwd).skills if git_root(catalog.cwd) else ()
     if not found:
-        return False
+        return []
     are = "1 skill of this repository is" if len(found) == 1 else f"{len(found):,} skills of this repository are"
-    print_stderr(
-        f"\nhint: {are} in no folder that these agents search; `prowess inventory` lists every skill, and "
+    hint = (
+        f"hint: {are} in no folder that these agents search; `prowess inventory` lists every skill, and "
         "`prowess check` says how to show them to an agent"
     )
-    return True
+    return ["", hint]
 
 
-def _matrix_rows(hosts: Sequence[str], catalogs: Sequence[Catalog]) -> list[dict[str, Entry]]:
+def _matrix_rows(catalogs: Mapping[str, Catalog]) -> list[dict[str, Entry]]:
     """Return a row for each skill file: host to its entry of that file."""
     rows: dict[str, dict[str, Entry]] = {}
-    for host, catalog in zip(hosts, catalogs, strict=True):
+    for host, catalog in catalogs.items():
         for entry in catalog.skills:
             row = rows.setdefault(entry.real, {})
             known = row.get(host)
@@ -108,30 +172,6 @@ def _matrix_rows(hosts: Sequence[str], catalogs: Sequence[Catalog]) -> list[dict
             if known is None or known.state is not State.ACTIVE:
                 row[host] = entry
     return sorted(rows.values(), key=lambda row: (_first_entry(row).folder.casefold(), _first_entry(row).path))
-
-
-def _print_matrix(hosts: Sequence[str], skills: Sequence[dict[str, Entry]], base: Catalog, *, merge: bool) -> None:
-    """Print the matrix on stdout, and what its symbols mean on stderr."""
-    from ._matrix import agent_titles, format_legend, format_matrix
-
-    rows = sorted(
-        (_matrix_row(row, hosts, base) for row in skills),
-        # The project's folders first, then those of the user, then others.
-        key=lambda row: (row.where.startswith("/"), row.where.startswith("~"), row.where),
-    )
-    width = terminal_width() if sys.stdout.isatty() else _PIPE_WIDTH
-    names = evidence_marks(hosts)
-    short = [
-        str(raw_value(host, "short") or host) + name.removeprefix(host) for host, name in zip(hosts, names, strict=True)
-    ]
-    titles = agent_titles(names, short, rows, width)
-    for line in format_matrix(rows, titles, width=width, merge=merge):
-        print_stdout(line)
-    if sys.stdout.isatty():
-        print_stderr("")
-    for line in format_legend(rows, names, titles, width=width):
-        print_stderr(line)
-    print_evidence_note(hosts)
 
 
 def _matrix_row(row: dict[str, Entry], hosts: Sequence[str], base: Catalog) -> MatrixRow:
@@ -153,28 +193,6 @@ def _row_name(row: dict[str, Entry]) -> str:
 
 def _first_entry(row: dict[str, Entry]) -> Entry:
     return next(iter(row.values()))
-
-
-def _matrix_json(
-    hosts: Sequence[str],
-    catalogs: Sequence[Catalog],
-    skills: Sequence[dict[str, Entry]],
-    findings: Iterable[Finding],
-    *,
-    digests: bool,
-) -> dict[str, object]:
-    from prowess.catalog import Filesystem
-
-    filesystem = Filesystem()
-    return {
-        "cwd": catalogs[0].cwd,
-        "home": catalogs[0].home,
-        "hosts": hosts,
-        "skills": [_row_json(row, filesystem, digest=digests) for row in skills],
-        "findings": [item.as_dict() for item in findings],
-        "counts": {host: catalog.counts for host, catalog in zip(hosts, catalogs, strict=True)},
-        "evidence": evidence_json(hosts),
-    }
 
 
 def _row_json(row: dict[str, Entry], filesystem: Filesystem, *, digest: bool) -> dict[str, object]:

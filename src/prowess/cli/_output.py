@@ -47,6 +47,9 @@ __all__ = [
     "to_json_value",
 ]
 
+_MAX_INDENTED = 100
+"""Items of a list in JSON that are indented; those of a longer list have one line each."""
+
 
 # ── stderr ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -175,13 +178,24 @@ def print_untrusted_chunk(text: str) -> None:
 
 def print_json(value: object) -> None:
     r"""Print data as JSON in UTF-8. A byte of a path that is not UTF-8 is written as `\\xNN`."""
-    from ._json_text import json_text
+    print_json_bytes(encode_json(value))
 
-    text = json_text(value)
-    if not text.isascii() or "\x7f" in text:
-        text = _escape_invisible(text)
+
+def encode_json(value: object) -> bytes:
+    """Return data as JSON for `print_json_bytes`."""
+    import json
+    import re
+
+    text = _indented(value)
+    # Invisible characters could control a terminal, so JSON escapes them.
+    text = re.sub(f"[{INVISIBLE_CHARACTERS}]", lambda match: json.dumps(match[0])[1:-1], text)
+    text = escape_ci_marks(text, "\\u0023")
+    return re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
+
+
+def print_json_bytes(data: bytes) -> None:
+    """Print what `encode_json` returned on stdout, in UTF-8 whatever the encoding of stdout is."""
     sys.stdout.flush()
-    data = escape_ci_marks(text, "\\u0023").encode() + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
         sys.stdout.write(data.decode())
@@ -189,13 +203,24 @@ def print_json(value: object) -> None:
         buffer.write(data)
 
 
-def _escape_invisible(text: str) -> str:
-    """Escape the characters in JSON that could control a terminal, and the bytes of a path that are not UTF-8."""
-    import json
-    import re
+def _indented(value: object) -> str:
+    """Return data as indented JSON. In a table, a list of many items has one line for each item.
 
-    text = re.sub(f"[{INVISIBLE_CHARACTERS}]", lambda match: json.dumps(match[0])[1:-1], text)
-    return re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text)
+    The encoder in C, which is ten times as fast, cannot indent.
+    """
+    import json
+
+    if not isinstance(value, dict):
+        return json.dumps(value, indent=2, ensure_ascii=False)
+    lines = []
+    for key, item in value.items():
+        if isinstance(item, list) and len(item) > _MAX_INDENTED:
+            rows = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in item)
+            text = f"[\n{rows}\n  ]"
+        else:
+            text = json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n  ")
+        lines.append(f"  {json.dumps(key, ensure_ascii=False)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}" if lines else "{}"
 
 
 def _write_line(stream: TextIO, text: str) -> None:
