@@ -47,10 +47,9 @@ def top(tmp_path: Path) -> Path:
     return top
 
 
-def resolved(top: Path) -> ResolvedSkills:
-    host = load_host("prowess")
+def resolved(top: Path, host: str = "prowess") -> ResolvedSkills:
     return resolve_skills(
-        host,
+        load_host(host),
         cwd=str(top / "repo"),
         home=str(top / "home"),
         skill_dirs=(),
@@ -110,6 +109,35 @@ def test_a_stored_catalog_is_loaded_unchanged(top: Path) -> None:
         recalled.load_field(None, "settings")
 
 
+def test_a_linked_root_costs_nothing_for_each_skill(tmp_path: Path) -> None:
+    """Its real path is stored once, and those of its skills follow from it."""
+    top = tmp_path.resolve()
+    skill(top / "repo/shared/one")
+    skill(top / "repo/shared/deep/two")
+    (top / "repo/.agents").mkdir()
+    (top / "repo/.agents/skills").symlink_to("../shared")
+    now = resolved(top)
+    columns, extra = encode_columns(now, [])
+    assert extra == b""
+    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra), "prowess", fail)
+    real = [str(top / "repo/shared" / name / "SKILL.md") for name in ("deep/two", "one")]
+    assert [entry.real for entry in recalled.skills()] == [entry.real for entry in now.skills] == real
+    assert recalled.searched_columns()[0] == real
+
+
+def test_skills_in_the_same_state_share_their_attributes(tmp_path: Path) -> None:
+    """A thousand skills of a folder that is not trusted take little more than one."""
+    top = tmp_path.resolve()
+    for name in ("more", "most"):
+        skill(top / f"repo/.agents/skills/{name}")
+    now = resolved(top, "pi")
+    columns, extra = encode_columns(now, [])
+    assert [*json.loads(extra)["odd"]] == ["0 1"]
+    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra), "pi", fail).skills()
+    assert [(entry.state, entry.reason) for entry in recalled] == [(entry.state, entry.reason) for entry in now.skills]
+    assert {str(entry.state) for entry in recalled} == {"untrusted"}
+
+
 def test_paths_are_stored_once(top: Path) -> None:
     """The skills' files are all files that were read, for most catalogs."""
     now = resolved(top)
@@ -165,7 +193,7 @@ INVALID: dict[str, Callable[[Parts], object]] = {
     "a name too few": lambda parts: parts.columns[0].pop(),
     "a path too many": lambda parts: parts.columns[2].append("/x/SKILL.md"),
     "a scan root cut": lambda parts: parts.columns[5].pop(),
-    "a scan root too few": lambda parts: parts.columns[5].__delitem__(slice(-3, None)),
+    "a scan root too few": lambda parts: parts.columns[5].__delitem__(slice(-4, None)),
     "no scan root": lambda parts: parts.columns[5].clear(),
     "scan root out of range": column(3, 0, "99"),
     "negative scan root": column(3, 0, "-1"),

@@ -7,10 +7,10 @@ read from the disk when a caller asks for it.
     paths        = empty if the skills' files are all that was opened, in the same order
     root_numbers = for each skill the number of its scan root, from 0
     clean_flags  = for each skill "1" (no findings), "0" (its findings are in `extra`) or "" (findings not known)
-    scan_roots   = for each scan root its path, scope and namespace
+    scan_roots   = for each scan root its path, scope, namespace, and its path without links if that is another one
     host_rules   = "template" and "budget", if the host has its own
     fronts       = for each skill its front matter without the description, if that alone decided all but the latter
-    extra        = empty, or JSON: `odd` (number of a skill to its unusual attributes), `findings` (of no single skill)
+    extra        = empty, or JSON: `odd` (numbers of skills: their unusual attributes), `findings` (of no single skill)
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class CachedCatalog:
         lengths = {cached.column_lengths[1], cached.column_lengths[7], *counts}
         if len(lengths) != 1:
             raise ValueError("columns of different length")
-        triples = zip(scan_roots[::3], scan_roots[1::3], scan_roots[2::3], strict=True)
-        self.scan_roots = {str(at): scan_root for at, scan_root in enumerate(triples)}
+        rows = zip(scan_roots[::4], scan_roots[1::4], scan_roots[2::4], scan_roots[3::4], strict=True)
+        self.scan_roots = {str(at): scan_root for at, scan_root in enumerate(rows)}
         self.host_rules = frozenset(cached.column(6))
         """`template` and `budget`, if the host has its own for the block that a model gets."""
         if not self.host_rules <= _HOST_RULES:
@@ -107,6 +107,7 @@ class CachedCatalog:
         self._host, self._resolve_now = host, resolve_now
         self._current: ResolvedSkills | None = None
         self._current_entries: dict[str, Entry] = {}
+        self._unusual_groups: list[tuple[list[int], dict[str, Any]]] = []
         self.unusual: dict[int, dict[str, Any]] = {}
         self.findings: tuple[Finding, ...] = ()
         if cached.extra:
@@ -118,7 +119,10 @@ class CachedCatalog:
 
         table = json.loads(extra)
         _check_types(table, {"odd": frozenset((dict,)), "findings": frozenset((list,))})
-        self.unusual = {int(at): attributes for at, attributes in table["odd"].items()}
+        self._unusual_groups = [
+            ([*map(int, numbers.split(" "))], attributes) for numbers, attributes in table["odd"].items()
+        ]
+        self.unusual = {at: attributes for numbers, attributes in self._unusual_groups for at in numbers}
         for item in table["findings"]:
             _check_finding(item)
         self.findings = _make_findings(table["findings"])
@@ -133,17 +137,17 @@ class CachedCatalog:
         if not self.scan_roots.keys() >= set(self.root_numbers) or not set(self.clean_flags) <= _CLEAN_FLAGS:
             raise ValueError("unknown scan root or flag")
         with_findings = 0
-        for at, attributes in self.unusual.items():
-            if not 0 <= at < count or attributes.get("state", "active") not in _STATES:
+        for numbers, attributes in self._unusual_groups:
+            if not 0 <= min(numbers) <= max(numbers) < count or attributes.get("state", "active") not in _STATES:
                 raise ValueError("unknown skill or state")
             _check_types(attributes, {name: _UNUSUAL_TYPES[name] for name in attributes})
             for texts in attributes.get("requirements", EMPTY_REQUIREMENTS).values():
                 if type(texts) is not list or not all(type(text) is str for text in texts):
                     raise ValueError("invalid requirements")
             findings = attributes.get("findings", ())
-            if bool(findings) != (self.clean_flags[at] == "0"):
+            if any(bool(findings) != (self.clean_flags[at] == "0") for at in numbers):
                 raise ValueError("a clean skill has findings")
-            with_findings += bool(findings)
+            with_findings += len(numbers) if findings else 0
             for item in findings:
                 _check_finding(item)
         if with_findings != self.clean_flags.count("0"):
@@ -153,10 +157,11 @@ class CachedCatalog:
         """Return the entries."""
         active = State.ACTIVE
         entries = [Entry.lazily_active(self, at, name) for at, name in enumerate(self.names)]
-        for at, attributes in self.unusual.items():
-            state = State(attributes["state"]) if "state" in attributes else active
-            name = attributes.get("name", self.names[at])
-            entries[at] = Entry.from_loader(self, at, name=name, state=state)
+        for numbers, attributes in self._unusual_groups:
+            if "state" in attributes or "name" in attributes:
+                state = State(attributes.get("state", active))
+                for at in numbers:
+                    entries[at] = Entry.from_loader(self, at, name=attributes.get("name", self.names[at]), state=state)
         self._without_description, self._without_names = entries, entries
         return tuple(entries)
 
@@ -181,8 +186,9 @@ class CachedCatalog:
     def searched_columns(self) -> tuple[list[Any], ...]:
         """Return the real paths, both names, the descriptions and the roots of skills, without loading entries."""
         roots = [self.scan_roots[number][0] for number in self.root_numbers]
+        real_paths = [*map(self._real_path, range(len(self.names)))]
         descriptions = self._split_descriptions().copy()
-        columns: list[list[Any]] = [[*self.paths], [*self.names], [None] * len(self.names), descriptions, roots]
+        columns: list[list[Any]] = [real_paths, [*self.names], [None] * len(self.names), descriptions, roots]
         for at, unusual in self.unusual.items():
             for column, name in zip(columns, ("real", "name", "alias", "description"), strict=False):
                 column[at] = unusual.get(name, column[at])
@@ -194,7 +200,7 @@ class CachedCatalog:
 
     def _load_names(self) -> None:
         """Give all entries the names by which a user may look for them: who asks for those of one asks for all."""
-        namespaces = {number: namespace or None for number, (_, _, namespace) in self.scan_roots.items()}
+        namespaces = {number: namespace or None for number, (_, _, namespace, _) in self.scan_roots.items()}
         rows = zip(self._without_names, self.names, self.paths, self.root_numbers, strict=True)
         for at, (entry, name, path, root_number) in enumerate(rows):
             unusual, namespace = self.unusual.get(at, _NOTHING_UNUSUAL), namespaces[root_number]
@@ -237,7 +243,7 @@ class CachedCatalog:
         if name == "description":
             return unusual[name] if name in unusual else self.descriptions[number]
         if name in ("root", "scope", "namespace"):
-            root, scope, namespace = self.scan_roots[self.root_numbers[number]]
+            root, scope, namespace, _ = self.scan_roots[self.root_numbers[number]]
             return {"root": root, "scope": scope, "namespace": namespace or None}[name]
         if name == "folder":
             return os.path.basename(os.path.dirname(self.paths[number]))
@@ -255,9 +261,15 @@ class CachedCatalog:
                 return unusual[name]
             if name == "frontmatter_name":
                 return without_namespace(self.names[number], self._load_attribute(number, "namespace"))
-            return {"real": self.paths[number], "rule": "found"}.get(name)
+            return {"real": self._real_path(number), "rule": "found"}.get(name)
         entry = self.current_entry(self.paths[number])
         return self._read_removed(number, name) if entry is None else getattr(entry, name)
+
+    def _real_path(self, number: int) -> str:
+        """Return the path of a skill without links, unless it is unusual."""
+        path = self.paths[number]
+        root, _, _, real_root = self.scan_roots[self.root_numbers[number]]
+        return f"{real_root}{path.removeprefix(root)}" if real_root else path
 
     def _read_removed(self, number: int, name: str) -> Any:
         """Return the skill, or the findings, of an entry that was removed after the cache was checked."""

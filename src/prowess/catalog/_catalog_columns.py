@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._entry import Entry
+    from ._found_skill import FoundSkill
     from ._resolve import ResolvedSkills
 
 __all__ = ["encode_columns", "without_description"]
@@ -36,24 +37,25 @@ def encode_columns(
     Returns:
         The columns and `extra` for `Cache.store`, in the format that `CachedCatalog` documents.
     """
-    scan_roots: dict[tuple[str, str, str | None], int] = {}
+    scan_roots: dict[tuple[str, str, str | None, str], int] = {}
     descriptions, paths, root_numbers, clean_flags, fronts = [], [], [], [], []
     unusual: dict[int, dict[str, Any]] = {}
     for at, entry in enumerate(resolved.skills):
         loader, item = entry.source or _NO_SOURCE
         is_fast = item is not None and loader.is_decided_fast(item)
-        scan_root: tuple[str, str, str | None]
-        if is_fast and loader.is_usual(item, entry):
+        scan_root: tuple[str, str, str | None, str]
+        real_root = _real_root(*(entry.root, entry.path, entry.real) if item is None else _places(item))
+        if real_root is not None and is_fast and loader.is_usual(item, entry):
             path, description = item.path, loader.description(item)
-            scan_root = item.scan_root.path, item.scan_root.scope, None
+            scan_root = item.scan_root.path, item.scan_root.scope, None, real_root
             findings = loader.known_findings(item)
         else:
             path, description = entry.path, entry.description
-            scan_root = entry.root, entry.scope, entry.namespace
+            scan_root = entry.root, entry.scope, entry.namespace, real_root or ""
             findings = entry.get_if_loaded("findings")
             if findings is None:
                 findings = loader.known_findings(item)
-            if attributes := _unusual_attributes(entry):
+            if attributes := _unusual_attributes(entry, has_usual_place=real_root is not None):
                 unusual[at] = attributes
         paths.append(path)
         descriptions.append(description.replace("\0", ""))
@@ -77,14 +79,36 @@ def encode_columns(
         import json
 
         general = [item.as_dict() for item in resolved.findings]
-        extra = json.dumps({"odd": unusual, "findings": general}).encode()
+        # Thousands of skills may be in the same state for the same reason.
+        numbers: dict[str, list[str]] = {}
+        for at, attributes in unusual.items():
+            numbers.setdefault(json.dumps(attributes), []).append(str(at))
+        odd = {" ".join(group): json.loads(text) for text, group in numbers.items()}
+        extra = json.dumps({"odd": odd, "findings": general}).encode()
     return columns, extra
 
 
-def _unusual_attributes(entry: Entry) -> dict[str, Any]:
+def _places(item: FoundSkill) -> tuple[str, str, str]:
+    return item.scan_root.path, item.path, item.real
+
+
+def _real_root(root: str, path: str, real: str) -> str | None:
+    """Return the real path of the root of a skill, empty if it has no links.
+
+    It is `None` if the real path of the skill does not follow from it, because of another link inside the root.
+    """
+    if real == path:
+        return ""
+    inside = path.removeprefix(root)
+    return real.removesuffix(inside) or None if path.startswith(f"{root}/") and real.endswith(inside) else None
+
+
+def _unusual_attributes(entry: Entry, *, has_usual_place: bool) -> dict[str, Any]:
     """Return the attributes of an entry that differ from those of most skills, findings excepted."""
     unusual = {
-        name: value for name in UNUSUAL_ATTRIBUTES if (value := getattr(entry, name)) != _usual_value(entry, name)
+        name: value
+        for name in UNUSUAL_ATTRIBUTES
+        if not (name == "real" and has_usual_place) and (value := getattr(entry, name)) != _usual_value(entry, name)
     }
     # A column cannot hold a NUL.
     unusual.update((name, value) for name in COLUMN_ATTRIBUTES if "\0" in (value := getattr(entry, name)))
@@ -97,7 +121,7 @@ def _usual_value(entry: Entry, name: str) -> object:
     """Return the value that an attribute has in most skills."""
     if name == "frontmatter_name":
         return without_namespace(entry.name, entry.namespace)
-    return {"real": entry.path, "state": State.ACTIVE, "rule": "found"}.get(name)
+    return {"state": State.ACTIVE, "rule": "found"}.get(name)
 
 
 def without_description(front: bytes) -> str:

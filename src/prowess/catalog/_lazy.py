@@ -151,10 +151,9 @@ class LazyEntries:
         return item.fast_fields is not None and item not in self._evaluations
 
     def is_usual(self, item: FoundSkill, entry: Entry) -> bool:
-        """Return whether the entry of a skill that was decided fast has the attributes that most entries have."""
+        """Return whether the entry of a skill that was decided fast has the usual attributes, `real` excepted."""
         return (
             entry.state is State.ACTIVE
-            and item.real == item.path
             and item.scan_root.namespace is None
             and item.fast_fields is not None
             and item.fast_fields[0] == entry.name

@@ -57,7 +57,7 @@ def _new_columns(result: CachedResult, host: str, filesystem: Filesystem) -> tup
         ValueError, IndexError: the result is invalid.
     """
     descriptions, clean_flags = result.column(_DESCRIPTIONS), result.column(_CLEAN_FLAGS)
-    root_numbers, scopes = result.column(_ROOT_NUMBERS), result.column(_SCAN_ROOTS)[1::3]
+    root_numbers, scopes = result.column(_ROOT_NUMBERS), result.column(_SCAN_ROOTS)[1::4]
     numbers = {path: number for number, path in enumerate(result.column(_PATHS) or result.files)}
     fronts = result.column(_FRONTS)
     rules = load_host(host)
