@@ -47,9 +47,6 @@ __all__ = [
     "to_json_value",
 ]
 
-_MAX_INDENTED = 100
-"""Items of a list in JSON that are indented; those of a longer list have one line each."""
-
 
 # ── stderr ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -186,7 +183,9 @@ def encode_json(value: object) -> bytes:
     import json
     import re
 
-    text = _indented(value)
+    from ._json_text import json_text
+
+    text = json_text(value)
     # Invisible characters could control a terminal, so JSON escapes them.
     text = re.sub(f"[{INVISIBLE_CHARACTERS}]", lambda match: json.dumps(match[0])[1:-1], text)
     text = escape_ci_marks(text, "\\u0023")
@@ -201,26 +200,6 @@ def print_json_bytes(data: bytes) -> None:
         sys.stdout.write(data.decode())
     else:
         buffer.write(data)
-
-
-def _indented(value: object) -> str:
-    """Return data as indented JSON. In a table, a list of many items has one line for each item.
-
-    The encoder in C, which is ten times as fast, cannot indent.
-    """
-    import json
-
-    if not isinstance(value, dict):
-        return json.dumps(value, indent=2, ensure_ascii=False)
-    lines = []
-    for key, item in value.items():
-        if isinstance(item, list) and len(item) > _MAX_INDENTED:
-            rows = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in item)
-            text = f"[\n{rows}\n  ]"
-        else:
-            text = json.dumps(item, indent=2, ensure_ascii=False).replace("\n", "\n  ")
-        lines.append(f"  {json.dumps(key, ensure_ascii=False)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}" if lines else "{}"
 
 
 def _write_line(stream: TextIO, text: str) -> None:
