@@ -73,6 +73,22 @@ pdf      shadowed   user     ~/.claude/skills  .claude/skills/pdf wins: project 
     )
 
 
+@pytest.mark.parametrize("form", [(), ("--json",), ("--host", "codex", "--host", "claude-code")])
+def test_the_arguments_of_one_agent_count(
+    form: tuple[str, ...], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The skills of a folder that `--add-dir` names are listed; several agents are not started with one argument."""
+    skill(project.parent / "other/.claude/skills/extra")
+    code = run(project, "--host", "claude-code", f"--client-arg=--add-dir={project.parent / 'other'}", *form)
+    out, err = capsys.readouterr()
+    if "codex" in form:
+        assert (code, out) == (2, "")
+        assert err.startswith("error: `--client-arg` needs one `--host`\n")
+    else:
+        assert code == 0
+        assert "extra" in out
+
+
 def test_json_of_one_agent(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole object, each key in its place."""
     (project / ".agents/skills/csv/SKILL.md").write_text(

@@ -19,9 +19,10 @@ __all__ = [
     "catalog_from_args",
     "client_arguments",
     "comparison_from_args",
+    "output_from_args",
+    "recorded_output_from_args",
     "require_paths",
     "skill_dirs",
-    "output_from_args",
 ]
 
 

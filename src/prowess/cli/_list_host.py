@@ -17,9 +17,7 @@ from ._output import (
     encode_lines,
     evidence_notes,
     format_finding,
-    print_encoded,
-    print_json_bytes,
-    print_stderr,
+    print_output,
 )
 from ._tables import format_table, terminal_width
 
@@ -50,11 +48,7 @@ def list_host(args: argparse.Namespace, host: str) -> int:
 
     look = "" if args.json else f"{terminal_width()} {has_color(sys.stdout)} {has_color(sys.stderr)}"
     output, note = recorded_output_from_args(args, [host], f"host {args.json} {args.digest} {look}", make)
-    if args.json:
-        print_json_bytes(output)
-        return OK
-    print_encoded(output)
-    print_stderr(note)
+    print_output(output, note, is_json=args.json)
     return OK
 
 

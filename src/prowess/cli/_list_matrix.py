@@ -20,8 +20,7 @@ from ._output import (
     evidence_notes,
     format_finding,
     pluralize,
-    print_encoded,
-    print_json_bytes,
+    print_output,
     print_stderr,
 )
 from ._tables import terminal_width
@@ -60,11 +59,7 @@ def list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     options = f"{args.json} {args.rows} {args.digest} {bool(names)}"
     look = "" if args.json else f"{_width()} {has_color(sys.stdout)} {has_color(sys.stderr)} {sys.stdout.isatty()}"
     output, note = recorded_output_from_args(args, hosts, f"matrix {options} {look}", make)
-    if args.json:
-        print_json_bytes(output)
-        return OK
-    print_encoded(output)
-    print_stderr(note)
+    print_output(output, note, is_json=args.json)
     return OK
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prowess.skill import Value
 
 __all__ = [
+    "encode_json",
     "encode_lines",
     "evidence_json",
     "evidence_notes",
@@ -37,9 +38,11 @@ __all__ = [
     "pluralize",
     "print_encoded",
     "print_error",
+    "print_evidence_note",
     "print_findings",
     "print_json",
     "print_note",
+    "print_output",
     "print_stderr",
     "print_stdout",
     "print_untrusted_chunk",
@@ -149,13 +152,35 @@ def print_encoded(data: bytes) -> None:
         encoding = stream.encoding or "utf-8"
         stream.write(data.decode().encode(encoding, "backslashreplace").decode(encoding))
         return
+    _write_all(stream, data)
+
+
+def _write_all(stream: TextIO, data: bytes) -> None:
+    """Write bytes to the buffer of a stream, with as few writes as possible.
+
+    Raises:
+        BlockingIOError: the stream does not wait, and takes no more data now.
+    """
     stream.flush()
     rest = memoryview(data)
     while rest:  # without a buffer, as with `python -u`, a write may end early
-        written = buffer.write(rest)
+        written = stream.buffer.write(rest)
         if not written:
             raise BlockingIOError(EAGAIN, "stdout takes no more data now")
         rest = rest[written:]
+
+
+def print_output(output: bytes, note: str, *, is_json: bool = False) -> None:
+    """Print what a command made or had in the cache.
+
+    Args:
+        output: what `encode_json` returned, or else `encode_lines`; for stdout.
+        note: for stderr; nothing if empty.
+        is_json: whether the output is JSON.
+    """
+    (_print_json_bytes if is_json else print_encoded)(output)
+    if note:
+        print_stderr(note)
 
 
 def print_untrusted_text(text: str) -> None:
@@ -175,11 +200,11 @@ def print_untrusted_chunk(text: str) -> None:
 
 def print_json(value: object) -> None:
     r"""Print data as JSON in UTF-8. A byte of a path that is not UTF-8 is written as `\\xNN`."""
-    print_json_bytes(encode_json(value))
+    _print_json_bytes(encode_json(value))
 
 
 def encode_json(value: object) -> bytes:
-    """Return data as JSON for `print_json_bytes`."""
+    """Return data as JSON for `print_output`."""
     import json
     import re
 
@@ -192,14 +217,12 @@ def encode_json(value: object) -> bytes:
     return re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
 
 
-def print_json_bytes(data: bytes) -> None:
+def _print_json_bytes(data: bytes) -> None:
     """Print what `encode_json` returned on stdout, in UTF-8 whatever the encoding of stdout is."""
-    sys.stdout.flush()
-    buffer = getattr(sys.stdout, "buffer", None)
-    if buffer is None:
+    if getattr(sys.stdout, "buffer", None) is None:
         sys.stdout.write(data.decode())
     else:
-        buffer.write(data)
+        _write_all(sys.stdout, data)
 
 
 def _write_line(stream: TextIO, text: str) -> None:

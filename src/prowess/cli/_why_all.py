@@ -42,13 +42,13 @@ __all__ = ["explain_for_all"]
 
 def explain_for_all(args: argparse.Namespace) -> int:
     """Print how every agent sees the skills of a name, and the candidates where they differ."""
-    from prowess.catalog import compare_catalogs, new_filesystem
+    from prowess.catalog import Filesystem, compare_catalogs
 
     from ._agents import chosen_hosts
 
     require_paths(args, "cwd", "home", "role")
     hosts, note = chosen_hosts(args)
-    filesystem = new_filesystem()
+    filesystem = Filesystem()
     catalogs = {host: catalog_from_args(args, host, filesystem) for host in hosts}
     own = with_skill_at(catalog_from_args(args, "prowess", filesystem), args.name)
     own_chain = own.candidates(args.name)

@@ -7,7 +7,7 @@ import sys
 from ._color import has_color
 from ._commands import OK
 from ._discovery import output_from_args, require_paths
-from ._output import print_encoded, print_stderr
+from ._output import print_output
 from ._tables import terminal_width
 
 TYPE_CHECKING = False
@@ -44,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
     """Print the skills of one host, or the matrix."""
     require_paths(args, "cwd", "home", "role")
     hosts = args.host or []
-    args.host = None
     if len(hosts) == 1 and not args.all:
         return _print_host(args, hosts[0])
     from ._list_matrix import list_matrix
@@ -65,6 +64,5 @@ def _print_host(args: argparse.Namespace, host: str) -> int:
 
     look = f"{terminal_width()} {has_color(sys.stdout)} {has_color(sys.stderr)}"
     output, note = output_from_args(args, host, f"list {look}", make)
-    print_encoded(output)
-    print_stderr(note)
+    print_output(output, note)
     return OK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._commands import OK
 from ._discovery import catalog_from_args, output_from_args
-from ._output import encode_lines, evidence_notes, pluralize, print_encoded, print_stderr
+from ._output import encode_lines, evidence_notes, pluralize, print_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
         output, note = output_from_args(args, args.host, f"prompt {args.format} {budget} {unit}", make)
     else:
         output, note = make(catalog_from_args(args))
-    print_encoded(output)
-    print_stderr(note)
+    print_output(output, note)
     return OK
 
 
