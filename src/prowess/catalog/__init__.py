@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         compare_catalogs as compare_catalogs,
     )
     from ._count_losses import count_losses as count_losses
-    from ._discover import catalog_output as catalog_output, discover as discover, new_filesystem as new_filesystem
+    from ._discover import catalog_output as catalog_output, discover as discover
     from ._entry import (
         AWAITS_TRUST as AWAITS_TRUST,
         REACHABLE as REACHABLE,
@@ -97,7 +97,7 @@ else:  # otherwise every misspelt name would have a type
                 "compare_catalogs",
             ),
             "_count_losses": ("count_losses",),
-            "_discover": ("catalog_output", "discover", "new_filesystem"),
+            "_discover": ("catalog_output", "discover"),
             "_entry": ("AWAITS_TRUST", "Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),

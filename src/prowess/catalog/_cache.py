@@ -159,8 +159,7 @@ class Cache:
 
     def is_settled(self, fingerprints: Fingerprints, started_ns: int) -> bool:
         """Return whether a result may be stored: nothing that it depends on changed a moment before it was read."""
-        recorded = chain(fingerprints.files.values(), fingerprints.folders.values())
-        return fingerprints.complete and newest_time(b"".join(recorded)) <= started_ns - self.settle_ns
+        return fingerprints.complete and fingerprints.newest_time() <= started_ns - self.settle_ns
 
     # ── store ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from ._cache import Cache, CachedResult
     from ._catalog import Catalog
     from ._filesystem import Filesystem
-    from ._fingerprints import Fingerprints
     from ._providers import SkillProvider
     from ._resolve import ResolvedSkills
 
-__all__ = ["Discovery", "RecordedCatalog", "catalog_output", "discover", "discover_recorded", "new_filesystem"]
+__all__ = ["Discovery", "catalog_output", "discover", "new_filesystem"]
 
 
 def discover(
@@ -114,35 +113,6 @@ def catalog_output(
             gc.enable()
 
 
-class RecordedCatalog:
-    """A catalog, and all that it depends on."""
-
-    __slots__ = ("catalog", "fingerprints", "started_ns", "variables")
-
-    def __init__(
-        self, catalog: Catalog, fingerprints: Fingerprints, variables: Mapping[str, str | None], started_ns: int
-    ) -> None:
-        self.catalog, self.fingerprints, self.variables = catalog, fingerprints, variables
-        self.started_ns = started_ns
-        """When reading began, in nanoseconds of the system's clock."""
-
-
-def discover_recorded(
-    cwd: str,
-    host: str,
-    home: str | None,
-    skill_dirs: Iterable[str | os.PathLike[str]],
-    *,
-    env: Mapping[str, str],
-    client_args: Iterable[str],
-) -> RecordedCatalog:
-    """Read the disk as `discover` does, and record what the catalog depends on."""
-    filesystem = new_filesystem()
-    fingerprints = filesystem.record_fingerprints()
-    discovery = Discovery(filesystem.real(cwd), host, home, skill_dirs, env, None, client_args)
-    return discovery.resolve_recorded(filesystem, fingerprints)
-
-
 def new_filesystem() -> Filesystem:
     """Return a file system of which nothing was read yet."""
     from ._filesystem import Filesystem
@@ -180,11 +150,10 @@ class Discovery:
 
     def recall(self, folder: str, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
         """Return the cached catalog if it is up to date, else read the disk and cache the result."""
-        # Only a process that uses the cache imports it: on import, the state of the source code is read.
-        from ._cache import Cache
-
         if not self.place():
             return self.resolve(filesystem)
+        from ._cache import Cache
+
         return self._recall(Cache(folder), filesystem)[0]
 
     def _recall(
@@ -226,10 +195,10 @@ class Discovery:
         self, folder: str, purpose: str, make: Callable[[Catalog], tuple[bytes, str]]
     ) -> tuple[bytes, str]:
         """Return the cached output if it is up to date; else make it, and cache it if the catalog was in the cache."""
-        from ._cache import Cache
-
         if not self.place():
             return make(self.resolve(None))
+        from ._cache import Cache
+
         cache = Cache(folder)
         output_query = [purpose, *self.query()]
         if (known := cache.load_output(output_query, self.env)) is not None:
@@ -242,6 +211,7 @@ class Discovery:
 
     def place(self) -> list[str]:
         """Return all that a result is for but the host and its arguments; empty if nothing can be cached."""
+        # Only a process that uses the cache imports these: on import, the state of the source code is read.
         from ._cache_sections import user_identity
         from ._code_fingerprint import code_fingerprint
 
@@ -289,17 +259,6 @@ class Discovery:
         finally:
             filesystem.fingerprints = None
         return resolved
-
-    def resolve_recorded(self, filesystem: Filesystem, fingerprints: Fingerprints) -> RecordedCatalog:
-        """Read the disk, and return all that the result depends on."""
-        from ._fingerprints import RecordingEnvironment
-
-        env = RecordingEnvironment(self.env)
-        resolved = self._resolve_skills(env, filesystem)
-        for entry in resolved.skills:
-            _ = entry.description  # what an entry reads late is recorded too
-        filesystem.fingerprints = None
-        return RecordedCatalog(self._catalog(resolved), fingerprints, env.variables_read, filesystem.started_ns)
 
     def _resolve_skills(self, env: Mapping[str, str], filesystem: Filesystem) -> ResolvedSkills:
         # A cached result needs neither of the two modules.

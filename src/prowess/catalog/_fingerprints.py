@@ -60,6 +60,10 @@ class Fingerprints:
         self.complete = True
         """Whether everything was recorded. No record shows when a path becomes readable."""
 
+    def newest_time(self) -> int:
+        """Return the latest time in the fingerprints, in nanoseconds of the system's clock."""
+        return newest_time(b"".join((*self.files.values(), *self.folders.values())))
+
     def still_hold(self) -> bool:
         """Return whether all that was read is still the same."""
         try:

@@ -7,8 +7,9 @@ import sys
 from threading import Lock
 from weakref import WeakSet
 
-from ._discover import discover_recorded
-from ._fingerprints import newest_time
+from ._cache import SETTLE_NS
+from ._discover import Discovery, new_filesystem
+from ._fingerprints import RecordingEnvironment
 from ._watcher import Change, Watcher
 
 TYPE_CHECKING = False
@@ -17,18 +18,37 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ._catalog import Catalog
-    from ._discover import RecordedCatalog
+    from ._fingerprints import Fingerprints
 
 __all__ = ["LiveCatalog", "live_catalog"]
 
-SETTLE_NS = 2_000_000_000
-"""Nanoseconds, as for the cache: a file that changed more recently may change again and keep its fingerprint."""
 _MAX_SHARED = 16
 """Directories with a shared live catalog; each has two file descriptors."""
 _MAX_SCANS = 4
 """Scans in a row while files change."""
 _SHOWS_CHANGES = sys.platform != "win32"
 """Whether a fingerprint shows each change of a file."""
+
+
+class _RecordedCatalog:
+    """A catalog, and all that it depends on."""
+
+    __slots__ = ("catalog", "fingerprints", "started_ns", "variables")
+
+    def __init__(
+        self, catalog: Catalog, fingerprints: Fingerprints, variables: Mapping[str, str | None], started_ns: int
+    ) -> None:
+        self.catalog, self.fingerprints, self.variables = catalog, fingerprints, variables
+        self.started_ns = started_ns
+        """When reading began, in nanoseconds of the system's clock."""
+
+    def is_settled(self) -> bool:
+        """Return whether all that was read had changed some time before."""
+        return self.fingerprints.newest_time() <= self.started_ns - SETTLE_NS
+
+    def is_unchanged(self) -> bool:
+        """Return whether it is certain that nothing that was read has changed."""
+        return self.fingerprints.complete and self.is_settled() and self.fingerprints.still_hold()
 
 
 class LiveCatalog:
@@ -61,7 +81,7 @@ class LiveCatalog:
         self._skill_dirs, self._client_args = tuple(skill_dirs), tuple(client_args)
         self._env = os.environ if env is None else env
         self._lock = Lock()
-        self._recorded: RecordedCatalog | None = None
+        self._recorded: _RecordedCatalog | None = None
         self._user_home = ""
         self._watcher: Watcher | None = None
         self._is_exact = False
@@ -100,37 +120,39 @@ class LiveCatalog:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _has_same_variables(self, recorded: RecordedCatalog) -> bool:
+    def _has_same_variables(self, recorded: _RecordedCatalog) -> bool:
         if os.path.expanduser("~") != self._user_home:
             return False
         return all(self._env.get(name) == value for name, value in recorded.variables.items())
 
-    def _refresh(self, watcher: Watcher, recorded: RecordedCatalog | None, change: Change) -> RecordedCatalog:
+    def _refresh(self, watcher: Watcher, recorded: _RecordedCatalog | None, change: Change) -> _RecordedCatalog:
         """Return the catalog after a change, and follow what it depends on."""
         if recorded is not None:
             # First, so that what is read now is followed before it is read.
             watcher.follow(recorded.fingerprints)
-            if change is Change.MAYBE and _is_unchanged(recorded):
+            if change is Change.MAYBE and recorded.is_unchanged():
                 return recorded
         for _ in range(_MAX_SCANS - 1):
             recorded = self._discover()
-            if watcher.follow(recorded.fingerprints) or _is_unchanged(recorded):
+            if watcher.follow(recorded.fingerprints) or recorded.is_unchanged():
                 self._is_exact = _SHOWS_CHANGES and recorded.fingerprints.complete
-                self._is_exact &= not watcher.compares_contents or _is_settled(recorded)
+                self._is_exact &= not watcher.compares_contents or recorded.is_settled()
                 return recorded
         self._is_exact = False
         return self._discover()
 
-    def _discover(self) -> RecordedCatalog:
+    def _discover(self) -> _RecordedCatalog:
+        """Read the disk as `discover` does, and record what the catalog depends on."""
         self._user_home = os.path.expanduser("~")
-        return discover_recorded(
-            self._cwd,
-            self._host,
-            self._home,
-            self._skill_dirs,
-            env=self._env,
-            client_args=self._client_args,
-        )
+        env, filesystem = RecordingEnvironment(self._env), new_filesystem()
+        fingerprints = filesystem.record_fingerprints()
+        cwd = filesystem.real(self._cwd)
+        discovery = Discovery(cwd, self._host, self._home, self._skill_dirs, self._env, None, self._client_args)
+        catalog = discovery.resolve(filesystem, env)
+        for entry in catalog.skills:
+            _ = entry.description  # what an entry reads late is recorded too
+        filesystem.fingerprints = None
+        return _RecordedCatalog(catalog, fingerprints, env.variables_read, filesystem.started_ns)
 
     def stop_sharing(self) -> None:
         """Leave the queue of events to the process that this one was forked from."""
@@ -150,19 +172,6 @@ def live_catalog(cwd: str | os.PathLike[str]) -> LiveCatalog:
         if (dropped := _shared.pop(oldest, None)) is not None:
             dropped.close()
     return live
-
-
-def _is_settled(recorded: RecordedCatalog) -> bool:
-    """Return whether all that was read had changed some time before."""
-    fingerprints = recorded.fingerprints
-    states = b"".join((*fingerprints.files.values(), *fingerprints.folders.values()))
-    return newest_time(states) <= recorded.started_ns - SETTLE_NS
-
-
-def _is_unchanged(recorded: RecordedCatalog) -> bool:
-    """Return whether it is certain that nothing that was read has changed."""
-    fingerprints = recorded.fingerprints
-    return fingerprints.complete and _is_settled(recorded) and fingerprints.still_hold()
 
 
 _all: WeakSet[LiveCatalog] = WeakSet()
