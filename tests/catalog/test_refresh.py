@@ -12,7 +12,7 @@ import prowess.catalog._cache
 import prowess.catalog._filesystem
 import prowess.catalog._resolve
 from mutations import folders_of
-from prowess.catalog import discover
+from prowess.catalog import Filesystem, discover
 from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
@@ -148,14 +148,38 @@ def test_hosts_share_the_rows_of_files(tmp_path: Path, monkeypatch: pytest.Monke
     assert project.opened == []
 
 
+@pytest.fixture
+def linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project whose folder of skills is a link for Claude Code."""
+    project = Project(tmp_path.resolve(), "claude-code", monkeypatch)
+    (tmp_path / "repo/.agents").mkdir(exist_ok=True)
+    project.folder.rename(tmp_path / "repo/.agents/skills")
+    project.folder.symlink_to("../.agents/skills")
+    return project
+
+
+def test_a_file_behind_a_link_is_opened_once_for_all_hosts(linked: Project) -> None:
+    filesystem = Filesystem()
+    for host in ("prowess", "claude-code", "amp"):
+        assert len(linked.discover(host, cache=False, filesystem=filesystem).active) == len(NAMES)
+    assert sorted(linked.opened) == sorted(NAMES)
+
+
+def test_an_edit_behind_a_link_costs_one_file(linked: Project) -> None:
+    assert linked.check()[0] == 1
+    assert linked.check() == (0, [])
+    linked.write("bravo", "Reads forms of bravo.", body="And more.\n")
+    assert linked.check() == (0, ["bravo"])
+
+
 def test_damaged_rows_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file of rows is cut, and one byte of it changed, at every place."""
+    """The file of rows is cut, or one byte of it changed, at many places."""
     project = Project(tmp_path.resolve(), "prowess", monkeypatch)
     time.sleep(TICK)
     expected = entries(project.discover())
     (path,) = (tmp_path / "cache").glob("rows-*")
     data = path.read_bytes()
-    for at in range(0, len(data), 7):
+    for at in (*range(0, len(data), len(data) // 40), *range(len(data) - 600, len(data), 11)):
         for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]):
             path.write_bytes(damaged)
             for result in (tmp_path / "cache").glob("catalog-*"):

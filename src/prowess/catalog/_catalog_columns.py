@@ -10,7 +10,7 @@ from ._entry import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Set as AbstractSet
     from typing import Any
 
     from ._entry import Entry
@@ -25,7 +25,7 @@ _NO_SOURCE: Any = (None, None)
 
 
 def encode_columns(
-    resolved: ResolvedSkills, files: list[str], read_closely: Collection[str] = ()
+    resolved: ResolvedSkills, files: list[str], read_closely: AbstractSet[str] = frozenset()
 ) -> tuple[list[list[str]], bytes]:
     """Encode what a host saw.
 
@@ -60,7 +60,8 @@ def encode_columns(
         paths.append(path)
         descriptions.append(description.replace("\0", ""))
         root_numbers.append(scan_roots.setdefault(scan_root, len(scan_roots)))
-        fronts.append(without_description(item.fast_fields[3]) if is_fast and path not in read_closely else "")
+        is_plain = is_fast and read_closely.isdisjoint((path, item.real))
+        fronts.append(without_description(item.fast_fields[3]) if is_plain else "")
         clean_flags.append("" if findings is None else "0" if findings else "1")
         if findings:
             unusual.setdefault(at, {})["findings"] = [found.as_dict() for found in findings]

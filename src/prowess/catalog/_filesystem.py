@@ -62,8 +62,10 @@ class Filesystem(SkillFileLists, PathReader):
         self._fast_fields: dict[str, FastFrontmatter] = {}
         self._clean_files: set[str] = set()
         """Those of them whose whole file was read, and has no findings."""
-        self._missing_files: dict[str, UnreadableError] = {}
-        """Files that `read_fast` did not find."""
+        self._slow_files: dict[str, tuple[bytes, bool, bytes] | None] = {}
+        """Files for which `read_fast` is not enough, with what it has read, until `skill` uses that."""
+        self._unreadable_files: dict[str, UnreadableError] = {}
+        """Why `read_fast` could not read a file."""
         self._fingerprints: dict[str, bytes] = {}
         self._skills: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._yaml_tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
@@ -80,7 +82,8 @@ class Filesystem(SkillFileLists, PathReader):
             path: of the file.
             listed: whether its folder is listed now, so that its fingerprint shows when the file is there.
         """
-        lacks = path in self._missing_files
+        error = self._unreadable_files.get(path)
+        lacks = error is not None and error.code == "file-missing"
         if lacks and not listed and self.fingerprints is not None:
             self.record(self.fingerprints.files, path, b"")
         return lacks
@@ -91,26 +94,23 @@ class Filesystem(SkillFileLists, PathReader):
         """Return the fields of a skill by the fast path, or `None` if it is not enough: then use `skill`.
 
         Args:
-            path: of its SKILL.md, not a link.
+            path: of its SKILL.md, without links, so that hosts that reach it by several paths read it once.
             whole: whether its body must be there and without findings.
         """
         known = self._fast_fields.get(path) if not whole or path in self._clean_files else None
         if known is None:
-            if path in self._missing_files or (path, None, False) in self._skills:
+            if path in self._unreadable_files or path in self._slow_files:
                 return None
             known = self._read_row(path, whole=whole)
         if known is None:
             try:
                 data, complete, state = self._read(path, whole=whole)
             except UnreadableError as error:
-                if error.code == "file-missing":
-                    self._missing_files[path] = error.without_frames()
-                    return None
-                self._skills[path, None, False] = self._unreadable_skill(path, path, error)
+                self._unreadable_files[path] = error.without_frames()
                 return None
             known = None if complete and not is_clean_text(data) else fast_parse(data)
             if known is None or (whole and not _search_text(data, len(known[3]))):
-                self._skills[path, None, False] = parse_skill(data, path, complete, False), complete, state
+                self._slow_files[path] = data, complete, state
                 return None
             if whole:
                 self._clean_files.add(path)
@@ -173,12 +173,17 @@ class Filesystem(SkillFileLists, PathReader):
     def _read_skill(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
         """Return a skill, whether its whole file was read, and the file's fingerprint."""
         self.read_closely.add(real)
-        if real in self._missing_files:
-            return self._unreadable_skill(path, real, self._missing_files[real])
-        try:
-            data, complete, state = self._read(real, whole=whole)
-        except UnreadableError as error:
-            return self._unreadable_skill(path, real, error)
+        if real in self._unreadable_files:
+            return self._unreadable_skill(path, real, self._unreadable_files[real])
+        content = self._slow_files.get(real)
+        if content is None or (whole and not content[1]):
+            try:
+                content = self._read(real, whole=whole)
+            except UnreadableError as error:
+                return self._unreadable_skill(path, real, error)
+        else:
+            self._slow_files[real] = None  # from here on, `_skills` has it
+        data, complete, state = content
         return parse_skill(data, path, complete, body), complete, state
 
     def _unreadable_skill(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:

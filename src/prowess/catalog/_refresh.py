@@ -57,8 +57,17 @@ def _new_columns(result: CachedResult, host: str, filesystem: Filesystem) -> tup
         ValueError, IndexError: the result is invalid.
     """
     descriptions, clean_flags = result.column(_DESCRIPTIONS), result.column(_CLEAN_FLAGS)
-    root_numbers, scopes = result.column(_ROOT_NUMBERS), result.column(_SCAN_ROOTS)[1::4]
-    numbers = {path: number for number, path in enumerate(result.column(_PATHS) or result.files)}
+    root_numbers, scan_roots = result.column(_ROOT_NUMBERS), result.column(_SCAN_ROOTS)
+    scopes = scan_roots[1::4]
+    paths = result.column(_PATHS) or result.files
+    if any(scan_roots[3::4]):  # files are read by the paths without links
+        pairs = [*zip(scan_roots[::4], scan_roots[3::4], strict=True)]
+        places = (pairs[int(number)] for number in root_numbers)
+        paths = [
+            f"{real}{path.removeprefix(root)}" if real else path
+            for path, (root, real) in zip(paths, places, strict=True)
+        ]
+    numbers = {path: number for number, path in enumerate(paths)}
     fronts = result.column(_FRONTS)
     rules = load_host(host)
     evaluator = Evaluator(rules, Settings(), filesystem)

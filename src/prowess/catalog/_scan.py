@@ -134,13 +134,14 @@ class _Walk:
         for patterns in scan_root.patterns:
             if off := patterns.reason_off(path):
                 scan_root = scan_root.with_changes(off=off)
-        fast_fields = self.filesystem.read_fast(path, whole=self.whole_file)
+        fast_fields = self.filesystem.read_fast(real, whole=self.whole_file)
         if fast_fields is not None:
             if real not in self.visited:
                 self.visited.add(real)
                 self.found.append(FoundSkill(path, real, scan_root, None, fast_fields))
             return True
-        skill = self.filesystem.skill(path, whole=self.whole_file, body=False)
+        real_or_none = None if real == path else real
+        skill = self.filesystem.skill(path, real=real_or_none, whole=self.whole_file, body=False)
         problem = skill.findings[0].code if skill.document is None else ""
         if problem == "file-missing":
             return False
@@ -214,12 +215,12 @@ class _RootWalk:
             visited.add(real)
             if fast and depth:
                 # The same as `add_folder_skill`, for most skills.
-                file = f"{path}/SKILL.md"
-                fast_fields = read_fast(file, whole=whole)
+                target = f"{real}/SKILL.md"
+                fast_fields = read_fast(target, whole=whole)
                 if fast_fields is not None:
-                    target = file if real == path else f"{real}/SKILL.md"
                     if target not in visited:
                         visited.add(target)
+                        file = target if real == path else f"{path}/SKILL.md"
                         found.append(FoundSkill(file, target, scan_root, None, fast_fields))
                     continue
             if not self._enter(path, real, depth):
@@ -231,7 +232,7 @@ class _RootWalk:
         """Add the skill of a folder, or the folders in it to those to enter; return whether to continue."""
         root, filesystem = self.root, self.filesystem
         at_bottom = root.depth >= 0 and depth >= root.depth
-        lacks_skill = filesystem.lacks(f"{path}/SKILL.md", listed=not at_bottom)
+        lacks_skill = filesystem.lacks(f"{real}/SKILL.md", listed=not at_bottom)
         # A file that is not in the listing is not looked for.
         list_first = root.ignore_files or (not at_bottom and (root.inside or lacks_skill))
         entries = filesystem.listing_or_none(path) if list_first else None
