@@ -185,3 +185,30 @@ def test_damaged_rows_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
             for result in (tmp_path / "cache").glob("catalog-*"):
                 result.unlink()
             assert entries(project.discover()) == expected
+
+
+def test_a_description_that_becomes_what_a_budget_left_of_it_makes_room_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same text is shown of it as before, but the descriptions of other skills come back."""
+    project = Project(tmp_path.resolve(), "qwen-code", monkeypatch)
+    for name in NAMES:
+        project.write(name, f"|-\n  Reads forms of {name}." + "\n  And fills them." * 40)
+    project.check()
+    assert {entry.rule for entry in project.discover().skills} == {"budget"}
+    project.write("bravo", "|-\n  Reads forms of bravo.")
+    project.check()
+    assert {entry.rule for entry in project.discover().skills} == {"found"}
+
+
+def test_a_description_longer_than_the_default_limit_stays_whole_for_a_user_with_a_larger_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path.resolve(), "claude-code", monkeypatch)
+    (tmp_path / "home/.claude").mkdir()
+    (tmp_path / "home/.claude/settings.json").write_text('{"skillListingMaxDescChars": 4000}')
+    project.write("bravo", "Reads " + "x" * 1529 + "…")
+    project.check()
+    assert project.check() == (0, [])
+    project.write("bravo", "Reads " + "x" * 2000)
+    project.check()

@@ -7,7 +7,7 @@ change takes a new walk over the folders.
 
 from __future__ import annotations
 
-from prowess.hosts import load_host
+from prowess.hosts import load_host, measure_text
 
 from ._catalog_columns import without_description
 from ._evaluate import Evaluator
@@ -15,6 +15,8 @@ from ._settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from prowess.hosts import Host
+
     from ._cache import CachedResult
     from ._filesystem import Filesystem
 
@@ -23,6 +25,8 @@ __all__ = ["refresh"]
 
 _DESCRIPTIONS, _PATHS, _ROOT_NUMBERS, _CLEAN_FLAGS, _SCAN_ROOTS, _FRONTS = 1, 2, 3, 4, 5, 7
 """Columns, as `CachedCatalog` documents them."""
+_CUT_TO_FIT = b'"rule": "budget"'
+"""In `extra`, if a budget has changed any skill."""
 
 
 def refresh(result: CachedResult, host: str, filesystem: Filesystem) -> bool:
@@ -80,8 +84,18 @@ def _new_columns(result: CachedResult, host: str, filesystem: Filesystem) -> tup
         clean_flags[number] = ""
         if rules.description_rules.shown:
             description = evaluator.shown_description(new[1], "", scopes[int(root_numbers[number])])[0]
-            # A budget makes the description of one skill depend on those of the others.
-            if rules.budget.limit and description != descriptions[number]:
+            if _is_cut_by_default(rules, new[1]):
+                raise _NeedsWalkError
+            # A budget makes the description of one skill depend on those of the others. One that was cut to fit may
+            # have become what was left of it.
+            if rules.budget.limit and (description != descriptions[number] or _CUT_TO_FIT in result.extra):
                 raise _NeedsWalkError
             descriptions[number] = description
     return descriptions, clean_flags
+
+
+def _is_cut_by_default(rules: Host, description: str) -> bool:
+    """Return whether a host cuts a description to a limit that its user may have set to another one."""
+    shown = rules.description_rules
+    is_set = any(setting.form == "description" for setting in rules.settings)
+    return is_set and shown.limit > 0 and measure_text(description, shown.unit) > shown.limit
