@@ -96,3 +96,25 @@ def test_every_random_change_is_noticed() -> None:
     assert counts["stored"] > counts["changes"] / 2
     assert counts["updated"] > 0, "no result was brought up to date"
     assert sum(counts[kind] > 0 for kind in KINDS) > len(KINDS) * 0.9
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_table_shows_where_a_link_leads_that_no_agent_follows(tmp_path: Path) -> None:
+    """The count of skills depends on it: a link to another skill that was found is no skill of its own."""
+    repo, home = tmp_path / "repo", tmp_path / "home"
+    home.mkdir()
+    for place, name in ((".agents/skills/alpha", "alpha"), ("other/bravo", "bravo")):
+        (repo / place).mkdir(parents=True)
+        (repo / place / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Reads any form.\n---\nDo it.\n")
+    (repo / ".agents/skills/delta").mkdir()
+    (repo / ".agents/skills/delta/SKILL.md").symlink_to("../../../current/SKILL.md")
+    line = ["list", "--host", "codex", "--host", "camel", "--cwd", str(repo), "--home", str(home)]
+    with counted() as counts:
+        for number, target in enumerate(("other/bravo", ".agents/skills/alpha")):
+            (repo / "current").unlink(missing_ok=True)
+            (repo / "current").symlink_to(target)
+            time.sleep(WAIT)
+            expected = uncached(line, {})
+            assert f"of {2 - number}" in expected.words
+            assert [cached(line, {}, str(tmp_path / "cache")) for _ in range(2)] == [expected] * 2
+    assert counts["hits"] == 2

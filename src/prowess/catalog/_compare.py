@@ -212,7 +212,7 @@ class _Comparer:
     ) -> None:
         self.catalogs, self.filesystem, self.cwd = catalogs, filesystem, cwd
         self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
-        self.entries = rows_of_entries(catalogs)
+        self.entries = rows_of_entries(catalogs, filesystem)
         self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)

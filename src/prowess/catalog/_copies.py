@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import normalize_name
 from prowess.skill import MAX_NAME, change_name, is_portable_name
 
@@ -124,15 +124,21 @@ def _is_renamed(original: str, copy: str, name: str) -> bool:
         return False
 
 
-def rows_of_entries(catalogs: Mapping[str, Catalog]) -> dict[str, dict[str, Entry]]:
-    """Return each skill by its real path: host to its entry, in the better state if a host reaches a file twice."""
+def rows_of_entries(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> dict[str, dict[str, Entry]]:
+    """Return each skill by its real path: host to its entry, in the better state if a host reaches a file twice.
+
+    Args:
+        catalogs: by host.
+        filesystem: records what a SKILL.md that is a link leads to.
+    """
     rows: dict[str, dict[str, Entry]] = {}
     # Not every agent follows a SKILL.md that is a link; for all of them it is the file that it leads to.
     real_paths: dict[str, str] = {}
     for host, catalog in catalogs.items():
         for entry in catalog.skills:
             if entry.real not in real_paths:
-                real_paths[entry.real] = real_path(entry.real) if os.path.islink(entry.real) else entry.real
+                is_link = os.path.islink(entry.real)
+                real_paths[entry.real] = filesystem.real(entry.real) if is_link else entry.real
             row = rows.setdefault(real_paths[entry.real], {})
             known = row.get(host)
             if known is None or _rank(entry) < _rank(known):

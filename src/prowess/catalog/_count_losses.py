@@ -32,7 +32,7 @@ def count_losses(catalogs: Mapping[str, Catalog], filesystem: Filesystem | None 
     filesystem = filesystem or new_filesystem()
     skills: dict[str, list[tuple[str, dict[str, Entry]]]] = {}
     copies = CopyFinder(filesystem)
-    for real, row in rows_of_entries(catalogs).items():
+    for real, row in rows_of_entries(catalogs, filesystem).items():
         name = first_entry(row).frontmatter_name
         original = copies.original(real, name)
         if original is None:
