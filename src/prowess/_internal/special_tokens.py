@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from .patterns import compile_on_use
 from .text import FIRST_CHARACTERS, INVISIBLE_CHARACTERS, fold_lookalikes, may_begin_special_token
 
 TYPE_CHECKING = False
@@ -43,16 +44,12 @@ def may_have_special_token(data: bytes) -> bool:
 
 
 _LIGATURES = "\u01c7-\u01cc\u01f1-\u01f3\u20a8\u2100-\u214f\u2160-\u217f\u2474-\u24b5\u3250\u32cc-\u33ff\ufb00-\ufb06"
-"""One character that means several letters, such as the one for `st`."""
-
-
-@cache
-def _ligature() -> re.Pattern[str]:
-    return re.compile(f"[{_LIGATURES}]")
+"""Each is one character that means several letters, such as the one for `st`."""
+_LIGATURE = compile_on_use(f"[{_LIGATURES}]")
 
 
 def _fold_ligature(character: str) -> str:
-    if _ligature().match(character) is None:
+    if _LIGATURE.match(character) is None:
         return character
     import unicodedata
 
@@ -88,17 +85,13 @@ _MARKS = (
 )
 """One of these is in each token without hidden characters."""
 _PLAIN_CHARACTERS = frozenset(map(chr, (*range(0x09, 0x0E), *range(0x20, 0x7F))))
-
-
-@cache
-def _odd_pattern() -> re.Pattern[str]:
-    return re.compile(f"[{_HIDDEN_CHARACTERS}{_LIGATURES}]")
+_ODD_CHARACTER = compile_on_use(f"[{_HIDDEN_CHARACTERS}{_LIGATURES}]")
 
 
 def has_odd_characters(folded: str) -> bool:
     """Return whether a folded text has hidden characters, which may be anywhere in a word, or ligatures."""
     others = "".join(set(folded) - _PLAIN_CHARACTERS)
-    return bool(others) and _odd_pattern().search(others) is not None
+    return bool(others) and _ODD_CHARACTER.search(others) is not None
 
 
 def _may_have_token(folded: str) -> bool:
@@ -113,7 +106,7 @@ def find_special_tokens(text: str) -> Iterator[tuple[int, int]]:
     folded = fold_lookalikes(text)
     if not _may_have_token(folded):
         return
-    if folded.isascii() or _ligature().search(folded) is None:
+    if folded.isascii() or _LIGATURE.search(folded) is None:
         yield from (match.span() for match in _pattern().finditer(folded))
         return
     # One character becomes several, so the positions change.

@@ -42,7 +42,8 @@ UNUSUAL_ATTRIBUTES = ("alias", "frontmatter_name", "real", "state", "reason", "r
 COLUMN_ATTRIBUTES = ("name", "description")
 """Attributes that have a column. A text with a NUL, which a column cannot hold, is stored in `extra`."""
 EMPTY_REQUIREMENTS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
-_COLUMNS = 8
+NAMES, DESCRIPTIONS, PATHS, ROOT_NUMBERS, CLEAN_FLAGS, SCAN_ROOTS, HOST_RULES, FRONTS = range(8)
+"""The numbers of the columns."""
 _NAME_ATTRIBUTES = ("alias", "frontmatter_name", "folder")
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
@@ -86,17 +87,18 @@ class CachedCatalog:
     """
 
     def __init__(self, cached: CachedResult, host: str, resolve_now: Callable[[], ResolvedSkills]) -> None:
-        if len(cached.column_lengths) != _COLUMNS:
+        if len(cached.column_lengths) != FRONTS + 1:
             raise ValueError("wrong number of columns")
-        self.names, paths, self.root_numbers, self.clean_flags, scan_roots = map(cached.column, (0, 2, 3, 4, 5))
+        self.names, paths, scan_roots = map(cached.column, (NAMES, PATHS, SCAN_ROOTS))
+        self.root_numbers, self.clean_flags = cached.column(ROOT_NUMBERS), cached.column(CLEAN_FLAGS)
         self.paths = paths or list(cached.files if self.names else ())
         counts = [*map(len, (self.names, self.paths, self.root_numbers, self.clean_flags))]
-        lengths = {cached.column_lengths[1], cached.column_lengths[7], *counts}
+        lengths = {cached.column_lengths[DESCRIPTIONS], cached.column_lengths[FRONTS], *counts}
         if len(lengths) != 1:
             raise ValueError("columns of different length")
         rows = zip(scan_roots[::4], scan_roots[1::4], scan_roots[2::4], scan_roots[3::4], strict=True)
         self.scan_roots = {str(at): scan_root for at, scan_root in enumerate(rows)}
-        self.host_rules = frozenset(cached.column(6))
+        self.host_rules = frozenset(cached.column(HOST_RULES))
         """`template` and `budget`, if the host has its own for the block that a model gets."""
         if not self.host_rules <= _HOST_RULES:
             raise ValueError("unknown rule of a host")
@@ -179,7 +181,7 @@ class CachedCatalog:
 
     def _split_descriptions(self) -> list[str]:
         try:
-            return self._descriptions or self._cached.column(1)
+            return self._descriptions or self._cached.column(DESCRIPTIONS)
         except ValueError:  # written by hand, with a valid checksum
             return [""] * len(self.names)
 

@@ -10,8 +10,10 @@ from ._entry import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+    from collections.abc import Collection, Mapping, Set as AbstractSet
     from typing import Any
+
+    from prowess.findings import Finding
 
     from ._entry import Entry
     from ._found_skill import FoundSkill
@@ -75,18 +77,21 @@ def encode_columns(
         sorted(host_rules(resolved.host)),
         fronts,
     ]
-    extra = b""
-    if unusual or resolved.findings:
-        import json
+    return columns, _encode_extra(unusual, resolved.findings)
 
-        general = [item.as_dict() for item in resolved.findings]
-        # Thousands of skills may be in the same state for the same reason.
-        numbers: dict[str, list[str]] = {}
-        for at, attributes in unusual.items():
-            numbers.setdefault(json.dumps(attributes), []).append(str(at))
-        odd = {" ".join(group): json.loads(text) for text, group in numbers.items()}
-        extra = json.dumps({"odd": odd, "findings": general}).encode()
-    return columns, extra
+
+def _encode_extra(unusual: Mapping[int, dict[str, Any]], findings: Collection[Finding]) -> bytes:
+    """Return the part of a result that has no column: unusual attributes by the number of the skill, and findings."""
+    if not unusual and not findings:
+        return b""
+    import json
+
+    # Thousands of skills may be in the same state for the same reason.
+    numbers: dict[str, list[str]] = {}
+    for at, attributes in unusual.items():
+        numbers.setdefault(json.dumps(attributes), []).append(str(at))
+    odd = {" ".join(group): json.loads(text) for text, group in numbers.items()}
+    return json.dumps({"odd": odd, "findings": [item.as_dict() for item in findings]}).encode()
 
 
 def _places(item: FoundSkill) -> tuple[str, str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from prowess.hosts import load_host, measure_text
 
+from ._cached_catalog import CLEAN_FLAGS, DESCRIPTIONS, FRONTS, PATHS, ROOT_NUMBERS, SCAN_ROOTS
 from ._catalog_columns import without_description
 from ._evaluate import Evaluator
 from ._settings import Settings
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["refresh"]
 
 
-_DESCRIPTIONS, _PATHS, _ROOT_NUMBERS, _CLEAN_FLAGS, _SCAN_ROOTS, _FRONTS = 1, 2, 3, 4, 5, 7
-"""Columns, as `CachedCatalog` documents them."""
 _CUT_TO_FIT = b'"rule": "budget"'
 """In `extra`, if a budget has changed any skill."""
 
@@ -44,8 +43,8 @@ def refresh(result: CachedResult, host: str, filesystem: Filesystem) -> bool:
         descriptions, clean_flags = _new_columns(result, host, filesystem)
     except (_NeedsWalkError, ValueError, IndexError):  # the last two for a file written by hand, with a valid checksum
         return False
-    result.replace_column(_DESCRIPTIONS, descriptions)
-    result.replace_column(_CLEAN_FLAGS, clean_flags)
+    result.replace_column(DESCRIPTIONS, descriptions)
+    result.replace_column(CLEAN_FLAGS, clean_flags)
     return True
 
 
@@ -60,10 +59,10 @@ def _new_columns(result: CachedResult, host: str, filesystem: Filesystem) -> tup
         _NeedsWalkError: more than these may have changed.
         ValueError, IndexError: the result is invalid.
     """
-    descriptions, clean_flags = result.column(_DESCRIPTIONS), result.column(_CLEAN_FLAGS)
-    root_numbers, scan_roots = result.column(_ROOT_NUMBERS), result.column(_SCAN_ROOTS)
+    descriptions, clean_flags = result.column(DESCRIPTIONS), result.column(CLEAN_FLAGS)
+    root_numbers, scan_roots = result.column(ROOT_NUMBERS), result.column(SCAN_ROOTS)
     scopes = scan_roots[1::4]
-    paths = result.column(_PATHS) or result.files
+    paths = result.column(PATHS) or result.files
     if any(scan_roots[3::4]):  # files are read by the paths without links
         pairs = [*zip(scan_roots[::4], scan_roots[3::4], strict=True)]
         places = (pairs[int(number)] for number in root_numbers)
@@ -72,7 +71,7 @@ def _new_columns(result: CachedResult, host: str, filesystem: Filesystem) -> tup
             for path, (root, real) in zip(paths, places, strict=True)
         ]
     numbers = {path: number for number, path in enumerate(paths)}
-    fronts = result.column(_FRONTS)
+    fronts = result.column(FRONTS)
     rules = load_host(host)
     evaluator = Evaluator(rules, Settings(), filesystem)
     for file in result.changed:
