@@ -15,7 +15,7 @@ from prowess._internal.file_status import describe_file_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 __all__ = [
     "MAX_DIGEST_BYTES",
@@ -26,7 +26,6 @@ __all__ = [
     "UnreadableError",
     "display_path",
     "expand_home",
-    "moved_path",
     "package_folder",
     "read_file",
     "read_head",
@@ -36,7 +35,6 @@ __all__ = [
     "shorten_home",
     "skill_digest",
     "skill_files",
-    "usual_path",
 ]
 
 SKILL_FILE = "SKILL.md"
@@ -113,20 +111,6 @@ def package_folder() -> str:
 def expand_home(path: str, home: str) -> str:
     """Replace `~` or `~/` at the beginning of a path with the home; another user's `~name/` is left alone."""
     return os.path.join(home, path[2:]) if path.startswith("~/") else home if path == "~" else path
-
-
-def moved_path(path: str, variables: Mapping[str, str]) -> str | None:
-    """Return what `$VARIABLE/rest|usual` is where the variable has a value: `rest` below it; `None` elsewhere."""
-    if not path.startswith("$"):
-        return None
-    variable, _, rest = path[1:].partition("|")[0].partition("/")
-    value = variables.get(variable)
-    return (os.path.join(value, rest) if rest else value) if value else None
-
-
-def usual_path(path: str) -> str:
-    """Return what `$VARIABLE/rest|usual` is where the variable has no value; empty if it is nothing then."""
-    return path.partition("|")[2] if path.startswith("$") else path
 
 
 _KEEPS_UNREADABLE_LINKS = sys.version_info >= (3, 13)

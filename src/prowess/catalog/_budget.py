@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from itertools import accumulate
 
-from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral
+from prowess._internal.variable_paths import variable_path
 from prowess.hosts import TEMPLATE_VALUES, RootAliases, escape_entities, measure_text, split_template
 
 from ._entry import State
@@ -39,8 +39,7 @@ def with_user_budget(host: Host, settings: Settings, home: str, variables: Mappi
     """
     budget = host.budget
     if budget.short_paths is not None:
-        own = budget.short_paths.own
-        own = expand_home(moved_path(own, variables) or usual_path(own), home)
+        own = variable_path(budget.short_paths.own, variables, home)
         budget = budget.with_changes(short_paths=budget.short_paths.with_changes(own=own))
     if settings.budget_limit is not None:
         budget = budget.with_changes(limit=settings.budget_limit)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from prowess._internal.files import SKILL_FILE, expand_home, moved_path, usual_path
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
+from prowess._internal.variable_paths import variable_path
 from prowess.findings import finding
 
 from ._installed_plugins import InstalledPlugin
@@ -146,7 +147,7 @@ class MarketPluginFinder:
 
     def _expand(self, path: str) -> str:
         """Return a path of the table on this machine."""
-        return moved_path(path, self.variables) or expand_home(usual_path(path), self.home)
+        return variable_path(path, self.variables, self.home)
 
     def _plugin(
         self, name: str, folder: str, identity: str = "", own: tuple[bool, str] | None = None

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from functools import cmp_to_key
 
-from prowess._internal.files import expand_home, moved_path, usual_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral
+from prowess._internal.variable_paths import variable_path
 from prowess.findings import finding
 
 from ._file_trust import main_working_tree
@@ -155,7 +155,7 @@ class PluginPlaces:
 
     def _expand(self, path: str) -> str:
         """Return a path of the table on this machine; empty if its variable is not set."""
-        path = expand_home(moved_path(path, self.variables) or usual_path(path), self.home)
+        path = variable_path(path, self.variables, self.home)
         return os.path.normpath(os.path.join(self.cwd, path)) if path else ""
 
     def _matching(self, pieces: list[str], parts: dict[str, str], names: list[str]) -> Iterator[PluginCandidate]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import expand_home, moved_path, usual_path
+from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY
+from prowess._internal.variable_paths import moved_path, usual_path, variable_path
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
@@ -178,7 +179,7 @@ def _expand_root(
         for directory in filter(None, map(str.strip, named) if root.strips else named):
             yield ScanRoot(os.path.abspath(os.path.join(level, directory)), root.scope, root, user_named=True)
         return
-    path = moved_path(path, home_variables) or expand_home(usual_path(path), home)
+    path = variable_path(path, home_variables, home)
     if not path:
         return
     project_folder = None if os.path.isabs(path) else level

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import expand_home, moved_path, usual_path
+from prowess._internal.files import expand_home
 from prowess._internal.frozen import Frozen
+from prowess._internal.variable_paths import moved_path, usual_path
 
 from ._argument_settings import ARGUMENTS
 from ._project import ancestors

@@ -6,8 +6,8 @@ import os
 import re
 from collections import Counter
 
-from prowess._internal.files import usual_path
 from prowess._internal.text import neutral
+from prowess._internal.variable_paths import usual_path
 from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, evidence_of, host_names, load_host
 
 from ._commands import OK

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prowess._internal.files import usual_path
+from prowess._internal.variable_paths import usual_path
 
 from ._describe_tables import describe_path, quote_all
 
