@@ -30,10 +30,17 @@ if TYPE_CHECKING:
     from ._resolve import ResolvedSkills
 
 __all__ = [
+    "CLEAN_FLAGS",
     "COLUMN_ATTRIBUTES",
+    "DESCRIPTIONS",
     "EMPTY_REQUIREMENTS",
+    "FRONTS",
+    "PATHS",
+    "ROOT_NUMBERS",
+    "SCAN_ROOTS",
     "UNUSUAL_ATTRIBUTES",
     "CachedCatalog",
+    "path_without_links",
     "without_namespace",
 ]
 
@@ -271,7 +278,7 @@ class CachedCatalog:
         """Return the path of a skill without links, unless it is unusual."""
         path = self.paths[number]
         root, _, _, real_root = self.scan_roots[self.root_numbers[number]]
-        return f"{real_root}{path.removeprefix(root)}" if real_root else path
+        return path_without_links(path, root, real_root)
 
     def _read_removed(self, number: int, name: str) -> Any:
         """Return the skill, or the findings, of an entry that was removed after the cache was checked."""
@@ -279,6 +286,11 @@ class CachedCatalog:
 
         skill = load(self.paths[number])
         return skill if name == "skill" else skill.findings
+
+
+def path_without_links(path: str, root: str, real_root: str) -> str:
+    """Return the path of a skill without links; `real_root` is that of its root, empty if that has no links."""
+    return f"{real_root}{path.removeprefix(root)}" if real_root else path
 
 
 def without_namespace(name: str, namespace: str | None) -> str:

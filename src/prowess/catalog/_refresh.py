@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from prowess.hosts import load_host, measure_text
 
-from ._cached_catalog import CLEAN_FLAGS, DESCRIPTIONS, FRONTS, PATHS, ROOT_NUMBERS, SCAN_ROOTS
+from ._cached_catalog import CLEAN_FLAGS, DESCRIPTIONS, FRONTS, PATHS, ROOT_NUMBERS, SCAN_ROOTS, path_without_links
 from ._catalog_columns import without_description
 from ._evaluate import Evaluator
 from ._settings import Settings
@@ -66,10 +66,7 @@ def _new_columns(result: CachedResult, host: str, filesystem: Filesystem) -> tup
     if any(scan_roots[3::4]):  # files are read by the paths without links
         pairs = [*zip(scan_roots[::4], scan_roots[3::4], strict=True)]
         places = (pairs[int(number)] for number in root_numbers)
-        paths = [
-            f"{real}{path.removeprefix(root)}" if real else path
-            for path, (root, real) in zip(paths, places, strict=True)
-        ]
+        paths = [path_without_links(path, *place) for path, place in zip(paths, places, strict=True)]
     numbers = {path: number for number, path in enumerate(paths)}
     fronts = result.column(FRONTS)
     rules = load_host(host)
