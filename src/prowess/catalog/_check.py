@@ -106,10 +106,10 @@ def report(
         load_host(host)
     if not rules or policy == "spec":
         rules.insert(0, policy)
-    checker = _Checker(rules, progress)
+    filesystem = Filesystem()
+    checker = _Checker(rules, filesystem, progress)
     agents, client_args = [*dict.fromkeys(agents)], [*client_args]
     if paths is None:
-        filesystem = Filesystem()
         for rule in rules:
             host = "prowess" if rule in ("guide", "spec") else rule
             checker.add_catalog(
@@ -144,6 +144,7 @@ def report(
         files=[path for path in checker.skills if is_skill_file(path) and path not in checker.inside],
         only_files=paths is not None or not agents,
         cache=False,
+        filesystem=filesystem,
     )
     checker.add_comparison(comparison)
     return Report(skills=tuple(checker.skills), findings=checker.findings(), comparison=comparison)
@@ -152,8 +153,8 @@ def report(
 class _Checker:
     """Checks files under the given rules, and collects findings by file."""
 
-    def __init__(self, rules: list[str], progress: Progress | None) -> None:
-        self.rules, self.progress = rules, progress
+    def __init__(self, rules: list[str], filesystem: Filesystem, progress: Progress | None) -> None:
+        self.rules, self.filesystem, self.progress = rules, filesystem, progress
         self.skills: dict[str, None] = {}
         self.seen: set[str] = set()
         self.inside: set[str] = set()
@@ -181,7 +182,6 @@ class _Checker:
         self._add_files(files)
 
     def _add_files(self, files: Iterable[str]) -> None:
-        filesystem = Filesystem()
         for file in files:
             real = real_path(file)
             if real in self.seen:
@@ -189,14 +189,15 @@ class _Checker:
             self.seen.add(real)
             self.count(file)
             for rule in self.rules:
-                self.add(check_file(file, rule, filesystem=filesystem))
+                self.add(check_file(file, rule, filesystem=self.filesystem))
 
     def add_catalog(self, rule: str, catalog: Catalog) -> None:
         self.add(apply_policy(catalog.findings, rule))
         for entry in catalog.skills:
             self.count(entry.path)
             self.seen.add(entry.real)
-            self.add(entry_findings(entry, rule, suppressed=entry.scope in catalog.host.suppressed_scopes))
+            suppressed = entry.scope in catalog.host.suppressed_scopes
+            self.add(entry_findings(entry, rule, self.filesystem, suppressed=suppressed))
 
     def add_repository(self, top: str) -> None:
         """Add the skills of a repository that no catalog holds."""

@@ -85,19 +85,20 @@ class _FlatFileFilesystem(Filesystem):
         return super().skill(self._path, whole=whole)
 
 
-def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tuple[Finding, ...]:
+def entry_findings(entry: Entry, rule: str, filesystem: Filesystem, *, suppressed: bool = False) -> tuple[Finding, ...]:
     """Return the findings of a skill in a catalog, with those of its whole file and of its place.
 
     Args:
         entry: of the catalog.
         rule: `guide` or `spec` for the host `prowess`, else the host's name.
+        filesystem: what was read so far.
         suppressed: whether the host reports nothing in the skill's scope.
     """
     if suppressed:
         return tuple(item for item in entry.findings if item.code in ALWAYS_ERRORS)
     if entry.skill.document is None:
         return apply_policy(entry.findings, rule) if rule == "spec" else entry.findings
-    skill = load(entry.path, real=entry.real)
+    skill = filesystem.skill(entry.path, real=entry.real, whole=True)
     if rule == "spec":
         location = (item for item in entry.findings if item.code in _LOCATION_CODES)
         own = with_fix_hints(check_skill(skill), entry.path, skill.folder)

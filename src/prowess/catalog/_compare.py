@@ -125,6 +125,7 @@ def compare(
     files: Iterable[str] = (),
     only_files: bool = False,
     cache: bool = True,
+    filesystem: Filesystem | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Comparison:
     """Return what several agents see from a directory, skill by skill.
@@ -139,12 +140,13 @@ def compare(
         files: the absolute paths of more SKILL.md files, such as all of a repository.
         only_files: whether to leave out the skills that are not in `files`.
         cache: whether to use cached catalogs.
+        filesystem: what was read so far.
         progress: is called with the number of skills compared so far.
 
     Raises:
         HostNotFoundError: a host is unknown.
     """
-    filesystem = new_filesystem()
+    filesystem = filesystem or new_filesystem()
     skill_dirs, client_args = [*skill_dirs], [*client_args]
     catalogs = {
         host: discover(

@@ -7,7 +7,7 @@ import os
 from prowess._internal.files import SKILL_FILE, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
-from prowess.catalog import check_file, entry_findings, estimate_tokens, evaluate_path, with_digest
+from prowess.catalog import Filesystem, check_file, entry_findings, estimate_tokens, evaluate_path, with_digest
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.findings import format_findings
 from prowess.hosts import DEFAULT_HOST
@@ -146,7 +146,7 @@ def _load_details(catalog: Catalog, reference: str) -> _SkillDetails:
         entry=entry,
         skill=entry.skill if entry.skill.document is None else load(entry.path, real=entry.real),
         files=tuple(skill_files(os.path.dirname(entry.path))),
-        findings=entry_findings(entry, policy, suppressed=suppressed),
+        findings=entry_findings(entry, policy, Filesystem(), suppressed=suppressed),
     )
 
 
