@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.benchmark_modules import import_benchmarks
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
-    """Import modules of benchmarks/ as its scripts do, and forget them afterwards."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(BENCHMARKS)):
-            del sys.modules[name]
+    """Import modules of benchmarks/."""
+    yield from import_benchmarks(monkeypatch)
 
 
 MACHINE = {"processor": "one", "system": "two", "python": "3", "compiler": "cc"}

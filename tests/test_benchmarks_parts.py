@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.hosts import host_names
+from support.benchmark_modules import BENCHMARKS, import_benchmarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-TOP = Path(__file__).parent.parent
-BENCHMARKS = TOP / "benchmarks"
+    from pathlib import Path
 
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
-    """Import modules of benchmarks/ as its scripts do, and forget them afterwards."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    yield importlib.import_module
-    for name in set(sys.modules) - before:
-        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(BENCHMARKS)):
-            del sys.modules[name]
+    """Import modules of benchmarks/."""
+    yield from import_benchmarks(monkeypatch)
 
 
 @pytest.fixture

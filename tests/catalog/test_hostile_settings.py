@@ -36,6 +36,16 @@ def files_of(host: Host) -> Iterator[str]:
             yield usual
 
 
+def places_of(host: Host, home: Path, project: Path) -> Iterator[Path]:
+    """Make the home and the project, and yield the path of each file that the host's table names, once."""
+    for folder in (home, project):
+        folder.mkdir()
+    for file in files_of(host):
+        path = home / file[2:] if file.startswith("~/") else project / file
+        if not path.exists() and not path.is_symlink():
+            yield path
+
+
 def keys_of(host: Host) -> list[str]:
     """Return the dotted keys that the host reads."""
     keys = [setting.key for setting in host.settings] + [root.setting for root in host.roots]
@@ -89,12 +99,8 @@ def test_no_file_of_a_client_crashes_blocks_or_takes_long(name: str, kind: str, 
     """Whatever is there; the skills that the user has elsewhere are not lost without a finding."""
     host = load_host(name)
     home, project = tmp_path / "home", tmp_path / "project"
-    for folder in (home, project):
-        folder.mkdir()
-    for file in files_of(host):
-        target = home / file[2:] if file.startswith("~/") else project / file
-        if not target.exists() and not target.is_symlink():
-            write(kind, target, host)
+    for target in places_of(host, home, project):
+        write(kind, target, host)
     (project / "loop").symlink_to(project)
     start = time.process_time()
     catalog = discover(project, host=name, home=home, env={}, cache=False)
@@ -111,14 +117,9 @@ def test_files_that_are_nested_deeply_are_a_finding(name: str, depth: int, tmp_p
     """Also where the parser of the file can read them, and where they are in each key that the agent reads."""
     host = load_host(name)
     home, project = tmp_path / "home", tmp_path / "project"
-    for folder in (home, project):
-        folder.mkdir()
-    for file in files_of(host):
-        target = home / file[2:] if file.startswith("~/") else project / file
-        if target.exists():
-            continue
+    for target in places_of(host, home, project):
         target.parent.mkdir(parents=True, exist_ok=True)
-        if file.endswith(".toml"):
+        if target.suffix == ".toml":
             target.write_text("\n".join(f"{key}.{'a.' * depth}b = 1" for key in sorted(set(keys_of(host)))[:1]))
             continue
         table: dict[str, Any] = {}

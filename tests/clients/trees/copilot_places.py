@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from clients._trees import Tree, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
+    from pathlib import Path
 
 SETTINGS = ".copilot/settings.json"
 STATE = ".copilot/config.json"
@@ -238,6 +239,20 @@ def copilot_copies_of_arguments(t: Tree) -> None:
         t.skill(folders[place].parent / "commands", f"c-{place}", raw=f"Use [[c-{place}]]", file="c.md")
 
 
+def write_market(t: Tree, folder: Path, names: Iterable[str]) -> None:
+    """Make a folder the marketplace `m` of the plugins below it."""
+    plugins = [{"name": name, "source": f"./{name}"} for name in names]
+    t.write(folder / ".claude-plugin/marketplace.json", {"name": "m", "owner": {"name": "Ada"}, "plugins": plugins})
+
+
+def with_market(t: Tree, names: Collection[str]) -> None:
+    """Write a marketplace that the user knows, with all of its plugins switched on."""
+    write_market(t, t.root / "m", names)
+    known = {"m": {"source": {"source": "directory", "path": f"{t.root}/m"}}}
+    enabled = {f"{name}@m": True for name in names}
+    t.write(t.home / SETTINGS, {"extraKnownMarketplaces": known, "enabledPlugins": enabled})
+
+
 @tree("copilot")
 def copilot_plugin_is_one_skill(t: Tree) -> None:
     """Plugins with a SKILL.md and without a folder of skills, whose manifests name none, some, or a wrong type."""
@@ -247,13 +262,7 @@ def copilot_plugin_is_one_skill(t: Tree) -> None:
         "gone": {"skills": "./nope"}, "none": {"skills": []}, "null": {"skills": None}, "text": {"skills": ""},
         "number": {"skills": 5}, "added": {"skills": {"paths": ["./extra"]}}, "broken": "{bad", "below": None,
     }  # fmt: skip
-    table = {"name": "m", "owner": {"name": "Ada"}, "plugins": [{"name": n, "source": f"./{n}"} for n in manifests]}
-    t.write(t.root / "m/.claude-plugin/marketplace.json", table)
-    known = {"m": {"source": {"source": "directory", "path": f"{t.root}/m"}}}
-    t.write(
-        t.home / SETTINGS,
-        {"extraKnownMarketplaces": known, "enabledPlugins": {f"{name}@m": True for name in manifests}},
-    )
+    with_market(t, manifests)
     for name, manifest in manifests.items():
         t.skill(t.root / "m" / name, name)
         if manifest is not None:
@@ -278,13 +287,7 @@ def copilot_plugin_adds_paths(t: Tree) -> None:
         "no-paths": {"paths": []}, "blank": {"paths": [""]}, "both": {"paths": [], "exclusive": False},
         "off": {"exclusive": False}, "mixed": {"paths": ["./extra", 5], "exclusive": False},
     }  # fmt: skip
-    table = {"name": "m", "owner": {"name": "Ada"}, "plugins": [{"name": n, "source": f"./{n}"} for n in manifests]}
-    t.write(t.root / "m/.claude-plugin/marketplace.json", table)
-    known = {"m": {"source": {"source": "directory", "path": f"{t.root}/m"}}}
-    t.write(
-        t.home / SETTINGS,
-        {"extraKnownMarketplaces": known, "enabledPlugins": {f"{name}@m": True for name in manifests}},
-    )
+    with_market(t, manifests)
     for name, value in manifests.items():
         t.write(t.root / "m" / name / "plugin.json", {"skills": value})
         t.skill(t.root / "m" / name / "skills/s", f"{name}-s")
@@ -377,8 +380,7 @@ def with_copies(t: Tree, user: object, repository: object, *, cwd: str = "", tru
     t.write(t.home / STATE, {"installedPlugins": rows, "trustedFolders": [str(t.repo / trusted)]})
     if user is not None:
         t.write(t.home / SETTINGS, {"enabledPlugins": user})
-    table = {"name": "m", "owner": {"name": "Ada"}, "plugins": [{"name": "p", "source": "./p"}]}
-    t.write(t.repo / "m/.claude-plugin/marketplace.json", table)
+    write_market(t, t.repo / "m", ["p"])
     known = {"m": {"source": {"source": "directory", "path": "./m"}}}
     written = {"enabledPlugins": repository, "extraKnownMarketplaces": known, "skillDirectories": ["rel"]}
     t.write(t.repo / ".github/copilot/settings.json", written)
