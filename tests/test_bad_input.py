@@ -475,6 +475,7 @@ def test_for_another_user_an_unreadable_folder_is_a_finding(bad: Bad) -> None:
     script = (
         "import prowess.catalog, prowess.catalog._cache, prowess.catalog._prompt, prowess.catalog._check\n"
         "import prowess.catalog._cached_catalog, prowess.catalog._catalog_columns, prowess.catalog._cache_files\n"
+        "import prowess.catalog._kept_rows, prowess.catalog._catalog, prowess.catalog._resolve\n"
         "import os, encodings.idna, yaml, tomllib\n"
         "from prowess.hosts import load_host; load_host('prowess')\n"
         "os.setgid(65534); os.setuid(65534)\n"
