@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    Listing = tuple[tuple[str, str], ...]
-
 __all__ = ["bytes_needed", "decode_text", "is_clean_text", "parse_skill", "typed_value"]
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     from ._kept_rows import KeptRows, Row
 
-    Listing = tuple[tuple[str, str], ...]
-
 __all__ = ["Filesystem"]
 
 _MAX_HEAD_BYTES = MAX_FRONTMATTER_BYTES + 4096

@@ -67,6 +67,14 @@ class PathReader(FingerprintRecorder):
             self.record(self.fingerprints.real_paths, path, found)
         return found
 
+    def real_prefix(self, path: str) -> str:
+        """Return what the paths inside a directory begin with, without links.
+
+        Raises:
+            ValueError: the path is invalid.
+        """
+        return os.path.join(self.real(path), "")
+
     def listing(self, path: str) -> Listing:
         """Return the sorted names in a directory, each with its kind: `d` folder, `f` file, `l` link or `?` other.
 

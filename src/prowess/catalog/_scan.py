@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from prowess.hosts import Host
     from prowess.skill import Skill
 
+    from ._path_reader import Listing
     from ._roots import ScanRoot
 
-    Listing = tuple[tuple[str, str], ...]
     _Folder = tuple[str, str, int]
 
 __all__ = ["scan"]
@@ -55,11 +55,6 @@ def scan(
     return ScanResult(scan_roots=scan_roots, found=tuple(walk.found), findings=tuple(walk.reports.findings))
 
 
-def _real_prefix(path: str, filesystem: Filesystem) -> str:
-    """Return the prefix of the real paths inside a directory."""
-    return os.path.join(filesystem.real(path), "")
-
-
 def _relative_path(scan_root: ScanRoot, path: str) -> str:
     """Return a path relative to its root, as ignore patterns match it."""
     return path[len(scan_root.path) :].strip(os.sep).replace(os.sep, "/")
@@ -80,13 +75,13 @@ class _Walk:
         # A project cannot widen its own bounds with a root that is itself a link to somewhere else.
         real = [
             (
-                _real_prefix(scan_root.path, filesystem),
-                "" if scan_root.project_folder is None else _real_prefix(scan_root.project_folder, filesystem),
+                filesystem.real_prefix(scan_root.path),
+                "" if scan_root.project_folder is None else filesystem.real_prefix(scan_root.project_folder),
             )
             for scan_root in scan_roots
         ]
         self.allowed_prefixes = (
-            _real_prefix(project, filesystem),
+            filesystem.real_prefix(project),
             *(path for path, project_folder in real if path.startswith(project_folder)),
         )
 
@@ -175,7 +170,7 @@ class _Walk:
         """Return whether a real path is inside the project or a scanned root, or inside the bounds of this one."""
         allowed = self.allowed_prefixes
         if scan_root is not None and scan_root.bounds:
-            allowed = tuple(_real_prefix(folder, self.filesystem) for folder in scan_root.bounds)
+            allowed = tuple(self.filesystem.real_prefix(folder) for folder in scan_root.bounds)
         return (target + os.sep).startswith(allowed)
 
 

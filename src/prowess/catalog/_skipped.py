@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from prowess.hosts import Host, Root
 
     from ._filesystem import Filesystem
+    from ._path_reader import Listing
     from ._roots import ScanRoot
-
-    Listing = tuple[tuple[str, str], ...]
 
 __all__ = ["MAX_PROBES", "SkipReports", "wrong_case_finding"]
 
