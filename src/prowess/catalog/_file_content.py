@@ -30,7 +30,9 @@ def parse_skill(data: bytes, path: str, complete: bool, body: bool) -> Skill:
     document = parse_frontmatter(data, path, complete=complete)
     if not body and document.frontmatter is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
         # Hundreds of bodies of 1 MiB take too much memory; their findings are already known.
-        document = document.with_changes(text=document.text[: -len(document.body)], body="")
+        # One character still shows that there are instructions.
+        shown = document.body.lstrip()[:1]
+        document = document.with_changes(text=document.text[: -len(document.body)] + shown, body=shown)
     return from_document(document, path)
 
 

@@ -13,7 +13,7 @@ from prowess.findings import finding
 from prowess.skill import from_document, parse_frontmatter
 
 from ._lenient_yaml import has_unquoted_controls, replace_half_pairs, write_flow_keys
-from ._line_parsers import JAVASCRIPT_SPACE, WHITE_SPACE, host_pattern
+from ._line_parsers import JAVASCRIPT_SPACE, WHITE_SPACE, fenced_lines, host_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -250,9 +250,7 @@ def _without_tabs(skill: Skill, path: str) -> Skill:
 
 def _frontmatter_lines(document: Document) -> list[str]:
     """Return the lines between the fences as they are in the file."""
-    lines = document.text.split("\n")
-    ends_with_fence = len(lines) == document.body_line and lines[-1].startswith("---")  # or is read no further
-    lines = lines[1 : document.body_line if ends_with_fence else document.body_line - 1]
+    lines = fenced_lines(document)
     while lines and not lines[-1].startswith("---"):
         lines.pop()
     return lines[:-1]

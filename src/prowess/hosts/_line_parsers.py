@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from prowess.skill import Document, Value
 
-__all__ = ["JAVASCRIPT_SPACE", "WHITE_SPACE", "host_pattern", "parse_fallback_fields"]
+__all__ = ["JAVASCRIPT_SPACE", "WHITE_SPACE", "fenced_lines", "host_pattern", "parse_fallback_fields"]
 
 WHITE_SPACE = {
     "javascript": "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -47,6 +47,13 @@ def host_pattern(pattern: str, white_space: str) -> str:
     return "".join(parts)
 
 
+def fenced_lines(document: Document) -> list[str]:
+    """Return the lines below the first fence, up to the second one, as they are in the file."""
+    lines = document.text.split("\n")
+    ends_with_fence = len(lines) == document.body_line and lines[-1].startswith("---")  # or is read no further
+    return lines[1 : document.body_line if ends_with_fence else document.body_line - 1]
+
+
 _RAW_FIELD = rf"[{JAVASCRIPT_SPACE}]*(name|description):[{JAVASCRIPT_SPACE}]*([^\n\u2028\u2029]*)\Z"
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+"
 
@@ -58,7 +65,7 @@ def parse_fallback_fields(document: Document, parser: str) -> Mapping[str, Field
         document: one with front matter.
         parser: `raw` (Gemini CLI 0.61.0) or `values` (Qwen Code 0.24.4); see `ReadingRules.second_parser`.
     """
-    lines = document.text.split("\n")[1 : document.body_line - 1]
+    lines = fenced_lines(document)
     while lines and not re.fullmatch(r"-{3,}[ \t]*", lines[-1]):
         lines.pop()
     return _parse_raw(lines[:-1]) if parser == "raw" else _parse_values(lines[:-1])
