@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, strategies as st
 
 from prowess.cli._json_text import json_text
+from prowess.cli._output import print_json
 from support import strategies  # noqa: F401 - its profile makes every run the same
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class Word(StrEnum):
@@ -28,3 +35,20 @@ VALUES = st.recursive(
 def test_the_text_is_that_of_the_standard_library(value: object) -> None:
     """Texts of any characters, numbers, empty lists and dicts, and any nesting."""
     assert json_text(value) == json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def test_data_is_printed_whole_where_each_write_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a buffer, as with `python -u`, a stream may take fewer bytes than it is given."""
+    taken = bytearray()
+
+    class Slow(io.RawIOBase):
+        def writable(self) -> bool:
+            return True
+
+        def write(self, data: Any) -> int:
+            taken.extend(bytes(data)[:7])
+            return min(len(data), 7)
+
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Slow(), "utf-8", write_through=True))  # type: ignore[type-var]
+    print_json({"name": "pdf", "description": "Reads é."})
+    assert json.loads(taken) == {"name": "pdf", "description": "Reads é."}
