@@ -107,7 +107,7 @@ _OPENERS = r"(\[{（【《「『“‘«„‚\"'*_，。、；：！？"
 _SIGIL_PATTERN = f"[{_SIGILS}](?=[^\\s\x01\x02{_OPENERS}{_SIGILS}])(?<![^ \t\n\x02{_OPENERS}][{_SIGILS}])"
 _SIGIL = re.compile(_SIGIL_PATTERN)
 # Without the start of a path, an address or a call: `/usr/bin`.
-_PLAIN_SIGIL = re.compile(rf"{_SIGIL_PATTERN}(?![\w\-.]*+(?<![\-._])[/\\@=$#%&^~+(\[{{])([\w\-.:：\u200c\u200d]*+)")
+_PLAIN_SIGIL = re.compile(rf"{_SIGIL_PATTERN}(?![\w\-.]*(?<![\-._])[/\\@=$#%&^~+(\[{{])([\w\-.:：\u200c\u200d]*)")
 _PACKAGE = re.compile(rf"(?<![^ \t\n\x02{_OPENERS}])[^\W_][\w\-.]*[:：](?=\w)")
 _SYMMETRIC_QUOTES = "\"'*_"
 """Characters that open and close alike: before a name they open only if no word is before them."""
