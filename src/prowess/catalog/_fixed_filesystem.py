@@ -21,8 +21,13 @@ class FilesystemWithText(Filesystem):
 
     def __init__(self, path: str, text: bytes, parsed: Skill | None = None) -> None:
         super().__init__()
-        self.path, self.fixed = path, text
+        self.path, self._text = path, text
         self._parsed = parsed
+
+    @property
+    def fixed(self) -> bytes:
+        """The other text."""
+        return self._text
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
         """Return the skill; the one file with its other text."""
@@ -44,10 +49,21 @@ class FixedFilesystem(FilesystemWithText):
 
     def __init__(self, path: str) -> None:
         super().__init__(path, b"")
+        self._is_fixed = False
         try:
             self.original = self.data(path, MAX_SKILL_FILE_BYTES, follow=False)
         except UnreadableError:
-            self.original = b""
-        else:
-            self.fixed = fix(self.original, folder=os.path.basename(os.path.dirname(path))).data
-        self.changed = self.fixed != self.original
+            self.original, self._is_fixed = b"", True
+
+    @property
+    def fixed(self) -> bytes:
+        """The fixed text; most skills need none, so it is worked out on first use."""
+        if not self._is_fixed:
+            self._text = fix(self.original, folder=os.path.basename(os.path.dirname(self.path))).data
+            self._is_fixed = True
+        return self._text
+
+    @property
+    def changed(self) -> bool:
+        """Whether it differs from the text of the file."""
+        return self.fixed != self.original
