@@ -45,6 +45,8 @@ _FIXED_SECTIONS = 7
 """Sections before the columns."""
 _MAX_TEXTS = 16
 """Sections of text in a file."""
+_CHECKED_AT_ONCE = 256
+"""Files; after so many, the rest is not looked at if too many have changed."""
 _MAX_CHANGED = 100
 """Files of which a result may be brought up to date; beyond that, reading the disk is simpler."""
 
@@ -246,16 +248,20 @@ def _changed_files(paths: list[str], stored: memoryview) -> dict[int, bytes] | N
         ValueError: a path is invalid.
         OverflowError: a number is too large for a fingerprint.
     """
-    current = fingerprint_paths(paths)
-    if current == stored:
-        return {}
+    changed: dict[int, bytes] = {}
     size = FINGERPRINT_BYTES
-    changed = {
-        at // size: bytes(stored[at : at + size])
-        for at in range(0, len(current), size)
-        if current[at : at + size] != stored[at : at + size]
-    }
-    return changed if len(changed) <= _MAX_CHANGED else None
+    for first in range(0, len(paths), _CHECKED_AT_ONCE):
+        current = fingerprint_paths(paths[first : first + _CHECKED_AT_ONCE])
+        known = stored[first * size : first * size + len(current)]
+        if current != known:
+            changed.update(
+                (first + at // size, bytes(known[at : at + size]))
+                for at in range(0, len(current), size)
+                if current[at : at + size] != known[at : at + size]
+            )
+            if len(changed) > _MAX_CHANGED:
+                return None
+    return changed
 
 
 def _encode_observations(fingerprints: Fingerprints, variables_read: Mapping[str, str | None]) -> list[str]:

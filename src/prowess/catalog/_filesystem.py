@@ -47,6 +47,8 @@ _MAX_ALL_JSON_BYTES = 16 * 1024 * 1024
 """Bytes of JSON for plugins that one command reads, so that thousands of large files do not take long."""
 
 
+_MAX_OUTDATED_ROWS = 32
+"""After a checkout all files have changed, and to try their rows costs more than to read the files."""
 _search_text = re.compile(rb"\S").search
 
 
@@ -70,6 +72,8 @@ class Filesystem(SkillFileLists, PathReader):
         self._typed_yaml: dict[str, tuple[Any, bytes]] = {}
         self.kept_rows: KeptRows | None = None
         """What reading files gave earlier, if it is kept."""
+        self._outdated_rows = 0
+        """How many more rows of changed files than of others were tried."""
         self.json_bytes_left = _MAX_ALL_JSON_BYTES
         """Bytes that may still be read of lists, manifests and catalogs of plugins."""
 
@@ -120,8 +124,12 @@ class Filesystem(SkillFileLists, PathReader):
     def _read_row(self, path: str, *, whole: bool) -> FastFrontmatter | None:
         """Return the same as `read_fast` from the kept row of a file; `None` if there is no row or the file changed."""
         row = None if self.kept_rows is None else self.kept_rows.rows.get(path)
-        if row is None or (whole and not row[2]) or self.fingerprint_path(path) != row[0]:
+        if row is None or (whole and not row[2]) or self._outdated_rows > _MAX_OUTDATED_ROWS:
             return None
+        if self.fingerprint_path(path) != row[0]:
+            self._outdated_rows += 1
+            return None
+        self._outdated_rows -= 1
         known = fast_parse(row[1])
         if known is not None:
             self._fast_fields[path], self._fingerprints[path] = known, row[0]
