@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from ._providers import SkillProvider
     from ._resolve import ResolvedSkills
 
-__all__ = ["Discovery", "catalog_output", "discover", "new_filesystem"]
+__all__ = ["Discovery", "PausedCollector", "catalog_output", "discover", "new_filesystem"]
+
+
+class PausedCollector:
+    """Pauses the garbage collector: discovery makes thousands of values and no garbage, so a run finds nothing."""
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_enabled:
+            gc.enable()
 
 
 def discover(
@@ -55,16 +67,10 @@ def discover(
     Raises:
         HostNotFoundError: the host is unknown.
     """
-    # Discovery makes thousands of values and no garbage, so a run of the collector finds nothing.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with PausedCollector():
         discovery = Discovery(cwd, host, home, skill_dirs, env, role, client_args)
         folder = cache_folder(discovery.env) if cache and isinstance(host, str) else None
         catalog = discovery.resolve(filesystem) if folder is None else discovery.recall(folder, filesystem)
-    finally:
-        if collecting:
-            gc.enable()
     if providers:
         from ._provided_skills import add_providers
 
@@ -100,17 +106,12 @@ def catalog_output(
     Raises:
         HostNotFoundError: the host is unknown.
     """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with PausedCollector():
         discovery = Discovery(cwd, host, home, skill_dirs, None, role, client_args)
         folder = cache_folder(discovery.env) if cache else None
         if folder is None:
             return make(discovery.resolve(None))
         return discovery.recall_output(folder, purpose, make)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def new_filesystem() -> Filesystem:
@@ -141,6 +142,7 @@ class Discovery:
         self.skill_dirs = [os.fspath(path) for path in skill_dirs]
         self.client_args = list(client_args)
         self.role = None if role is None else os.path.abspath(role)
+        self._place: list[str] | None = None
 
     def resolve(
         self, filesystem: Filesystem | Callable[[], Filesystem] | None, env: Mapping[str, str] | None = None
@@ -211,6 +213,11 @@ class Discovery:
 
     def place(self) -> list[str]:
         """Return all that a result is for but the host and its arguments; empty if nothing can be cached."""
+        if self._place is None:
+            self._place = self._find_place()
+        return self._place
+
+    def _find_place(self) -> list[str]:
         # Only a process that uses the cache imports these: on import, the state of the source code is read.
         from ._cache_sections import user_identity
         from ._code_fingerprint import code_fingerprint

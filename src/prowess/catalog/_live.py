@@ -8,7 +8,7 @@ from threading import Lock
 from weakref import WeakSet
 
 from ._cache import SETTLE_NS
-from ._discover import Discovery, new_filesystem
+from ._discover import Discovery, PausedCollector, new_filesystem
 from ._fingerprints import RecordingEnvironment
 from ._watcher import Change, Watcher
 
@@ -148,9 +148,10 @@ class LiveCatalog:
         fingerprints = filesystem.record_fingerprints()
         cwd = filesystem.real(self._cwd)
         discovery = Discovery(cwd, self._host, self._home, self._skill_dirs, self._env, None, self._client_args)
-        catalog = discovery.resolve(filesystem, env)
-        for entry in catalog.skills:
-            _ = entry.description  # what an entry reads late is recorded too
+        with PausedCollector():
+            catalog = discovery.resolve(filesystem, env)
+            for entry in catalog.skills:
+                _ = entry.description  # what an entry reads late is recorded too
         filesystem.fingerprints = None
         return _RecordedCatalog(catalog, fingerprints, env.variables_read, filesystem.started_ns)
 

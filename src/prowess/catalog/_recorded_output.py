@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prowess._internal.user_dirs import cache_folder
 
-from ._discover import Discovery, new_filesystem
+from ._discover import Discovery, PausedCollector, new_filesystem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,28 +50,34 @@ def recorded_output(
         HostNotFoundError: a host is unknown.
     """
     skill_dirs, client_args = [*skill_dirs], [*client_args]
-    discoveries = {host: Discovery(cwd, host, home, skill_dirs, None, role, client_args) for host in hosts}
-    first = discoveries[hosts[0]]
-    folder = cache_folder(first.env) if cache else None
-    place = [] if folder is None else first.place()
-    filesystem = new_filesystem()
-    if folder is None or not place:
-        return make({host: discovery.resolve(filesystem) for host, discovery in discoveries.items()}, filesystem)
+    with PausedCollector():
+        discoveries = {host: Discovery(cwd, host, home, skill_dirs, None, role, client_args) for host in hosts}
+        first = discoveries[hosts[0]]
+        folder = cache_folder(first.env) if cache else None
+        if folder is None or not first.place():
+            filesystem = new_filesystem()
+            return make({host: discovery.resolve(filesystem) for host, discovery in discoveries.items()}, filesystem)
+        return _recall(folder, purpose, discoveries, first, make)
 
+
+def _recall(
+    folder: str, purpose: str, discoveries: Mapping[str, Discovery], first: Discovery, make: Make
+) -> tuple[bytes, str]:
+    """Return the cached output if it is up to date; else make it, and cache it."""
     from ._cache import Cache
     from ._fingerprints import RecordingEnvironment
     from ._kept_rows import KeptRows
 
-    kept = Cache(folder)
-    query = [purpose, str(len(hosts)), *hosts, *first.query()]
-    if (known := kept.load_output(query, first.env)) is not None:
+    cache = Cache(folder)
+    query = [purpose, str(len(discoveries)), *discoveries, *first.query()]
+    if (known := cache.load_output(query, first.env)) is not None:
         return known
-    filesystem.kept_rows = KeptRows(folder, place)
+    filesystem = new_filesystem()
+    filesystem.kept_rows = KeptRows(folder, first.place())
     fingerprints = filesystem.record_fingerprints()
     env = RecordingEnvironment(first.env)
     catalogs = {host: discovery.resolve(filesystem, env) for host, discovery in discoveries.items()}
     output, note = make(catalogs, filesystem)
-    if kept.is_settled(fingerprints, filesystem.started_ns):
-        kept.store(query, fingerprints, env.variables_read, filesystem.started_ns, [[note]], output)
-    filesystem.kept_rows.update(filesystem.rows(), filesystem.started_ns - kept.settle_ns)
+    cache.store(query, fingerprints, env.variables_read, filesystem.started_ns, [[note]], output)
+    filesystem.kept_rows.update(filesystem.rows(), filesystem.started_ns - cache.settle_ns)
     return output, note

@@ -110,6 +110,7 @@ def recorded_output_from_args(
 
     Raises:
         HostNotFoundError: a host is unknown.
+        ConfigError: there are arguments for an agent, but the user has not named one agent.
     """
     from prowess.catalog import recorded_output
 
