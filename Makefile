@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 FRAMEWORKS := .venv-frameworks
-CAMEL := .venv-camel
+# Frameworks with an environment each, as they need other versions than the others, and of each other.
+APART := agent-framework camel crewai google-adk haystack llama-index smolagents strands
 INSTALLED := .clients
 AGENT := .venv-agent
 WHEELS := .venv-wheels
@@ -14,7 +15,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser quick adapters clients observe lint mutations endurance docs picture wheels bench search clean
+.PHONY: help demo test test-packages test-browser quick adapters $(APART:%=adapter-%) clients observe lint mutations endurance docs picture wheels bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -60,18 +61,21 @@ test-browser:
 	@$(SYSTEM_PACKAGES) chromium libatomic
 
 # Some tests of test_role_files.py need the package of MCP too.
-adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## test the adapters, each with its real framework
+adapters: $(FRAMEWORKS)/.ready $(APART:%=adapter-%)  ## test the adapters, each with its real framework
 	@$(SYSTEM_PACKAGES) bwrap git openssl socat
-	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py --ignore-glob '*/test_camel*.py'
-	$(CAMEL)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters/test_camel*.py tests/adapters/test_docs_as_installed.py
+	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py' --ignore-glob '*/test_contract_$(name).py')
 
-# CAMEL needs another version of MCP's package than the other frameworks.
-$(FRAMEWORKS)/.ready: group := frameworks
-$(CAMEL)/.ready: group := camel
-$(FRAMEWORKS)/.ready $(CAMEL)/.ready: pyproject.toml
+$(APART:%=adapter-%): module = $(subst -,_,$*)
+$(APART:%=adapter-%): adapter-%: .venv-%/.ready
+	@$(SYSTEM_PACKAGES) bwrap
+	$(<D)/bin/python -m pytest -q -n auto --dist worksteal $(wildcard tests/adapters/test_$(module)*.py tests/adapters/test_contract_$(module).py) tests/adapters/test_docs_as_installed.py
+
+# An environment that uv fills, in seconds. uv does not read the settings of pip: where only they name an index, pip does it.
+.venv-%/.ready: pyproject.toml | $(READY)
 	$(environment)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(group)
+	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --editable . --group $* || { \
+	    $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
+	    $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $*; }
 	@touch $@
 
 clients: $(READY) $(INSTALLED)/.ready  ## test real clients in isolated homes with a fake model (from npm, 2 GB)
@@ -144,4 +148,4 @@ $(SEARCH)/.ready: pyproject.toml
 	@touch $@
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
