@@ -29,9 +29,10 @@ PAGES = {
     "docs/adapters/langchain.md": "langchain",
     "docs/adapters/openai_agents.md": "agents",
     "docs/adapters/camel.md": "camel",
+    "docs/adapters/strands.md": "strands",
 }
 """Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
-ONE_PROGRAM = ("docs/adapters/langchain.md", "docs/adapters/openai_agents.md")
+ONE_PROGRAM = ("docs/adapters/langchain.md", "docs/adapters/openai_agents.md", "docs/adapters/strands.md")
 """Pages whose blocks continue each other."""
 
 
@@ -79,9 +80,13 @@ class _Handler(BaseHTTPRequestHandler):
             answer = {"index": 0, "message": {"role": "assistant", "content": "It works."}, "finish_reason": "stop"}
             body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [answer]}
             body["usage"] = usage
-        data = json.dumps(body).encode()
+        data, kind = json.dumps(body).encode(), "application/json"
+        if self.server.requests[-1].get("stream") and "choices" in body:
+            chunk = {**answer, "delta": answer["message"]}
+            data = f"data: {json.dumps({**body, 'object': 'chat.completion.chunk', 'choices': [chunk]})}\n\n".encode()
+            data, kind = data + b"data: [DONE]\n\n", "text/event-stream"
         self.send_response(200)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -148,6 +153,7 @@ def test_every_page_has_lines() -> None:
         "docs/adapters/langchain.md": 1,
         "docs/adapters/openai_agents.md": 1,
         "docs/adapters/camel.md": 2,
+        "docs/adapters/strands.md": 1,
     }
 
 

@@ -16,6 +16,8 @@ class LoopbackServer(socketserver.ThreadingTCPServer):
 
     daemon_threads = True
     allow_reuse_address = True
+    request_queue_size = 128
+    """Fifty clients connect at the same moment."""
 
     def __init__(self, handler: type[socketserver.BaseRequestHandler]) -> None:
         super().__init__(("127.0.0.1", 0), handler)

@@ -1,0 +1,198 @@
+"""Adapt skills to Strands Agents, as a plugin of an agent.
+
+Strands has a plugin for skills of its own, `AgentSkills`. `Skills` is that plugin with the rules, the budget, the trust
+and the ledger of Prowess. A Strands agent is one conversation, so the session is in its state, which a session manager
+and a snapshot save. The catalog and active skills are added to each call of the model and are never in the history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from prowess.errors import ConfigError
+from prowess.session import Session
+
+from ._catalog_argument import catalog_argument
+from ._extras import missing_extra
+
+try:
+    from strands.hooks import BeforeInvocationEvent
+    from strands.middleware import InvokeModelStage
+    from strands.tools.tools import PythonAgentTool
+    from strands.vended_plugins.skills import AgentSkills, Skill
+except ImportError as error:
+    raise ImportError(missing_extra("strands-agents", "strands")) from error
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from strands import Agent
+    from strands.middleware import InvokeModelContext
+
+    from prowess.catalog import Catalog, LiveCatalog
+
+__all__ = ["Skills"]
+
+_STATE_KEY = "agent_skills"
+"""Where `AgentSkills` keeps the names of activated skills in the state of an agent."""
+
+
+class Skills(AgentSkills):
+    """Gives skills to agents: `Agent(plugins=[Skills(".")])`.
+
+    Args:
+        skills: the directory whose skills each turn gets as they are then, or a catalog.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an unknown unit or format.
+    """
+
+    def __init__(self, skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> None:
+        self.catalog = catalog_argument(skills)
+        self._options = options
+        self._sessions: WeakKeyDictionary[Agent, tuple[Session, Any]] = WeakKeyDictionary()
+        self._lock = RLock()
+        self._template_session = Session(self.catalog, **options)
+        super().__init__([], state_key=_STATE_KEY)
+
+    def session(self, agent: Agent) -> Session:
+        """Return the session of an agent's conversation, or a new session if its state has no valid record."""
+        state = agent.state.get(_STATE_KEY)
+        record = state.get("session") if isinstance(state, dict) else None
+        with self._lock:
+            session, known_record = self._sessions.get(agent, (None, None))
+            # A session manager or a snapshot may have replaced the agent's state.
+            if session is None or record != known_record:
+                session = self._restored_session(record)
+                self._sessions[agent] = session, record
+            return session
+
+    def _restored_session(self, record: object) -> Session:
+        try:
+            return Session.from_json(record if isinstance(record, str) else "", self.catalog, **self._options)
+        except ConfigError:
+            return Session(self.catalog, **self._options)
+
+    def _save(self, agent: Agent, session: Session) -> None:
+        with self._lock:
+            record = session.to_json()
+            names = list(dict.fromkeys(row.name for row in session.ledger))
+            agent.state.set(_STATE_KEY, {"activated_skills": names, "session": record})
+            self._sessions[agent] = session, record
+
+    # ── the plugin ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def init_agent(self, agent: Agent) -> None:
+        """Add the skills to each turn of an agent, and to each call of its model."""
+        agent.add_hook(self._begin_turn, BeforeInvocationEvent)
+        agent.add_middleware(InvokeModelStage.Input, self._add_skills)
+
+    @property
+    def hooks(self) -> list[Any]:
+        """An empty list: `init_agent` adds what replaces the hooks of `AgentSkills`."""
+        return []
+
+    @property
+    def tools(self) -> list[Any]:
+        """The tools for using skills, in place of the one of `AgentSkills`; an empty list if there are no skills."""
+        return [self._agent_tool(tool) for tool in self._template_session.tools()]
+
+    def _agent_tool(self, tool: Any) -> Any:
+        def call(tool_use: dict[str, Any], **invocation_state: Any) -> dict[str, Any]:
+            agent, arguments = invocation_state["agent"], tool_use["input"]
+            session = self.session(agent)
+            tools = {tool.name: tool for tool in session.tools()}
+            if tool.name not in tools:
+                text = "error: this conversation has no skills\nhint: continue without them"
+            else:
+                text = tools[tool.name].call(**(arguments if isinstance(arguments, dict) else {}))
+            self._save(agent, session)
+            return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": [{"text": text}]}
+
+        spec = {"name": tool.name, "description": tool.description, "inputSchema": {"json": dict(tool.parameters)}}
+        return PythonAgentTool(tool.name, spec, call)
+
+    async def _begin_turn(self, event: BeforeInvocationEvent) -> None:
+        """Begin a turn with the user's message; a run that continues another one begins none."""
+        messages = event.messages or event.agent.messages[-1:]
+        texts = [text for message in messages if message["role"] == "user" for text in _block_texts(message)]
+        if not texts or any("toolResult" in block for message in messages for block in message["content"]):
+            return
+        session = self.session(event.agent)
+        await asyncio.to_thread(session.inject, "\n".join(texts))
+        self._save(event.agent, session)
+        registry = event.agent.tool_registry
+        for tool in session.tools():  # a live catalog may need other tools than when the agent was made
+            if tool.name not in registry.registry:
+                registry.register_tool(self._agent_tool(tool))
+
+    async def _add_skills(self, context: InvokeModelContext) -> InvokeModelContext:
+        """Add the catalog to the system prompt, and active skills that the messages do not contain to the last one."""
+        session = self.session(context.agent)
+        texts = [text for message in context.messages for text in _block_texts(message)]
+        tail = await asyncio.to_thread(session.tail, visible=texts)
+        added = [f"warning: {warning}" for warning in session.warnings] + ([tail] if tail else [])
+        context = context.replace(system_prompt=_append_to_system(context.system_prompt, session.block()))
+        if not added or not context.messages:
+            return context
+        *before, last = context.messages
+        content = [*last["content"], *({"text": f"\n\n{text}"} for text in added)]
+        return context.replace(
+            messages=[*before, {**last, "content": content}],
+            dynamic_trailing_blocks=context.dynamic_trailing_blocks + len(added),
+        )
+
+    # ── what AgentSkills offers ──────────────────────────────────────────────────────────────────────────────────────
+
+    def get_available_skills(self, agent: Agent | None = None) -> list[Any]:
+        """Return the skills that a model may choose, in the form of Strands; their instructions are not read."""
+        session = self._template_session if agent is None else self.session(agent)
+        return [
+            Skill(name=entry.name, description=entry.description, path=Path(entry.path).parent)
+            for entry in session.catalog.active
+        ]
+
+    def get_activated_skills(self, agent: Agent) -> list[str]:
+        """Return the names of the skills that were activated, most recent last."""
+        return [record.name for record in self.session(agent).ledger]
+
+    def set_available_skills(self, skills: str | os.PathLike[str] | Catalog | LiveCatalog) -> None:  # type: ignore[override]
+        """Replace the skills of all agents; conversations keep what was activated.
+
+        Raises:
+            ConfigError: neither a directory nor a catalog.
+        """
+        self.catalog = catalog_argument(skills)
+        with self._lock:
+            for session in (self._template_session, *(session for session, _ in self._sessions.values())):
+                session.update(self.catalog)
+
+
+def _block_texts(message: Any) -> Iterable[str]:
+    """Return the texts of a message, and those of its tool results."""
+    for block in message["content"]:
+        if isinstance(text := block.get("text"), str):
+            yield text
+        for part in block.get("toolResult", {}).get("content", ()):
+            if isinstance(text := part.get("text"), str):
+                yield text
+
+
+def _append_to_system(system: Any, block: str) -> Any:
+    """Append a text to a system prompt, which may be missing, text, or content blocks."""
+    if not block:
+        return system
+    if not system:
+        return block
+    if isinstance(system, str):
+        return f"{system}\n\n{block}"
+    *before, last = system
+    if set(last) == {"text"}:  # some endpoints accept only one system message
+        return [*before, {"text": f"{last['text']}\n\n{block}"}]
+    return [*system, {"text": block}]
