@@ -22,7 +22,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from prowess import LiveCatalog, discover
-from prowess.adapters.langchain import SkillsMiddleware, merge_sessions
+from prowess.adapters._session_records import merge_sessions
+from prowess.adapters.langchain import SkillsMiddleware
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:

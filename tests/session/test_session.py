@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import prowess._internal.files
 import prowess.session._activation
 from prowess.catalog import State
 from prowess.errors import ActivationError, ConfigError, SkillFileError, SkillNotFoundError
-from prowess.session import ActivationRecord, Session
+from prowess.session import ActivationRecord, Session, Trust
 from prowess.session._ledger import text_fingerprint
 from support.sessions import SKILLS, discover_project, new_session
 from support.skills import skill
@@ -349,3 +350,27 @@ def test_a_colon_in_a_path_is_not_a_scope(tmp_path: Path) -> None:
     assert session.read("pdf", "SKILL.md").size > 0
     with pytest.raises(SkillFileError):
         session.read("pdf", "x")
+
+
+def test_a_session_takes_over_a_record(project: Path) -> None:
+    """In place: all that use the session see the record. An invalid record changes nothing."""
+    session, other = new_session(project), new_session(project)
+    other.next_turn()
+    other.activate("pdf")
+    session.restore(other.to_json())
+    assert (session.turn, session.ledger) == (1, other.ledger)
+    with pytest.raises(ConfigError, match="not the record of a session"):
+        session.restore("{}")
+    assert session.ledger == other.ledger
+
+
+def test_a_pickled_session_continues(project: Path, tmp_path: Path) -> None:
+    """Frameworks for durable runs pickle the arguments of a run."""
+    session = Session(discover_project(project), budget=60, trust=Trust(str(tmp_path / "trust.json")))
+    session.next_turn()
+    session.activate("pdf")
+    copy = pickle.loads(pickle.dumps(session))  # noqa: S301 - it is ours
+    assert copy.to_json() == session.to_json()
+    assert copy.static_block() == session.static_block()
+    assert copy.trust.file == session.trust.file
+    assert copy.activate("pdf").repeated

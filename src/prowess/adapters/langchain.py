@@ -7,13 +7,13 @@ graph, as JSON, and a checkpointer saves it. Active skills are not saved: they a
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from prowess.errors import ConfigError
 from prowess.session import Session
 
 from ._extras import missing_extra
+from ._session_records import merge_sessions
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
@@ -30,20 +30,6 @@ if TYPE_CHECKING:
     from prowess.session import Tool
 
 __all__ = ["SkillsMiddleware", "SkillsState"]
-
-
-def merge_sessions(old: str, new: str) -> str:
-    """Merge two session records of one conversation, which tools that run in parallel return."""
-    try:
-        first, second = json.loads(old), json.loads(new)
-        rows = {row["path"]: row for row in first["ledger"] if first["version"] == second["version"]}
-        for row in second["ledger"]:
-            known = rows.pop(row["path"], row)
-            files = list(dict.fromkeys([*known["files"], *row["files"]]))
-            rows[row["path"]] = {**(known if known["turn"] > row["turn"] else row), "files": files}
-        return json.dumps({**second, "turn": max(first["turn"], second["turn"]), "ledger": list(rows.values())})
-    except (ValueError, TypeError, KeyError):  # the old record is missing or of another version
-        return new or old
 
 
 class SkillsState(AgentState):

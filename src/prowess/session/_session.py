@@ -345,6 +345,24 @@ class Session:
             ConfigError: the text is not what `to_json` returned.
         """
         session = cls(catalog, **options)
-        session.turn, records = ledger_from_json(text)
-        session._ledger = {record.path: record for record in records}
+        session.restore(text)
         return session
+
+    def restore(self, text: str) -> None:
+        """Replace the ledger by one that `to_json` returned.
+
+        Raises:
+            ConfigError: the text is not what `to_json` returned.
+        """
+        turn, records = ledger_from_json(text)
+        with self._lock:
+            self.turn, self._ledger = turn, {record.path: record for record in records}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the ledger with the catalog of this moment, for frameworks that save the arguments of a run."""
+        options = {**self._listing_options, "trust": self._trust, "env": self._env, "ranker": self._ranker}
+        return _unpickle, (self.catalog, options, self.to_json())
+
+
+def _unpickle(catalog: Catalog, options: Mapping[str, Any], text: str) -> Session:
+    return Session.from_json(text, catalog, **options)

@@ -1,0 +1,24 @@
+"""Merge the records of one session, which tools that run in parallel change."""
+
+from __future__ import annotations
+
+import json
+
+__all__ = ["merge_sessions"]
+
+
+def merge_sessions(old: str, new: str) -> str:
+    """Merge two session records of one conversation, which tools that run in parallel return."""
+    try:
+        first, second = json.loads(old), json.loads(new)
+        if first["version"] != second["version"]:
+            return new
+        rows = {row["path"]: row for row in first["ledger"]}
+        for row in second["ledger"]:
+            known = rows.pop(row["path"], row)
+            files = list(dict.fromkeys([*known["files"], *row["files"]]))
+            rows[row["path"]] = {**(known if known["turn"] > row["turn"] else row), "files": files}
+        turn = max(first["turn"], second["turn"])
+        return json.dumps({**first, **second, "turn": turn, "ledger": list(rows.values())})
+    except (ValueError, TypeError, KeyError):  # the old record is missing or of another version
+        return new or old
