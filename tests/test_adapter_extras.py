@@ -13,6 +13,7 @@ ADAPTERS = [
         "claude_agent_sdk",
         "this adapter needs claude-agent-sdk: pip install 'prowess[claude-agent-sdk]'",
     ),
+    ("google_adk", "google.adk", "this adapter needs google-adk: pip install 'prowess[google-adk]'"),
     ("langchain", "langchain", "this adapter needs langchain: pip install 'prowess[langchain]'"),
     ("openai_agents", "agents", "this adapter needs openai-agents: pip install 'prowess[openai-agents]'"),
     ("pydantic_ai", "pydantic_ai", "this adapter needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"),
@@ -24,7 +25,7 @@ ADAPTERS = [
 @pytest.mark.parametrize(("module", "framework", "sentence"), ADAPTERS, ids=[row[0] for row in ADAPTERS])
 def test_a_missing_extra_is_named(module: str, framework: str, sentence: str) -> None:
     """The whole sentence, with what to type."""
-    if find_spec(framework) is not None:
+    if find_spec(framework.partition(".")[0]) is not None and find_spec(framework) is not None:
         pytest.skip(f"{framework} is installed here")
     with pytest.raises(ImportError) as caught:
         import_module(f"prowess.adapters.{module}")

@@ -30,14 +30,20 @@ PAGES = {
     "docs/adapters/openai_agents.md": "agents",
     "docs/adapters/camel.md": "camel",
     "docs/adapters/strands.md": "strands",
+    "docs/adapters/google_adk.md": "google.adk",
 }
 """Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
-ONE_PROGRAM = ("docs/adapters/langchain.md", "docs/adapters/openai_agents.md", "docs/adapters/strands.md")
+ONE_PROGRAM = (
+    "docs/adapters/langchain.md",
+    "docs/adapters/openai_agents.md",
+    "docs/adapters/strands.md",
+    "docs/adapters/google_adk.md",
+)
 """Pages whose blocks continue each other."""
 
 
 class Model(LoopbackServer):
-    """A server of OpenAI's two interfaces that answers everything with one sentence."""
+    """A server of OpenAI's two interfaces, and of Gemini's, that answers everything with one sentence."""
 
     def __init__(self) -> None:
         super().__init__(_Handler)
@@ -76,6 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
                 **more,
                 "usage": usage,
             }
+        elif self.path.endswith(":generateContent"):
+            content = {"role": "model", "parts": [{"text": "It works."}]}
+            body = {"candidates": [{"content": content, "finishReason": "STOP"}]}
         else:
             answer = {"index": 0, "message": {"role": "assistant", "content": "It works."}, "finish_reason": "stop"}
             body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [answer]}
@@ -119,6 +128,7 @@ def run_as_installed(code: str, installed: list[str], folder: Path, url: str) ->
     file.write_text(code, encoding="utf-8")
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(TOP / "src"), "PYTHONSAFEPATH": "1"}
     env |= {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": url, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    env |= {"GOOGLE_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": url.removesuffix("/v1")}
     command = [sys.executable, str(RUNNER), str(file), *installed]
     return subprocess.run(
         command, cwd=folder / "project", env=env, capture_output=True, text=True, timeout=120, check=False
@@ -129,7 +139,8 @@ PROGRAMS = [
     (page, number)
     for page, framework in PAGES.items()
     for number in range(len(programs(page)))
-    if find_spec(framework)  # CAMEL has an environment of its own, where this runs too
+    if find_spec(framework.partition(".")[0])
+    and find_spec(framework)  # CAMEL has an environment of its own, where this runs too
 ]
 
 
@@ -154,6 +165,7 @@ def test_every_page_has_lines() -> None:
         "docs/adapters/openai_agents.md": 1,
         "docs/adapters/camel.md": 2,
         "docs/adapters/strands.md": 1,
+        "docs/adapters/google_adk.md": 1,
     }
 
 

@@ -1,0 +1,214 @@
+"""Adapt a catalog to Google's Agent Development Kit: a toolset that gives an agent skills.
+
+An agent of ADK is shared by many conversations, so the session of a conversation is in the state of ADK's session,
+as JSON, and its session service saves it. An invocation is a turn. Active skills are added to each request of the
+model and are never part of the saved events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from prowess.errors import ConfigError
+from prowess.session import Session
+
+from ._catalog_argument import catalog_argument
+from ._extras import missing_extra
+
+try:
+    from google.adk.events import Event, EventActions
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.base_toolset import BaseToolset
+    from google.genai import types
+except ImportError as error:
+    raise ImportError(missing_extra("google-adk", "google-adk")) from error
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from google.adk.agents.readonly_context import ReadonlyContext
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.tools.tool_context import ToolContext
+
+    from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Tool
+
+__all__ = ["Skills"]
+
+
+class Skills(BaseToolset):  # type: ignore[misc]
+    """The skills of an agent: `LlmAgent(..., tools=[Skills(".")])`.
+
+    Args:
+        skills: a directory, whose skills each turn gets as they are then, or a catalog.
+        tool_filter: the tools to offer, as for any toolset.
+        tool_name_prefix: what the names of the tools begin with, as for any toolset.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: not a directory or a catalog, or an invalid option.
+    """
+
+    def __init__(
+        self,
+        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        *,
+        tool_filter: Any = None,
+        tool_name_prefix: str | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
+        self.catalog = catalog_argument(skills)
+        """The skills to choose from."""
+        self._options = options
+        Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
+        self._turns: WeakValueDictionary[tuple[str, str], _Turn] = WeakValueDictionary()
+        # The base class keeps the tools of an invocation, but an invocation may reach several agents.
+        self._use_invocation_cache = False
+
+    def session(self, state: Mapping[str, Any], agent_name: str) -> Session:
+        """Return the session of an agent in a conversation, or a new one if there is no valid record.
+
+        Args:
+            state: of ADK's session.
+            agent_name: of the agent that has these skills.
+        """
+        record = state.get(_state_key(agent_name))
+        text = record.get("session") if isinstance(record, dict) else None
+        try:
+            return Session.from_json(text if isinstance(text, str) else "", self.catalog, **self._options)
+        except ConfigError:
+            return Session(self.catalog, **self._options)
+
+    async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
+        """Return the tools for using skills, bound to the conversation; an empty list if there are no skills."""
+        if readonly_context is None:
+            turn = _Turn(await asyncio.to_thread(Session, self.catalog, **self._options))
+        else:
+            turn = await self._turn(readonly_context)
+        tools = (_SkillTool(tool, turn) for tool in turn.session.tools())
+        return [tool for tool in tools if self._is_tool_selected(tool, readonly_context)]
+
+    async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
+        """Add the catalog and the active skills to a request."""
+        turn = await self._turn(tool_context)
+        await turn.begin_step(tool_context)
+        prompt = _last_prompt(tool_context)
+        visible = list(_visible_texts(llm_request.contents))
+        block, tail = await asyncio.to_thread(lambda: (turn.session.block(prompt), turn.session.tail(visible=visible)))
+        if block:
+            llm_request.append_instructions([block])
+        for text in (*turn.warnings(), tail):
+            if text:
+                llm_request.contents.append(types.Content(role="user", parts=[types.Part(text=text)]))
+
+    async def _turn(self, context: ReadonlyContext) -> _Turn:
+        """Return the turn of an invocation; its requests share one session, so that a turn has one catalog."""
+        key = (context.invocation_id, context.agent_name)
+        turn = self._turns.get(key)
+        if turn is None:
+            turn = self._turns[key] = await asyncio.to_thread(self._load_turn, context)
+        return turn
+
+    def _load_turn(self, context: ReadonlyContext) -> _Turn:
+        session, state_key = self.session(context.state, context.agent_name), _state_key(context.agent_name)
+        record = context.state.get(state_key)
+        known = record.get("invocation") if isinstance(record, dict) else None
+        prompt = _text_of(context.user_content)
+        # Without a text the user answers a question of a tool, and the turn goes on.
+        begins = bool(prompt) and known != context.invocation_id
+        if begins:
+            session.inject(prompt)
+        return _Turn(session, state_key, context.invocation_id, begins=begins)
+
+
+class _Turn:
+    """One turn of an agent in a conversation.
+
+    Args:
+        session: of the conversation.
+        state_key: where ADK's session keeps it; empty outside a conversation.
+        invocation_id: of the turn.
+        begins: whether the turn has not been saved yet.
+    """
+
+    def __init__(self, session: Session, state_key: str = "", invocation_id: str = "", *, begins: bool = False) -> None:
+        self.session = session
+        self._state_key, self._begins = state_key, begins
+        self._record = {"invocation": invocation_id, "session": session.to_json()}
+
+    async def begin_step(self, context: ToolContext) -> None:
+        """Prepare for the next request of the model, and save the turn if it begins."""
+        # The tools that one answer of the model calls share a record: ADK merges what each of them saves.
+        self._record = {**self._record, "session": self.session.to_json()}
+        if self._begins:
+            self._begins = False
+            invocation = context.get_invocation_context()
+            # The context of a request has no event of its own, so nothing else would save this.
+            actions = EventActions(state_delta={self._state_key: self._record})
+            event = Event(
+                invocation_id=context.invocation_id,
+                author=context.agent_name,
+                branch=invocation.branch,
+                actions=actions,
+            )
+            await invocation.session_service.append_event(session=invocation.session, event=event)
+
+    def save(self, context: ToolContext) -> None:
+        """Save the session with the event of a tool's result."""
+        self._record["session"] = self.session.to_json()
+        if self._state_key:
+            context.state[self._state_key] = self._record
+
+    def warnings(self) -> Iterator[str]:
+        """Return what went wrong when the turn began, for the model."""
+        return (f"warning: {warning}" for warning in self.session.warnings)
+
+
+class _SkillTool(BaseTool):  # type: ignore[misc]
+    """A tool of a session."""
+
+    def __init__(self, tool: Tool, turn: _Turn) -> None:
+        super().__init__(name=tool.name, description=tool.description)
+        self._tool, self._turn = tool, turn
+
+    def _get_declaration(self) -> types.FunctionDeclaration:
+        return types.FunctionDeclaration(
+            name=self.name, description=self.description, parameters_json_schema=dict(self._tool.parameters)
+        )
+
+    async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:
+        """Call the tool; errors are part of the returned text."""
+        text = await asyncio.to_thread(self._tool.call, **args)
+        self._turn.save(tool_context)
+        return text
+
+
+def _state_key(agent_name: str) -> str:
+    """Return where the state has the session of an agent: agents of one conversation may have different skills.
+
+    A key with a colon does not need to be part of an application's state schema.
+    """
+    return f"prowess:{agent_name}"
+
+
+def _last_prompt(context: ReadonlyContext) -> str:
+    """Return the text that began the turn."""
+    contents = (event.content for event in reversed(context.session.events) if event.author == "user")
+    return _text_of(context.user_content) or next(filter(None, map(_text_of, contents)), "")
+
+
+def _text_of(content: types.Content | None) -> str:
+    return "\n".join(part.text for part in (content.parts or () if content else ()) if part.text)
+
+
+def _visible_texts(contents: Iterable[types.Content]) -> Iterator[str]:
+    """Return the texts that the model gets: of messages and of tool results."""
+    for part in (part for content in contents for part in content.parts or ()):
+        if part.text:
+            yield part.text
+        if part.function_response is not None:
+            yield from (value for value in (part.function_response.response or {}).values() if isinstance(value, str))

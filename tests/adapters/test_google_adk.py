@@ -1,0 +1,392 @@
+"""Skills in an agent of Google's ADK, with a model that follows a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("google.adk")
+
+from google.adk.agents import LlmAgent
+from google.adk.events import Event, EventActions
+from google.adk.events.event_actions import EventCompaction
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions import InMemorySessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.genai import types
+
+from prowess import LiveCatalog, Session, discover
+from prowess.adapters.google_adk import Skills
+from prowess.errors import ConfigError
+from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from google.adk.models import LlmRequest
+
+    from prowess.catalog import Catalog
+
+TOP = Path(__file__).parents[2]
+BODY = "Count the pages twice."
+LINE = "The skill `pages` is already active since turn 1; its instructions have not changed."
+
+
+class Scripted(BaseLlm):  # type: ignore[misc]
+    """A model that follows a script and records its requests."""
+
+    model: str = "scripted"
+    script: list[Any] = []  # noqa: RUF012 - each model has its own
+    requests: list[Any] = []  # noqa: RUF012
+
+    async def generate_content_async(
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: ARG002 - the framework's signature
+    ) -> AsyncGenerator[LlmResponse, None]:
+        self.requests.append(llm_request.model_copy(deep=False))
+        said = self.script[len(self.requests) - 1] if len(self.requests) <= len(self.script) else "Done."
+        parts = [types.Part(text=said)] if isinstance(said, str) else []
+        calls = said if isinstance(said, list) else [said] if isinstance(said, dict) else []
+        parts += [types.Part(function_call=types.FunctionCall(**call)) for call in calls]
+        yield LlmResponse(content=types.Content(role="model", parts=parts))
+
+
+def use(tool: str, /, **arguments: Any) -> dict[str, Any]:
+    """One call of a tool."""
+    return {"name": tool, "args": arguments}
+
+
+PAGES = use("activate_skill", name="pages")
+
+
+def catalog_of(folder: Path) -> Catalog:
+    return discover(folder, home=folder.parent / "home", cache=False)
+
+
+class Chat:
+    """Conversations with one agent, in ADK's runner."""
+
+    def __init__(self, skills: Any, *script: Any, service: Any = None, agent: Any = None, **options: Any) -> None:
+        self.model = Scripted(script=[*script], requests=[])
+        self.skills = skills if isinstance(skills, Skills) else Skills(skills, **options)
+        self.agent = agent or LlmAgent(
+            name="counter", model=self.model, instruction="You count pages.", tools=[self.skills]
+        )
+        self.service = service or InMemorySessionService()
+        self.runner = Runner(app_name="books", agent=self.agent, session_service=self.service, auto_create_session=True)
+
+    async def asend(self, text: str, thread: str = "1") -> str:
+        message = types.Content(role="user", parts=[types.Part(text=text)])
+        answers = [
+            part.text
+            async for event in self.runner.run_async(user_id="me", session_id=thread, new_message=message)
+            for part in (event.content.parts if event.content and event.content.parts else ())
+            if part.text
+        ]
+        return answers[-1] if answers else ""
+
+    def say(self, text: str, thread: str = "1") -> str:
+        return asyncio.run(self.asend(text, thread))
+
+    def saved(self, thread: str = "1") -> Any:
+        """ADK's session, read again from its service."""
+        return asyncio.run(self.service.get_session(app_name="books", user_id="me", session_id=thread))
+
+    def session(self, thread: str = "1") -> Session:
+        return self.skills.session(self.saved(thread).state, "counter")
+
+    def append(self, event: Event, thread: str = "1") -> None:
+        asyncio.run(self.service.append_event(self.saved(thread), event))
+
+
+def texts(request: LlmRequest) -> list[str]:
+    """All the texts of the messages of a request."""
+    found: list[str] = []
+    for part in (part for content in request.contents for part in content.parts or ()):
+        found += [part.text] if part.text else []
+        found += [part.function_response.response["result"]] if part.function_response else []
+    return found
+
+
+def whole(request: LlmRequest) -> str:
+    return "\n".join([str(request.config.system_instruction), *texts(request)])
+
+
+def tool_names(request: LlmRequest) -> list[str]:
+    return [declaration.name for tool in request.config.tools or () for declaration in tool.function_declarations or ()]
+
+
+def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
+    """The body is the tool's result, once, and its files after it."""
+    chat = Chat(catalog_of(folder), PAGES, use("read_skill_file", name="pages", path="notes.md"), "Done.")
+    assert chat.say("How many?") == "Done."
+    _, content, text = texts(chat.model.requests[2])
+    assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
+    assert text == "Page 3 is blank."
+    assert [whole(request).count(BODY) for request in chat.model.requests] == [0, 1, 1]
+    (record,) = chat.session().ledger
+    assert (record.name, record.by, record.files) == ("pages", "model", ("notes.md",))
+
+
+def test_the_catalog_is_in_every_request_and_always_the_same_bytes(folder: Path) -> None:
+    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
+    chat.say("How many?")
+    chat.say("And now, with the pages skill?")
+    block = Session(catalog_of(folder)).static_block()
+    instructions = {request.config.system_instruction for request in chat.model.requests}
+    assert len(instructions) == 1
+    assert instructions.pop().endswith(f"\n\n{block}")
+    assert [tool_names(request) for request in chat.model.requests] == [["activate_skill", "read_skill_file"]] * 3
+
+
+@pytest.mark.parametrize(("prompt", "content"), [("Use $pages.", BODY), ("/secret now", "Whisper.")])
+def test_a_skill_that_the_user_names_is_sent_in_that_turn_and_never_saved(
+    folder: Path, prompt: str, content: str
+) -> None:
+    chat = Chat(catalog_of(folder), use("read_skill_file", name="pages", path="notes.md"), "Done.", "Done.")
+    chat.say(prompt)
+    chat.say("Go on")
+    assert [whole(request).count(content) for request in chat.model.requests] == [1, 1, 0]
+    assert content not in chat.saved().model_dump_json()
+
+
+def test_a_turn_without_tools_is_saved(folder: Path) -> None:
+    """A user names a skill for the user only, and its files can be read in the next turn."""
+    secret = use("read_skill_file", name="secret", path="SKILL.md")
+    chat = Chat(catalog_of(folder), "Done.", secret, "Done.")
+    chat.say("Use $secret.")
+    (record,) = chat.session().ledger
+    assert (record.name, record.by, record.turn) == ("secret", "user", 1)
+    chat.say("Go on")
+    assert "Whisper." in texts(chat.model.requests[2])[-1]
+
+
+def test_a_second_activation_is_one_line_also_in_a_later_turn(folder: Path) -> None:
+    chat = Chat(catalog_of(folder), PAGES, "Done.", PAGES, "Done.")
+    chat.say("How many?")
+    chat.say("Again?")
+    assert texts(chat.model.requests[3])[-1] == LINE
+
+
+def test_an_active_skill_is_sent_again_after_compaction(folder: Path) -> None:
+    """ADK replaces the events by a summary; the skill is added to each request and not saved."""
+    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.", "Done.")
+    chat.say("How many?")
+    first, *_, last = chat.saved().events
+    summary = EventCompaction(
+        start_timestamp=first.timestamp,
+        end_timestamp=last.timestamp,
+        compacted_content=types.Content(role="model", parts=[types.Part(text="They counted.")]),
+    )
+    chat.append(Event(author="user", actions=EventActions(compaction=summary)))
+    chat.say("Go on")
+    assert "They counted." in whole(chat.model.requests[2])
+    assert [whole(request).count(BODY) for request in chat.model.requests] == [0, 1, 1]
+    assert chat.saved().model_dump_json().count(BODY) == 1  # in the tool's result
+
+
+def test_a_conversation_continues_in_a_new_process(folder: Path, tmp_path: Path) -> None:
+    """ADK's own database has all that is needed."""
+    file = str(tmp_path / "sessions.db")
+    Chat(catalog_of(folder), PAGES, "Done.", service=SqliteSessionService(file)).say("How many?")
+    chat = Chat(catalog_of(folder), PAGES, "Done.", service=SqliteSessionService(file))
+    chat.say("Again?")
+    assert texts(chat.model.requests[1])[-1] == LINE
+    assert [record.turn for record in chat.session().ledger] == [1]
+
+
+def test_tools_of_one_answer_are_all_recorded(folder: Path) -> None:
+    """ADK calls them at once and merges what each saves."""
+    for name in ("one", "two", "three"):
+        skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
+    names = ["three", "pages", "one", "two"]
+    chat = Chat(catalog_of(folder), [use("activate_skill", name=name) for name in names], "Done.")
+    chat.say("All of them")
+    assert sorted(record.name for record in chat.session().ledger) == sorted(names)
+
+
+def test_conversations_with_one_agent_do_not_mix(folder: Path) -> None:
+    """Each has its own skills, turns and tail, also while others run."""
+    names = [f"skill{number}" for number in range(20)]
+    for name in names:
+        skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
+
+    class Echo(Scripted):
+        async def generate_content_async(
+            self,
+            llm_request: LlmRequest,
+            stream: bool = False,  # noqa: ARG002
+        ) -> AsyncGenerator[LlmResponse, None]:
+            await asyncio.sleep(0.001)
+            found = texts(llm_request)
+            name = found[0].removeprefix("Load ").rstrip(".")
+            part = (
+                types.Part(function_call=types.FunctionCall(**use("activate_skill", name=name)))
+                if len(found) == 1
+                else types.Part(text="\n".join(found))
+            )
+            yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+    skills = Skills(catalog_of(folder))
+    agent = LlmAgent(name="counter", model=Echo(), tools=[skills])
+    chat = Chat(skills, agent=agent)
+
+    async def all_of_them() -> list[str]:
+        return await asyncio.gather(*(chat.asend(f"Load {name}.", name) for name in names))
+
+    for name, answer in zip(names, asyncio.run(all_of_them()), strict=True):
+        assert answer.count("Body of ") == 1
+        assert f"Body of {name}." in answer
+        assert [record.name for record in chat.session(name).ledger] == [name]
+
+
+def test_a_changed_skill_is_seen_in_the_next_turn_and_not_before(folder: Path) -> None:
+    """A turn has one catalog, however many requests it has."""
+    with LiveCatalog(folder, home=folder.parent / "home") as live:
+        chat = Chat(live, PAGES, "Done.", "Done.")
+
+        def change(callback_context: Any, llm_request: LlmRequest) -> None:
+            skill(folder / ".agents/skills/late", body="Late.")
+
+        chat.agent.before_model_callback = change
+        chat.say("How many?")
+        chat.say("And now?")
+    instructions = [request.config.system_instruction for request in chat.model.requests]
+    assert ["<name>late</name>" in text for text in instructions] == [False, False, True]
+
+
+def test_a_directory_is_a_live_catalog(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(folder.parent / "home"))
+    chat = Chat(str(folder), "Done.")
+    skill(folder / ".agents/skills/late", body="Late.")
+    chat.say("Hello")
+    assert "<name>late</name>" in chat.model.requests[0].config.system_instruction
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "no/such/folder", b"bytes", ["a"]], ids=repr)
+def test_a_wrong_catalog_is_an_error_that_says_what_to_pass(wrong: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Skills(wrong)
+    assert "pass a directory" in (caught.value.hint or "")
+
+
+def test_a_failed_tool_call_is_a_result_and_the_conversation_continues(folder: Path) -> None:
+    calls = [use("activate_skill", name="pags"), use("read_skill_file", path=3), use("activate_skill", x=1)]
+    chat = Chat(catalog_of(folder), calls, "Done.")
+    assert chat.say("How many?") == "Done."
+    first, second, third = texts(chat.model.requests[1])[1:]
+    assert first.startswith("error: ")
+    assert "`pages`" in first
+    assert second.startswith("error: `name` is missing; `path` must be of type string")
+    assert third.startswith("error: ")
+
+
+def test_a_turn_that_continues_after_an_answer_keeps_its_mention(folder: Path) -> None:
+    """ADK continues with a message without text: the answer to a question of a tool."""
+    chat = Chat(catalog_of(folder), "Done.", "Done.")
+    chat.say("Use $pages.")
+    answer = types.FunctionResponse(id="1", name="wait", response={"result": "yes"})
+
+    async def resume() -> None:
+        chat_session = await chat.service.get_session(app_name="books", user_id="me", session_id="1")
+        call = types.Part(function_call=types.FunctionCall(id="1", name="wait", args={}))
+        content = types.Content(role="model", parts=[call])
+        await chat.service.append_event(chat_session, Event(author="counter", content=content))
+        message = types.Content(role="user", parts=[types.Part(function_response=answer)])
+        async for _ in chat.runner.run_async(user_id="me", session_id="1", new_message=message):
+            pass
+
+    asyncio.run(resume())
+    assert BODY in whole(chat.model.requests[-1])
+    assert chat.session().turn == 1
+
+
+def two_agents(first: Skills, second: Skills, *script: Any) -> tuple[Chat, Scripted, Scripted]:
+    """An agent that hands over to another one in its first turn."""
+    models = (
+        Scripted(script=[*script, use("transfer_to_agent", agent_name="watcher")], requests=[]),
+        Scripted(script=[*script, "Done."], requests=[]),
+    )
+    watcher = LlmAgent(name="watcher", model=models[1], tools=[second])
+    counter = LlmAgent(name="counter", model=models[0], tools=[first], sub_agents=[watcher])
+    return Chat(first, agent=counter), *models
+
+
+def test_agents_of_one_conversation_have_their_own_skills(folder: Path, tmp_path: Path) -> None:
+    """A skill that the user names is given to each agent that has it, also in turns after a transfer."""
+    skill(tmp_path / "other/.agents/skills/birds", body="Listen first.")
+    chat, first, second = two_agents(Skills(catalog_of(folder)), Skills(catalog_of(tmp_path / "other")))
+    chat.say("Use $pages and $birds.")
+    assert [BODY in whole(model.requests[0]) for model in (first, second)] == [True, False]
+    assert ["Listen first." in whole(model.requests[0]) for model in (first, second)] == [False, True]
+    chat.say("Go on")
+    chat.say("Use $birds again.")
+    assert ["Listen first." in whole(request) for request in second.requests] == [True, False, True]
+
+
+def test_one_toolset_may_serve_two_agents_of_an_invocation(folder: Path) -> None:
+    """The tools of each are bound to its own session."""
+    skills = Skills(catalog_of(folder))
+    chat, *_ = two_agents(skills, skills, PAGES)
+    chat.say("Count")
+    state = chat.saved().state
+    assert [record.name for record in skills.session(state, "counter").ledger] == ["pages"]
+    assert [record.name for record in skills.session(state, "watcher").ledger] == ["pages"]
+
+
+def test_a_shortened_catalog_shows_what_the_turn_needs(tmp_path: Path) -> None:
+    """The best skills for the user's message, the same bytes in each request of the turn, and a search."""
+    write_many_skills(tmp_path / ".agents/skills")
+    chat = Chat(catalog_of(tmp_path), PAGES, "Done.", "Done.", budget=4000)
+    chat.say(BANK_MESSAGE)
+    chat.say(GARDEN_MESSAGE)
+    first, second, third = (request.config.system_instruction for request in chat.model.requests)
+    assert first == second != third
+    assert "search_skills" in tool_names(chat.model.requests[0])
+
+
+def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
+    chat = Chat(catalog_of(tmp_path), "Done.")
+    chat.say("Hello")
+    (request,) = chat.model.requests
+    assert tool_names(request) == []
+    assert "skill" not in whole(request)
+
+
+@pytest.mark.parametrize("text", ["", "{", json.dumps({"version": 9})], ids=repr)
+def test_an_invalid_record_starts_a_new_session(folder: Path, text: str) -> None:
+    """At worst a skill is given a second time."""
+    skills = Skills(catalog_of(folder))
+    records: list[Any] = [text, {"session": text, "invocation": 3}, {"session": 3}, [], None]
+    for record in records:
+        assert skills.session({"prowess:counter": record}, "counter").ledger == ()
+
+
+def test_the_tools_may_be_filtered_and_prefixed(folder: Path) -> None:
+    chat = Chat(
+        catalog_of(folder),
+        use("book_activate_skill", name="pages"),
+        tool_filter=["activate_skill"],
+        tool_name_prefix="book",
+    )
+    chat.say("How many?")
+    assert tool_names(chat.model.requests[0]) == ["book_activate_skill"]
+    assert BODY in texts(chat.model.requests[1])[-1]
+
+
+def test_the_tools_are_listed_without_a_conversation(folder: Path) -> None:
+    """As agent cards and user interfaces do."""
+    tools = asyncio.run(Skills(catalog_of(folder)).get_tools_with_prefix())
+    assert [tool.name for tool in tools] == ["activate_skill", "read_skill_file"]
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(TOP / "examples/adapters/google_adk_agent.py"), run_name="__main__")
+    assert "What was activated: commit-message, csv-profile" in capsys.readouterr().out
