@@ -2,13 +2,15 @@
 
 Front door: `run_tests` (paths in, `TestReport` out), `load_suite` (the cases of one skill) and `ScriptedModel` (a model
 that follows a script). `plugin` lets pytest run the same cases. This package may not know roles or agents; it runs
-commands only through `prowess.sandbox`.
+commands only through `prowess.sandbox`. `adapter_suite` returns the claims that an adapter of any framework must pass.
 """
 
 from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._adapter import Adapter as Adapter, Conversation as Conversation
+    from ._adapter_suite import AdapterClaim as AdapterClaim, adapter_suite as adapter_suite
     from ._cases import Case as Case, Suite as Suite, load_suite as load_suite
     from ._expect import Failure as Failure
     from ._junit import junit_xml as junit_xml
@@ -24,6 +26,8 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_adapter": ("Adapter", "Conversation"),
+            "_adapter_suite": ("AdapterClaim", "adapter_suite"),
             "_cases": ("Case", "Suite", "load_suite"),
             "_expect": ("Failure",),
             "_junit": ("junit_xml",),

@@ -1,0 +1,174 @@
+"""State what an adapter does for its users: the claims of `adapter_suite`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ._adapter_process import send_in_new_process
+from ._adapter_project import call, expect, expect_times
+from ._adapter_tasks import cancelled_send, fifty_conversations
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from ._adapter_project import Project, SkillText
+
+__all__ = ["CLAIMS"]
+
+_FIRST, _SECOND, _THIRD = "When is high water?", "And low water?", "Which one is higher?"
+
+
+def _tides(project: Project) -> SkillText:
+    """Write the skills that most claims use, and return the one that their conversations are about."""
+    project.add("star-charts", "Draws charts of the sky. Use it for stars.")
+    return project.add("tide-tables", "Reads tide tables. Use it for high and low water.")
+
+
+# ── what the model is shown ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _catalog_in_first_request(project: Project) -> None:
+    tides = _tides(project)
+    requests = await project.chat().turn(_FIRST)
+    front = requests[0].front(_FIRST)
+    for words in (tides.name, tides.description, "star-charts", "Draws charts of the sky. Use it for stars."):
+        expect(words in front, f"expected {words!r} in the first request, before the user's text", requests)
+    expect_times(requests[0], tides.word, 0, "no body before a skill is activated")
+
+
+async def _catalog_stays_the_same(project: Project) -> None:
+    tides = _tides(project)
+    chat = project.chat()
+    requests = await chat.turn(_FIRST, call("activate_skill", name=tides.name))
+    requests += await chat.turn(f"$star-charts {_SECOND}")
+    requests += await chat.turn(_THIRD)
+    first = requests[0].front(_FIRST)
+    for number, request in enumerate(requests[1:], 2):
+        front = request.front(_FIRST)
+        message = "expected the same bytes before the first text of the user in each request, for caches of prompts"
+        expect(front == first, f"{message}; request {number} differs from the first one", requests)
+
+
+async def _changed_skill(project: Project) -> None:
+    tides = _tides(project)
+    with project.live_catalog() as catalog:
+        chat = project.chat(catalog)
+        await chat.turn(_FIRST)
+        tides.description = "Reads tables of tides and currents."
+        tides.write(project.skills, body="End with TIDES_CHANGED.")
+        added = project.add("moon-phases", "Tells the phase of the moon.")
+        requests = await chat.turn(_SECOND, call("activate_skill", name=tides.name))
+    for words in (tides.description, added.name, added.description):
+        expect(words in requests[0].whole, f"expected {words!r} in the turn after the change", requests)
+    old = "Reads tide tables."
+    expect(old not in requests[0].whole, f"expected {old!r} no more: the skill has changed", requests)
+    expect_times(requests[-1], "TIDES_CHANGED", 1, "the changed body after `activate_skill`")
+
+
+# ── activation, mentions and files ───────────────────────────────────────────────────────────────────────────────────
+
+
+async def _body_on_activation(project: Project) -> None:
+    tides = _tides(project)
+    chat, activate = project.chat(), call("activate_skill", name=tides.name)
+    requests = await chat.turn(_FIRST, activate)
+    expect_times(requests[0], tides.word, 0, "no body before a skill is activated")
+    expect_times(requests[-1], tides.word, 1, "the body once after `activate_skill`")
+    expect_times(requests[-1], "STAR_CHARTS_BODY", 0, "no body of another skill")
+    requests = await chat.turn(_SECOND, activate)
+    expect_times(requests[0], tides.word, 1, "the body once in the next turn")
+    expect_times(requests[-1], tides.word, 1, "the body once after `activate_skill` for the same skill")
+
+
+async def _mention(project: Project) -> None:
+    tides = _tides(project)
+    chat = project.chat()
+    requests = await chat.turn(f"$tide-tables {_FIRST}", call("activate_skill", name="star-charts"))
+    for request in requests:
+        expect_times(request, tides.word, 1, "the body once in each request of a turn whose text mentions the skill")
+    requests = await chat.turn(_SECOND)
+    expect_times(requests[0], tides.word, 0, "no body of a mentioned skill in a later turn")
+
+
+async def _file(project: Project) -> None:
+    tides = _tides(project)
+    (project.skills / "tide-tables/references").mkdir()
+    (project.skills / "tide-tables/references/harbours.md").write_text("Dover: HARBOUR_FILE", encoding="utf-8")
+    chat = project.chat()
+    read = call("read_skill_file", name=tides.name, path="references/harbours.md")
+    requests = await chat.turn(_FIRST, call("activate_skill", name=tides.name), read)
+    expect_times(requests[1], "HARBOUR_FILE", 0, "no file of a skill before the model reads it")
+    expect_times(requests[-1], "HARBOUR_FILE", 1, "the text of the file after `read_skill_file`")
+
+
+async def _failed_call(project: Project) -> None:
+    tides = _tides(project)
+    chat = project.chat()
+    unknown = call("activate_skill", name="tide-tabel")
+    lost = call("read_skill_file", name=tides.name, path="references/lost.md")
+    requests = await chat.turn(_FIRST, unknown, lost)
+    for request, word in ((requests[1], "tide-tabel"), (requests[2], "lost.md")):
+        results = "\n".join(message.text for message in request.messages if message.role != "system")
+        found = word in results.replace(_FIRST, "")
+        expect(found, f"expected the text of the error, with {word!r}, after a call that fails", [request])
+    requests = await chat.turn(_SECOND, call("activate_skill", name=tides.name))
+    expect_times(requests[-1], tides.word, 1, "the body after `activate_skill`, in the turn after a call that failed")
+
+
+# ── a conversation that goes on ──────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _compaction(project: Project) -> None:
+    tides = _tides(project)
+    chat = project.chat()
+    await chat.turn(_FIRST, call("activate_skill", name=tides.name))
+    chat.conversation.compact()
+    requests = await chat.turn(_SECOND)
+    expect(_FIRST not in requests[0].text, f"expected `compact` to drop the message {_FIRST!r}", requests)
+    expect_times(requests[0], tides.word, 1, "the body of the active skill once after `compact`")
+
+
+async def _resume(project: Project) -> None:
+    tides = _tides(project)
+    chat = project.chat()
+    await chat.turn(_FIRST, call("activate_skill", name=tides.name))
+    saved = chat.conversation.save()
+    try:
+        json.loads(saved)
+    except (TypeError, ValueError):
+        expect(False, f"expected `save` to return JSON; it returned {saved!r}")
+    before = len(chat.model.requests)
+    chat.expect()
+    await send_in_new_process(project, chat.model.url, saved, _SECOND)
+    requests = chat.model.requests[before:]
+    expect(bool(requests), "expected a request from the new process")
+    expect_times(requests[0], tides.word, 1, "the body of the active skill once in a new process")
+
+
+CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
+    "catalog-in-first-request": (
+        "The first request has the name and the description of each skill before the user's text.",
+        _catalog_in_first_request,
+    ),
+    "catalog-stays-the-same": (
+        "Each request of a conversation begins with the same bytes, so that caches of prompts work.",
+        _catalog_stays_the_same,
+    ),
+    "body-on-activation": (
+        "A skill's body reaches the model when it activates the skill, and only once.",
+        _body_on_activation,
+    ),
+    "mention": (
+        "A skill that the user's text mentions is sent in that turn, and not in later ones.",
+        _mention,
+    ),
+    "file": ("A file of a skill reaches the model when it reads the file.", _file),
+    "changed-skill": ("A skill that changes is seen in the next turn.", _changed_skill),
+    "compaction": ("An active skill's body still reaches the model after its messages were dropped.", _compaction),
+    "resume": ("A conversation goes on in a new process, with its active skills.", _resume),
+    "fifty-conversations": ("Fifty conversations at once see each its own skill and messages.", fifty_conversations),
+    "failed-call": ("The error of a tool call reaches the model, and the conversation goes on.", _failed_call),
+    "cancellation": ("After a turn is cancelled, the next one shows the right skills.", cancelled_send),
+}
+"""The sentence and the test of each claim."""

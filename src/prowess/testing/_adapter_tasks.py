@@ -1,0 +1,107 @@
+"""State what an adapter does for conversations that run at once or are cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from ._adapter_project import Chat, call, expect, expect_times
+from ._scripted_endpoint import FINAL_ANSWER
+from ._scripted_model import Step
+
+if TYPE_CHECKING:
+    from ._adapter_project import Project
+    from ._chat_completions import ModelRequest
+
+__all__ = ["cancelled_send", "fifty_conversations"]
+
+_CONVERSATIONS = 50
+_MODEL_SECONDS = 0.02
+"""How long the model thinks, so that the requests of conversations alternate."""
+_WAIT_SECONDS = 20.0
+
+
+# ── at once ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Model:
+    """Activates the skill of each conversation once, which a tag in the user's text tells."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._activated: set[str] = set()
+        self.requests: list[tuple[str, ModelRequest]] = []
+        """Each with the tag of its conversation, which is empty unless there is exactly one."""
+
+    def __call__(self, request: ModelRequest) -> Step:
+        tags = set(re.findall(r"\[case (\d\d)\]", request.text))
+        tag = tags.pop() if len(tags) == 1 else ""
+        self.requests.append((tag, request))
+        time.sleep(_MODEL_SECONDS)
+        if tag and tag not in self._activated:
+            self._activated.add(tag)
+            return self._project.step(call("activate_skill", name=f"topic-{tag}"))
+        return self._project.step(Step(say=f"{FINAL_ANSWER} (case {tag})"))
+
+
+async def fifty_conversations(project: Project) -> None:
+    """Have conversations with the same catalog and model, so that a framework can share one agent."""
+    tags = [f"{number:02}" for number in range(_CONVERSATIONS)]
+    for tag in tags:
+        project.add(f"topic-{tag}", f"Knows topic {tag}.")
+    catalog, shared, model = project.catalog(), project.model(), _Model(project)
+    shared.expect(default=model)
+    conversations = {tag: project.adapter.conversation(catalog, model_url=shared.url) for tag in tags}
+    for text in ("What is the topic?", "And now?"):
+        answers = await asyncio.gather(*(conversations[tag].send(f"[case {tag}] {text}") for tag in tags))
+        for tag, answer in zip(tags, answers, strict=True):
+            own = f"(case {tag})"
+            expect(own in answer, f"expected the conversation {tag} to get its own answer, {own!r}; got {answer!r}")
+    for tag, request in model.requests:
+        expect(bool(tag), "expected the texts of one conversation in each request", [request])
+        bodies = set(re.findall(r"TOPIC_(\d\d)_BODY", request.text))
+        expect(bodies <= {tag}, f"expected only the skill of conversation {tag}, found {sorted(bodies)}", [request])
+    last = dict(model.requests)
+    for tag in tags:
+        expect_times(last[tag], f"TOPIC_{tag}_BODY", 1, f"the body of its skill once in conversation {tag}")
+
+
+# ── cancelled ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def cancelled_send(project: Project) -> None:
+    """Cancel a turn that mentions a skill, and mention another one in the next turn."""
+    bread = project.add("bread-timer", "Times the baking of bread.")
+    stars, tides = project.add("star-charts", "Draws charts."), project.add("tide-tables", "Reads tide tables.")
+    chat = project.chat()
+    await chat.turn("How long does it bake?", call("activate_skill", name=bread.name))
+    await _cancel_turn(chat, f"$star-charts {FINAL_ANSWER}", project)
+    requests = await chat.turn("$tide-tables When is high water?")
+    expect_times(requests[0], tides.word, 1, "the body of the mentioned skill once after a cancelled turn")
+    expect_times(requests[0], stars.word, 0, "no body that the cancelled turn mentioned")
+    expect_times(requests[0], bread.word, 1, "the body of the active skill once after a cancelled turn")
+
+
+async def _cancel_turn(chat: Chat, text: str, project: Project) -> None:
+    """Cancel a `send` while the model thinks."""
+    asked, release = threading.Event(), threading.Event()
+
+    def think(_: ModelRequest) -> Step:
+        asked.set()
+        release.wait(_WAIT_SECONDS)
+        return project.step(Step(say="Too late."))
+
+    chat.model.expect(think)
+    task = asyncio.ensure_future(chat.conversation.send(text))
+    try:
+        expect(await asyncio.to_thread(asked.wait, _WAIT_SECONDS), "expected `send` to call the model")
+        expect(not task.done(), "expected `send` to wait for the model without blocking the event loop")
+        task.cancel()
+        await asyncio.wait([task], timeout=_WAIT_SECONDS / 2)
+        expect(task.done(), f"expected a cancelled `send` to end within {_WAIT_SECONDS / 2:.0f} seconds")
+        expect(task.cancelled(), "expected a cancelled `send` to raise `asyncio.CancelledError`")
+    finally:
+        release.set()

@@ -1,0 +1,57 @@
+"""Check a claim about an adapter, and compare the result with the one in the table of docs/adapters/README.md.
+
+`PROWESS_RECORD_ADAPTERS=1` records the results. They are in docs/adapters/results, one file for each framework.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from prowess.testing import Adapter
+
+if TYPE_CHECKING:
+    from prowess.testing import AdapterClaim
+
+RESULTS = Path(__file__).parents[2] / "docs/adapters/results"
+OK = "ok"
+
+
+class Driver(Adapter, Protocol):
+    """An adapter of this repository."""
+
+    package: str
+    """The distribution of the framework, for its version."""
+
+
+def check_claim(claim: AdapterClaim) -> None:
+    """Check a claim, and compare the result with what is recorded.
+
+    Raises:
+        AssertionError: the claim is false, or its result is not what is recorded.
+    """
+    claim.check()
+    driver: Any = claim.adapter
+    file, result = RESULTS / f"{driver.name}.json", claim.explanation or OK
+    if os.environ.get("PROWESS_RECORD_ADAPTERS"):
+        _record(file, driver.package, claim.name, result)
+    recorded = json.loads(file.read_text(encoding="utf-8"))["claims"] if file.exists() else {}
+    hint = "run this test with PROWESS_RECORD_ADAPTERS=1, then `make docs`"
+    assert recorded.get(claim.name) == result, f"docs/adapters/results/{file.name} is not up to date: {hint}"
+
+
+def _record(file: Path, package: str, claim: str, result: str) -> None:
+    """Write a result; other processes may record others at the same time."""
+    file.parent.mkdir(exist_ok=True)
+    with file.open("a+", encoding="utf-8") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        stream.seek(0)
+        text = stream.read()
+        claims = {**(json.loads(text)["claims"] if text else {}), claim: result}
+        value = {"package": package, "version": version(package), "claims": dict(sorted(claims.items()))}
+        stream.truncate(0)
+        stream.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")

@@ -1,0 +1,114 @@
+"""A framework in one file: a loop over chat completions, and its adapter, for the tests of `adapter_suite`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.request import Request, urlopen
+
+from prowess import Session
+
+if TYPE_CHECKING:
+    from prowess import Catalog, LiveCatalog
+
+Message = dict[str, Any]
+
+
+class TinyConversation:
+    """A conversation; each method is a part that an adapter can get wrong."""
+
+    def __init__(self, session: Session, url: str, history: list[Message]) -> None:
+        self.session, self.url, self.history = session, url, history
+
+    async def send(self, text: str) -> str:
+        """Call the model until it calls no tool. A cancelled turn leaves no message."""
+        messages = [*self.history, {"role": "user", "content": text}]
+        added = self.begin(text)
+        while True:
+            answer = await asyncio.to_thread(self.request, messages, added)
+            messages.append(answer)
+            if not answer.get("tool_calls"):
+                self.end(messages, added)
+                return str(answer["content"])
+            for call in answer["tool_calls"]:
+                arguments = json.loads(call["function"]["arguments"])
+                result = self.call_tool(call["function"]["name"], arguments)
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+
+    def begin(self, text: str) -> list[str]:
+        """Begin a turn, and return the texts for this turn only."""
+        return [message["content"] for message in self.session.inject(text, visible=self.visible(self.history))]
+
+    def end(self, messages: list[Message], added: list[str]) -> None:  # noqa: ARG002 - for broken ones
+        """Store the messages of a turn."""
+        self.history = messages
+
+    def system(self) -> str:
+        """Return the system message."""
+        return f"Be brief.\n\n{self.session.block()}"
+
+    def tail(self, messages: list[Message], added: list[str]) -> str:
+        """Return the active skills that the messages have lost."""
+        return self.session.tail(visible=[*self.visible(messages), *added])
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
+        """Call a tool of the model."""
+        tools = {tool.name: tool for tool in self.session.tools()}
+        return tools[name].call(**arguments) if name in tools else f"error: no tool is called {name}"
+
+    def visible(self, messages: list[Message]) -> list[str]:
+        """Return the texts of messages."""
+        return [str(message["content"]) for message in messages]
+
+    def all_messages(self, messages: list[Message], added: list[str]) -> list[Message]:
+        """Return what a request contains."""
+        extra = [*added, self.tail(messages, added)]
+        system = {"role": "system", "content": self.system()}
+        return [system, *messages, *({"role": "user", "content": text} for text in extra if text)]
+
+    def request(self, messages: list[Message], added: list[str]) -> Message:
+        """Call the model once."""
+        tools = [
+            {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+            for tool in self.session.tools()
+        ]
+        body = {
+            "model": "any",
+            "messages": self.all_messages(messages, added),
+            "tools": [{"type": "function", "function": tool} for tool in tools],
+        }
+        request = Request(f"{self.url}/chat/completions", json.dumps(body).encode())  # noqa: S310 - loopback
+        with urlopen(request, timeout=60) as response:  # noqa: S310
+            message: Message = json.load(response)["choices"][0]["message"]
+        return message
+
+    def save(self) -> str:
+        """Return what a new process needs."""
+        return json.dumps({"session": self.session.to_json(), "history": self.history})
+
+    def compact(self) -> None:
+        """Drop the messages."""
+        self.history = []
+
+
+class TinyAdapter:
+    """Makes conversations; a broken variant replaces a part."""
+
+    name = "tiny"
+    conversation_type = TinyConversation
+
+    def conversation(
+        self,
+        catalog: Catalog | LiveCatalog,
+        *,
+        model_url: str,
+        saved: str | None = None,
+        scripts: object = False,  # noqa: ARG002
+    ) -> TinyConversation:
+        """Begin a conversation, or go on with one."""
+        if saved is None:
+            return self.conversation_type(Session(catalog), model_url, [])
+        record = json.loads(saved)
+        session = Session.from_json(record["session"], catalog)
+        return self.conversation_type(session, model_url, record["history"])
