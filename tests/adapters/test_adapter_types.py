@@ -17,7 +17,8 @@ from prowess import discover
 from prowess.adapters.openai_agents import Skills
 from prowess.session import Session
 
-skills = Skills(discover("."))
+skills = Skills(".")
+frozen = Skills(discover("."), budget=4000)
 own: list[Tool] = []
 agent = Agent[Session](name="a", instructions=skills.instructions("Help."), tools=skills.tools())
 both = Agent[Session](name="b", tools=[*own, *skills.tools()])

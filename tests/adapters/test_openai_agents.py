@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("agents")
 
 from agents import Agent, Runner, SQLiteSession, set_tracing_disabled
-from agents.run import CallModelData, ModelInputData
+from agents.run import ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from prowess import LiveCatalog, discover
@@ -264,29 +264,6 @@ def test_each_run_of_a_task_begins_a_turn(folder: Path, loop: AbstractEventLoop)
     loop.run_until_complete(run())
     assert [whole(call).count(BODY) for call in model.calls] == [1, 0, 1, 0]
     assert ("Whisper." in whole(model.calls[3]), session.turn) == (True, 4)
-
-
-def test_a_run_that_a_finished_one_started_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
-    """As does one in the task of the run before: whatever the SDK asks the filter in."""
-    skills = Skills(catalog_of(folder))
-    agent, _ = agent_with(skills)
-    session, ask = skills.session(), skills.run_config().call_model_input_filter
-    said = ModelInputData(input=[{"role": "user", "content": "Use $pages."}], instructions="")
-    data = CallModelData(model_data=said, agent=agent, context=session)
-
-    async def later(first: asyncio.Task[Any]) -> None:
-        await asyncio.wait([first])
-        await ask(data)
-
-    async def run() -> asyncio.Task[None]:
-        await ask(data)
-        await ask(data)
-        current = asyncio.current_task()
-        assert current is not None
-        return asyncio.create_task(later(current))
-
-    loop.run_until_complete(loop.run_until_complete(run()))
-    assert session.turn == 3
 
 
 def test_text_of_a_model_to_another_agent_names_no_skill(folder: Path) -> None:

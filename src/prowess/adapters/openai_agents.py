@@ -9,49 +9,53 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from contextvars import ContextVar
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session
 
+from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
+from ._openai_conversation import Conversation, RootSession
 
 try:
-    from agents import FunctionTool, RunConfig, Tool
+    from agents import FunctionTool, GuardrailFunctionOutput, InputGuardrail, RunConfig, Tool
     from agents.run import CallModelData, ModelInputData
+    from agents.tool_context import ToolContext
 except ImportError as error:
     raise ImportError(missing_extra("openai-agents", "openai-agents")) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import os
+    from collections.abc import Callable, Iterable
 
-    from prowess.catalog import LiveCatalog
+    from agents import Agent, RunContextWrapper
 
-__all__ = ["Skills"]
+    from prowess.catalog import Catalog, LiveCatalog
 
-_current_session: ContextVar[tuple[Session, asyncio.Task[Any] | None] | None] = ContextVar(
-    "_current_session", default=None
-)
-"""The session of the last call of a model in this context, and the task that made the call."""
+__all__ = ["SkillWarning", "Skills"]
+
+
+class SkillWarning(UserWarning):
+    """A run was started without what its skills need."""
 
 
 class Skills:
     """Gives the skills of a catalog to an agent and its runs.
 
     Args:
-        catalog: the skills to choose from; with a `LiveCatalog`, a turn begins with those of that moment.
+        catalog: a directory, whose skills are as they are when a turn begins, or a catalog.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: unknown unit or format.
+        ConfigError: not a catalog, or an unknown unit or format.
     """
 
-    def __init__(self, catalog: Catalog | LiveCatalog, **options: Any) -> None:
-        self.catalog = catalog
+    def __init__(self, catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> None:
+        self.catalog = catalog_argument(catalog)
         self._options = options
-        self._template_session = Session(catalog, **options)
+        self._template_session = Session(self.catalog, **options)
 
     def instructions(self, base_instructions: str = "") -> str:
         """Return an agent's instructions followed by its skills: the same bytes for each run.
@@ -67,14 +71,17 @@ class Skills:
                 name=tool.name,
                 description=tool.description,
                 params_json_schema=dict(tool.parameters),
-                on_invoke_tool=_invoke_tool,
+                on_invoke_tool=_ToolCall(self._call_tool, self._add_skills),
                 strict_json_schema=False,  # strict schemas do not allow optional arguments
+                is_enabled=True if number else _warn_without_configuration,
             )
-            for tool in self._template_session.tools()
+            for number, tool in enumerate(self._template_session.tools())
         ]
 
     def session(self, text: str | None = None) -> Session:
         """Return the session of a conversation, to use as the context of all its runs.
+
+        Agents with other skills may take part in the conversation: each catalog has its own session inside this one.
 
         Args:
             text: the result of `Session.to_json`, to continue a conversation; by default a new one starts.
@@ -82,9 +89,9 @@ class Skills:
         Raises:
             ConfigError: the text is not a result of `to_json`.
         """
-        if text is None:
-            return Session(self.catalog, **self._options)
-        return Session.from_json(text, self.catalog, **self._options)
+        session = RootSession(self.catalog, **self._options) if text is None else self._restore(text)
+        Conversation.of(session).set_source(self.catalog)
+        return session
 
     def run_config(self, **options: Any) -> RunConfig:
         """Return a run configuration that shows the model the skills a user names.
@@ -99,65 +106,113 @@ class Skills:
                 filtered = own_filter(data)
                 model_data = await filtered if inspect.isawaitable(filtered) else filtered
                 data = CallModelData(model_data=model_data, agent=data.agent, context=data.context)
-            session, task = _session_of(data.context), asyncio.current_task()
-            last_session, caller = _current_session.get() or (None, None)
-            # An agent that is a tool of another agent shares its session, and a model writes its first message.
-            is_nested = last_session is session and caller is not None and caller is not task and not caller.done()
-            _current_session.set((session, task))
-            shown = (session if isinstance(self.catalog, Catalog) else self._template_session).static_block()
-            return await asyncio.to_thread(_with_skills, session, data.model_data, shown, mentions=not is_nested)
+            conversation = _require_conversation(data.context)
+            # After a handoff the agent may have the skills of another catalog.
+            own = next((call.add_skills for call in _tool_calls(data.agent)), None)
+            add_skills = own or self._add_skills
+            return await asyncio.to_thread(add_skills, conversation, data.model_data, has_tools=own is not None)
 
-        return RunConfig(call_model_input_filter=filter_input, **options)
+        # Run once for each run, before its first request. A filter does not know to which run a request belongs.
+        begin = InputGuardrail(_begin_run, name="prowess_begin_turn", run_in_parallel=False)
+        guardrails = [begin, *(options.pop("input_guardrails", None) or ())]
+        return RunConfig(call_model_input_filter=filter_input, input_guardrails=guardrails, **options)
+
+    def _restore(self, text: str) -> Session:
+        return RootSession.from_json(text, self.catalog, **self._options)
+
+    def _add_skills(self, conversation: Conversation, data: ModelInputData, *, has_tools: bool) -> ModelInputData:
+        """Append the skills of this call to the input, without saving them in the conversation.
+
+        Args:
+            conversation: that of the run.
+            data: what the model would be sent.
+            has_tools: whether the agent has the tools of these skills.
+        """
+        visible = [text for item in data.input for text in _item_texts(item)]
+        session, added = conversation.begin_session_turn(self.catalog, self._restore, visible)
+        tail = session.tail(visible=[*visible, *added])
+        skill_items = [{"role": "user", "content": text} for text in (*added, tail) if text]
+        instructions, block, shown = data.instructions, session.block(), self._template_session.static_block()
+        if instructions and shown:
+            instructions = instructions.replace(shown, block)
+        elif block and has_tools and not shown:  # the first skill came after the agent
+            instructions = f"{instructions}\n\n{block}" if instructions else block
+        return ModelInputData(input=[*data.input, *skill_items], instructions=instructions)
+
+    def _call_tool(self, conversation: Conversation, name: str, arguments: dict[str, Any]) -> str:
+        tools = {tool.name: tool for tool in conversation.session_of(self.catalog, self._restore).tools()}
+        if name not in tools:
+            return "error: this conversation has no skills\nhint: continue without them"
+        return tools[name].call(**arguments)
 
 
-def _session_of(context: object) -> Session:
-    session = context if isinstance(context, Session) else getattr(context, "skills", None)
-    if isinstance(session, Session):
-        return session
-    raise ConfigError(
-        "this run has no session for its skills",
-        hint="use `Runner.run(..., context=skills.session())`, or a context with the session as `skills`",
-    )
-
-
-async def _invoke_tool(context: Any, arguments: str) -> str:
-    """Run a tool for the model; errors are part of the returned text."""
-    tools = {tool.name: tool for tool in _session_of(context.context).tools()}
-    try:
-        parsed = json.loads(arguments or "{}")
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict):
-        return "error: the arguments are not a JSON object"
-    if context.tool_name not in tools:
-        return "error: this conversation has no skills\nhint: continue without them"
-    return await asyncio.to_thread(tools[context.tool_name].call, **parsed)
-
-
-def _with_skills(session: Session, data: ModelInputData, shown: str, *, mentions: bool) -> ModelInputData:
-    """Append the skills of this call to the input, without saving them in the conversation.
+class _ToolCall:
+    """Runs a tool for the model; errors are part of the returned text.
 
     Args:
-        session: of the conversation.
-        data: what the model would be sent.
-        shown: the catalog in the agent's instructions, which the one of this turn replaces.
-        mentions: whether a user's message begins a turn.
+        call_tool: takes the conversation, the tool's name and its arguments.
+        add_skills: adds the skills that the tool is for to a request.
     """
-    visible = [text for item in data.input for text in _item_texts(item)]
-    added: list[str] = []
-    # A turn begins with the user's message; otherwise the last item is a tool result.
-    if mentions and data.input and _get_field(data.input[-1], "role") == "user":
-        prompt = "\n".join(_item_texts(data.input[-1]))
-        added += [message["content"] for message in session.inject(prompt, visible=visible)]
-        added += [f"warning: {warning}" for warning in session.warnings]
-    tail = session.tail(visible=[*visible, *added])
-    skill_items = [{"role": "user", "content": text} for text in (*added, tail) if text]
-    instructions, block = data.instructions, session.block()
-    if instructions and shown:
-        instructions = instructions.replace(shown, block)
-    elif block and not shown:  # the first skill came after the agent
-        instructions = f"{instructions}\n\n{block}" if instructions else block
-    return ModelInputData(input=[*data.input, *skill_items], instructions=instructions)
+
+    def __init__(self, call_tool: Callable[..., str], add_skills: Callable[..., ModelInputData]) -> None:
+        self._call_tool, self.add_skills = call_tool, add_skills
+
+    async def __call__(self, context: ToolContext[Any], arguments: str) -> str:
+        try:
+            conversation = _require_conversation(context.context)
+        except ConfigError as error:
+            return f"error: {error}\nhint: {error.hint}"
+        try:
+            parsed = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            parsed = None
+        if not isinstance(parsed, dict):
+            return "error: the arguments are not a JSON object"
+        return await asyncio.to_thread(self._call_tool, conversation, context.tool_name, parsed)
+
+
+def _tool_calls(agent: Agent[Any]) -> Iterable[_ToolCall]:
+    calls = (getattr(tool, "on_invoke_tool", None) for tool in agent.tools)
+    return (call for call in calls if isinstance(call, _ToolCall))
+
+
+def _require_conversation(context: object) -> Conversation:
+    conversation = Conversation.in_context(context)
+    if conversation is None:
+        raise ConfigError(
+            "this run has no session for its skills",
+            hint="use `Runner.run(..., context=skills.session())`, or a context with the session as `skills`",
+        )
+    return conversation
+
+
+async def _begin_run(
+    context: RunContextWrapper[Any],
+    agent: Agent[Any],  # noqa: ARG001 - the signature of the SDK
+    run_input: str | list[Any],
+) -> GuardrailFunctionOutput:
+    """Begin a turn with the input of a run, unless a model wrote it: that of an agent that is a tool."""
+    conversation = _require_conversation(context.context)
+    if not isinstance(context, ToolContext):
+        conversation.runs.add(context)
+        last = {"role": "user", "content": run_input} if isinstance(run_input, str) else (run_input or [None])[-1]
+        if _get_field(last, "role") == "user":
+            conversation.begin_turn("\n".join(_item_texts(last)))
+    return GuardrailFunctionOutput(output_info=None, tripwire_triggered=False)
+
+
+def _warn_without_configuration(context: RunContextWrapper[Any], agent: object) -> bool:  # noqa: ARG001
+    """Enable a tool; warn if the first request of a run is made without the configuration, which came before."""
+    if not isinstance(context, ToolContext) and not context.usage.requests:
+        conversation = Conversation.in_context(context.context)
+        if conversation is None or context not in conversation.runs:
+            warnings.warn(
+                "this run ignores the skills that its user names: start it with "
+                "`Runner.run(..., context=skills.session(), run_config=skills.run_config())`",
+                SkillWarning,
+                stacklevel=2,
+            )
+    return True
 
 
 def _item_texts(item: Any) -> Iterable[str]:

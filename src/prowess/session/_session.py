@@ -361,8 +361,8 @@ class Session:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the ledger with the catalog of this moment, for frameworks that save the arguments of a run."""
         options = {**self._listing_options, "trust": self._trust, "env": self._env, "ranker": self._ranker}
-        return _unpickle, (self.catalog, options, self.to_json())
+        return _unpickle, (type(self), self.catalog, options, self.to_json())
 
 
-def _unpickle(catalog: Catalog, options: Mapping[str, Any], text: str) -> Session:
-    return Session.from_json(text, catalog, **options)
+def _unpickle(kind: type[Session], catalog: Catalog, options: Mapping[str, Any], text: str) -> Session:
+    return kind.from_json(text, catalog, **options)

@@ -1,0 +1,447 @@
+"""Skills in several runs and several agents of one conversation, with the OpenAI Agents SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("agents")
+
+from agents import (
+    Agent,
+    GuardrailFunctionOutput,
+    InputGuardrail,
+    RunContextWrapper,
+    Runner,
+    RunState,
+    SQLiteSession,
+    function_tool,
+    handoff,
+    set_tracing_disabled,
+)
+from agents.extensions.handoff_filters import remove_all_tools
+from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
+
+from prowess import LiveCatalog, Session, discover
+from prowess.adapters.openai_agents import Skills, SkillWarning
+from prowess.errors import ConfigError
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from pathlib import Path
+
+    from prowess.catalog import Catalog
+
+BODY, OTHER = "Count the pages twice.", "Water the roses."
+DONE = [assistant_message("Done.")]
+
+pytestmark = pytest.mark.usefixtures("loop")
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    set_tracing_disabled(True)
+
+
+@pytest.fixture
+def garden(tmp_path: Path) -> Path:
+    """Another project, with a skill `roses`."""
+    skill(tmp_path / "garden/.agents/skills/roses", body=OTHER)
+    return tmp_path / "garden"
+
+
+def catalog_of(folder: Path) -> Catalog:
+    return discover(folder, home=folder.parent / "home", cache=False)
+
+
+def call(name: str, arguments: Any, call_id: str = "1") -> list[Any]:
+    """What a model says to call one tool."""
+    return [function_call(name, arguments, call_id=call_id)]
+
+
+def activate(name: str, call_id: str = "1") -> list[Any]:
+    return call("activate_skill", {"name": name}, call_id)
+
+
+def sent(model: ScriptedModel) -> list[str]:
+    """The whole text of each request."""
+    return [f"{request.system_instructions}\n{request.input}" for request in model.calls]
+
+
+def counts(model: ScriptedModel, text: str) -> list[int]:
+    return [request.count(text) for request in sent(model)]
+
+
+def outputs(request: Any) -> list[str]:
+    return [item["output"] for item in request.input if item.get("type") == "function_call_output"]
+
+
+def agent_of(skills: Skills, model: ScriptedModel, name: str = "Counter", **options: Any) -> Agent[Any]:
+    tools = [*skills.tools(), *options.pop("tools", ())]
+    return Agent(name=name, instructions=skills.instructions(f"You are {name}."), tools=tools, model=model, **options)
+
+
+# ── turns ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_run_after_one_with_a_tool_call_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    """Three runs that one coroutine awaits, with one context."""
+    skills = Skills(catalog_of(folder))
+    model = ScriptedModel([call("read_skill_file", {"name": "pages", "path": "notes.md"}), DONE, DONE, DONE])
+    agent, session, config = agent_of(skills, model), skills.session(), skills.run_config()
+
+    async def run() -> None:
+        for text in ("Use $pages.", "Thanks.", "Use /secret."):
+            await Runner.run(agent, text, context=session, run_config=config)
+
+    loop.run_until_complete(run())
+    assert counts(model, BODY) == [1, 1, 0, 0]
+    assert counts(model, "Whisper.") == [0, 0, 0, 1]
+    assert session.turn == 3
+
+
+def test_a_streamed_run_begins_a_turn_too(folder: Path, loop: AbstractEventLoop) -> None:
+    skills = Skills(catalog_of(folder))
+    model = ScriptedModel([call("read_skill_file", {"name": "pages", "path": "notes.md"}), DONE, DONE])
+    agent, session, config = agent_of(skills, model), skills.session(), skills.run_config()
+
+    async def run() -> None:
+        for text in ("Use $pages.", "Use /secret."):
+            async for _ in Runner.run_streamed(agent, text, context=session, run_config=config).stream_events():
+                pass
+
+    loop.run_until_complete(run())
+    assert (counts(model, BODY), counts(model, "Whisper.")) == ([1, 1, 0], [0, 0, 1])
+
+
+def test_a_failed_run_does_not_keep_the_next_one_from_beginning_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    skills = Skills(catalog_of(folder))
+    model = ScriptedModel([RuntimeError("the model is down"), DONE])
+    agent, session, config = agent_of(skills, model), skills.session(), skills.run_config()
+
+    async def run() -> None:
+        with pytest.raises(RuntimeError, match="the model is down"):
+            await Runner.run(agent, "Use $pages.", context=session, run_config=config)
+        await Runner.run(agent, "Use /secret.", context=session, run_config=config)
+
+    loop.run_until_complete(run())
+    assert (counts(model, BODY)[-1], counts(model, "Whisper.")[-1]) == (0, 1)
+
+
+def test_a_run_that_waits_for_an_approval_continues_its_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    """Also from the state of the run and the record of the session in another process."""
+    approved: list[str] = []
+
+    @function_tool(needs_approval=True)
+    def delete() -> str:
+        """Delete it."""
+        approved.append("yes")
+        return "deleted"
+
+    skills = Skills(catalog_of(folder))
+    model = ScriptedModel([call("delete", {}), DONE])
+    agent, session = agent_of(skills, model, tools=[delete]), skills.session()
+
+    async def run() -> None:
+        result = await Runner.run(agent, "Use $pages.", context=session, run_config=skills.run_config())
+        record, state = session.to_json(), result.to_state().to_json(context_serializer=lambda _: {})
+        later = await RunState.from_json(agent, json.loads(json.dumps(state)), context_override=skills.session(record))
+        later.approve(later.get_interruptions()[0])
+        await Runner.run(agent, later, run_config=skills.run_config())
+
+    loop.run_until_complete(run())
+    assert approved == ["yes"]
+    assert counts(model, BODY) == [1, 1]
+
+
+def test_text_that_a_tool_passes_to_another_run_names_no_skill(folder: Path, loop: AbstractEventLoop) -> None:
+    """If the tool passes its own context on, as `as_tool` does."""
+    skills = Skills(catalog_of(folder))
+    inner = ScriptedModel([DONE])
+    other = agent_of(skills, inner, "Other")
+
+    @function_tool
+    async def ask(context: RunContextWrapper[Any], text: str) -> str:
+        """Ask the other agent."""
+        result = await Runner.run(other, text, context=context, run_config=skills.run_config())
+        return str(result.final_output)
+
+    model = ScriptedModel([call("ask", {"text": "Use /secret."}), DONE])
+    session, agent = skills.session(), agent_of(skills, model, tools=[ask])
+    run = Runner.run(agent, "Use $pages.", context=session, run_config=skills.run_config())
+    loop.run_until_complete(run)
+    assert (session.turn, counts(inner, "Whisper."), counts(inner, BODY)) == (1, [0], [1])
+
+
+def test_a_run_that_a_finished_one_started_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    """In a task that a tool started."""
+    skills = Skills(catalog_of(folder))
+    session, config, tasks = skills.session(), skills.run_config(), []
+
+    async def later() -> None:
+        await asyncio.sleep(0.01)
+        await Runner.run(agent, "Use /secret.", context=session, run_config=config)
+
+    @function_tool
+    async def remind() -> str:
+        """Go on later."""
+        tasks.append(asyncio.create_task(later()))
+        return "later"
+
+    model = ScriptedModel([call("remind", {}), DONE, DONE])
+    agent = agent_of(skills, model, tools=[remind])
+
+    async def run() -> None:
+        await Runner.run(agent, "Use $pages.", context=session, run_config=config)
+        await tasks[0]
+
+    loop.run_until_complete(run())
+    assert (session.turn, counts(model, "Whisper.")) == (2, [0, 0, 1])
+
+
+def test_guardrails_of_the_configuration_are_kept(folder: Path, loop: AbstractEventLoop) -> None:
+    seen: list[str] = []
+
+    async def check(_: Any, __: Any, text: Any) -> GuardrailFunctionOutput:
+        seen.append(text)
+        return GuardrailFunctionOutput(output_info=None, tripwire_triggered=False)
+
+    skills = Skills(catalog_of(folder))
+    model = ScriptedModel([DONE])
+    config = skills.run_config(input_guardrails=[InputGuardrail(check)])
+    loop.run_until_complete(Runner.run(agent_of(skills, model), "Hm.", context=skills.session(), run_config=config))
+    assert seen == ["Hm."]
+
+
+# ── several catalogs in one conversation ─────────────────────────────────────────────────────────────────────────────
+
+
+class Team:
+    """An agent that hands conversations over to a gardener, who has another catalog."""
+
+    def __init__(self, folder: Path, garden: Path, *steps: Any, **options: Any) -> None:
+        self.skills, self.garden_skills = Skills(catalog_of(folder)), Skills(catalog_of(garden))
+        self.model = ScriptedModel(steps)
+        self.gardener = agent_of(self.garden_skills, self.model, "Gardener")
+        to_gardener = handoff(self.gardener, **options)
+        self.agent = agent_of(self.skills, self.model, handoffs=[to_gardener])
+
+    def run(self, agent: Agent[Any], text: str, context: Any, **options: Any) -> Any:
+        config = self.skills.run_config()
+        return Runner.run_sync(agent, text, context=context, run_config=config, **options)
+
+
+HANDOFF = call("transfer_to_gardener", {}, "h")
+
+
+def test_after_a_handoff_the_tools_are_those_of_the_other_catalog(folder: Path, garden: Path) -> None:
+    """And the catalog in the instructions is its own."""
+    team = Team(folder, garden, HANDOFF, activate("roses"), activate("pages", "2"), DONE)
+    team.run(team.agent, "How are the roses?", team.skills.session())
+    *_, last = team.model.calls
+    assert OTHER in outputs(last)[1]
+    assert outputs(last)[2].startswith("error: no skill is called `pages`")
+    blocks = [("<name>pages</name>" in text, "<name>roses</name>" in text) for text in sent(team.model)]
+    assert blocks == [(True, False), (False, True), (False, True), (False, True)]
+
+
+@pytest.mark.parametrize("whose", ["the session", "an object of one's own"])
+def test_the_second_agent_of_a_handoff_goes_on_with_the_same_context(folder: Path, garden: Path, whose: str) -> None:
+    """A mention of one of its skills in the next run counts; the session of the first agent stays the context's."""
+    team = Team(folder, garden, HANDOFF, DONE, activate("roses"), DONE, DONE)
+    session = team.skills.session()
+    context = session if whose == "the session" else SimpleNamespace(skills=session)
+    result = team.run(team.agent, "Ask the gardener.", context)
+    assert result.last_agent is team.gardener
+    team.run(result.last_agent, "Use $roses.", context)
+    assert counts(team.model, OTHER) == [0, 0, 1, 1]
+    team.run(team.gardener, "Thanks.", context)
+    assert counts(team.model, OTHER)[-1] == 1, "the model activated it, so it is active for the conversation"
+
+
+def test_a_mention_reaches_the_agent_that_has_the_skill_after_the_handoff(folder: Path, garden: Path) -> None:
+    """In the run of the message that names it."""
+    team = Team(folder, garden, HANDOFF, DONE)
+    team.run(team.agent, "Hand over: use $roses.", team.skills.session())
+    assert counts(team.model, OTHER) == [0, 1]
+
+
+def test_a_filter_of_the_handoff_begins_no_second_turn(folder: Path, garden: Path) -> None:
+    """`remove_all_tools` leaves the user's message as the last item of the input."""
+    team = Team(folder, garden, HANDOFF, DONE, input_filter=remove_all_tools)
+    session = team.skills.session()
+    team.run(team.agent, "Use $pages and ask the gardener.", session)
+    assert (session.turn, counts(team.model, BODY)[0]) == (1, 1)
+
+
+def test_the_record_of_a_conversation_has_the_skills_of_all_its_agents(folder: Path, garden: Path) -> None:
+    """In another process each agent's skills find their own, with whichever of them the session is made."""
+    script = [activate("pages"), HANDOFF, activate("roses", "2"), DONE]
+    team = Team(folder, garden, *script)
+    session = team.skills.session()
+    team.run(team.agent, "Both.", session)
+    record = session.to_json()
+    for of_gardener in (False, True):
+        again = Team(folder, garden, activate("roses", "3"), activate("pages", "4"), DONE, activate("pages", "5"), DONE)
+        restored = (again.garden_skills if of_gardener else again.skills).session(record)
+        again.run(again.gardener, "Go on.", restored)
+        assert outputs(again.model.calls[2])[0].startswith("The skill `roses` is already active since turn 1;")
+        assert outputs(again.model.calls[2])[1].startswith("error: no skill is called `pages`")
+        again.run(again.agent, "And you?", restored)
+        assert outputs(again.model.calls[4])[0].startswith("The skill `pages` is already active since turn 1;")
+        rows = json.loads(restored.to_json())
+        names = {row["name"] for row in [*rows["ledger"], *rows["other_catalogs"]]}
+        assert names == {"pages", "roses"}
+
+
+def test_a_new_conversation_and_a_copy_of_it_have_all_catalogs(folder: Path, garden: Path) -> None:
+    """`restart` clears each ledger; a pickled session has each record."""
+    team = Team(folder, garden, HANDOFF, activate("roses"), DONE, activate("roses", "2"), DONE)
+    session = team.skills.session()
+    team.run(team.agent, "Hm.", session)
+    copy = pickle.loads(pickle.dumps(session))  # noqa: S301 - it is ours
+    assert copy.to_json() == session.to_json()
+    session.restart()
+    assert "roses" not in session.to_json()
+    team.run(team.gardener, "Again.", session)
+    assert (session.turn, OTHER in outputs(team.model.calls[-1])[0]) == (0, True)
+
+
+@pytest.mark.parametrize("others", [None, 3, {}, [3], [{"path": "x"}], ["x" * 10] * 3], ids=repr)
+def test_a_record_with_other_rows_than_its_own_is_a_mistake(folder: Path, others: Any) -> None:
+    skills = Skills(catalog_of(folder))
+    text = json.dumps({**json.loads(skills.session().to_json()), "other_catalogs": others})
+    with pytest.raises(ConfigError, match="this is not the record of a session"):
+        skills.session(text)
+
+
+def test_an_agent_that_is_a_tool_has_its_own_catalog(folder: Path, garden: Path) -> None:
+    """Named by the user's message, not by what the model writes to it."""
+    team = Team(folder, garden)
+    inner = ScriptedModel([activate("roses"), DONE, DONE])
+    team.gardener.model = inner
+    model = ScriptedModel(
+        [call("gardener", {"input": "Use /secret."}), DONE, call("gardener", {"input": "$roses"}), DONE]
+    )
+    agent = agent_of(team.skills, model, tools=[team.gardener.as_tool("gardener", "Asks the gardener.")])
+    session = team.skills.session()
+    team.run(agent, "Hm.", session)
+    assert OTHER in outputs(inner.calls[1])[0]
+    assert session.turn == 1
+    team.run(agent, "And now?", team.skills.session())
+    assert counts(inner, OTHER)[-1] == 0
+
+
+def test_a_session_made_without_the_adapter_serves_its_own_catalog(folder: Path, garden: Path) -> None:
+    """The others get sessions beside it."""
+    team = Team(folder, garden, activate("pages"), HANDOFF, activate("roses", "2"), DONE)
+    session = Session(catalog_of(folder))
+    team.run(team.agent, "Both.", session)
+    assert [record.name for record in session.ledger] == ["pages"]
+    assert OTHER in outputs(team.model.calls[-1])[-1]
+
+
+# ── catalogs that change, and mistakes ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_skills_of_a_folder_are_seen_as_they_are_when_a_turn_begins(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed description, a new skill, and a removed one."""
+    monkeypatch.setenv("HOME", str(folder.parent / "home"))
+    skills = Skills(folder)
+    model = ScriptedModel([DONE] * 4)
+    agent, session = agent_of(skills, model), skills.session()
+    pages = folder / ".agents/skills/pages"
+
+    def say(text: str) -> str:
+        Runner.run_sync(agent, text, context=session, run_config=skills.run_config())
+        return sent(model)[-1]
+
+    assert "Does pages." in say("Hello.")
+    skill(pages, description="Counts sheets.", body=BODY)
+    assert "Counts sheets." in say("Hello.")
+    skill(folder / ".agents/skills/late", body="Count late.")
+    assert "Count late." in say("Use $late.")
+    (pages / "SKILL.md").unlink()
+    assert "<name>pages</name>" not in say("Hello.")
+
+
+@pytest.mark.parametrize("wrong", [None, 3, ["."], "no such folder", b"."], ids=repr)
+def test_a_wrong_argument_is_a_mistake_that_says_what_to_pass(wrong: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Skills(wrong)
+    assert caught.value.hint == "pass a directory, a `Catalog` from `discover`, or a `LiveCatalog`"
+
+
+def test_a_run_without_the_configuration_is_a_warning_before_the_first_answer(folder: Path) -> None:
+    """Nothing else would tell that a mention is ignored."""
+    skills = Skills(catalog_of(folder))
+    agent = agent_of(skills, ScriptedModel([DONE]))
+    with pytest.warns(SkillWarning, match=r"run_config=skills\.run_config\(\)") as caught:
+        Runner.run_sync(agent, "Use $pages.", context=skills.session())
+    assert len(caught) == 1
+
+
+def test_a_tool_without_a_session_answers_what_the_program_has_to_pass(folder: Path) -> None:
+    """The run goes on."""
+    skills = Skills(catalog_of(folder))
+    model = ScriptedModel([activate("pages"), DONE])
+    with pytest.warns(SkillWarning):
+        result = Runner.run_sync(agent_of(skills, model), "Hm.")
+    assert result.final_output == "Done."
+    (answer,) = outputs(model.calls[1])
+    assert answer.splitlines() == [
+        "error: this run has no session for its skills",
+        "hint: use `Runner.run(..., context=skills.session())`, or a context with the session as `skills`",
+    ]
+
+
+def test_runs_with_the_configuration_do_not_warn(folder: Path, garden: Path, loop: AbstractEventLoop) -> None:
+    """Warnings are errors in these tests: not with a handoff, an agent as a tool, or a history."""
+    team = Team(folder, garden, HANDOFF, DONE, DONE)
+    session = team.skills.session()
+    history = SQLiteSession("test")
+    team.run(team.agent, "Hm.", session, session=history)
+    team.run(team.gardener, "Hm.", session, session=history)
+    history.close()
+
+
+def test_fifty_conversations_at_once_have_their_own_skills(folder: Path, garden: Path, loop: AbstractEventLoop) -> None:
+    """With one agent, in one event loop."""
+    skills = Skills(catalog_of(folder))
+    named: dict[str, int] = {}
+
+    def answer(request: Any) -> Any:
+        text = str(request.input)
+        number = next(item["content"] for item in request.input if item.get("role") == "user").split()[0]
+        named[number] = named.get(number, 0) + text.count(BODY)
+        return DONE
+
+    model = ScriptedModel([ModelStep.respond(answer)] * 100)
+    agent, config = agent_of(skills, model), skills.run_config()
+
+    async def converse(number: int) -> None:
+        session = skills.session()
+        for text in (f"{number} $pages" if number % 2 else f"{number} hello", f"{number} thanks"):
+            await Runner.run(agent, text, context=session, run_config=config)
+
+    async def run() -> None:
+        await asyncio.gather(*(converse(number) for number in range(50)))
+
+    loop.run_until_complete(run())
+    assert named == {str(number): number % 2 for number in range(50)}
+
+
+def test_a_live_catalog_may_be_closed(tmp_path: Path) -> None:
+    """It opens again."""
+    with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
+        skills = Skills(live)
+    assert skills.session().catalog.skills == ()
