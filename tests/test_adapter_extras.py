@@ -17,6 +17,7 @@ ADAPTERS = [
     ("langchain", "langchain", "this adapter needs langchain: pip install 'prowess[langchain]'"),
     ("openai_agents", "agents", "this adapter needs openai-agents: pip install 'prowess[openai-agents]'"),
     ("pydantic_ai", "pydantic_ai", "this adapter needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"),
+    ("smolagents", "smolagents", "this adapter needs smolagents: pip install 'prowess[smolagents]'"),
     ("strands", "strands", "this adapter needs strands-agents: pip install 'prowess[strands]'"),
 ]
 """Module, what it imports, and the sentence."""

@@ -30,6 +30,7 @@ PAGES = {
     "docs/adapters/openai_agents.md": "agents",
     "docs/adapters/camel.md": "camel",
     "docs/adapters/strands.md": "strands",
+    "docs/adapters/smolagents.md": "smolagents",
     "docs/adapters/google_adk.md": "google.adk",
 }
 """Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
@@ -37,6 +38,7 @@ ONE_PROGRAM = (
     "docs/adapters/langchain.md",
     "docs/adapters/openai_agents.md",
     "docs/adapters/strands.md",
+    "docs/adapters/smolagents.md",
     "docs/adapters/google_adk.md",
 )
 """Pages whose blocks continue each other."""
@@ -165,6 +167,7 @@ def test_every_page_has_lines() -> None:
         "docs/adapters/openai_agents.md": 1,
         "docs/adapters/camel.md": 2,
         "docs/adapters/strands.md": 1,
+        "docs/adapters/smolagents.md": 1,
         "docs/adapters/google_adk.md": 1,
     }
 

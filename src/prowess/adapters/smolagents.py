@@ -1,0 +1,186 @@
+"""Adapt a session to one agent of smolagents: a `ToolCallingAgent` or a `CodeAgent`.
+
+The memory of a smolagents agent is one conversation, so an agent gets one session. The catalog and active skills are
+added to each call of its model, by a model in front of the agent's own, and are never in its memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from prowess.errors import ConfigError
+from prowess.session import Session
+
+from ._catalog_argument import HINT, catalog_argument
+from ._extras import missing_extra
+
+try:
+    from smolagents import ChatMessage, MessageRole, Model, Tool
+except ImportError as error:
+    raise ImportError(missing_extra("smolagents", "smolagents")) from error
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Tool as SessionTool
+
+__all__ = ["attach", "detach", "session_of"]
+
+
+def attach(
+    agent: Any, skills: str | os.PathLike[str] | Catalog | LiveCatalog | Session = ".", **options: Any
+) -> Session:
+    """Give skills to an agent, and return the session of its conversation.
+
+    `agent.run(task)` starts a new conversation, as in smolagents, and `agent.run(task, reset=False)` continues one.
+
+    Args:
+        agent: a `ToolCallingAgent` or a `CodeAgent`.
+        skills: the directory whose skills each turn gets as they are then, a catalog, or the session of a
+            conversation that continues.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: the agent already has a session or a tool of the same name, or runs its code on another machine; or
+            the skills are neither a directory nor a catalog nor a session.
+    """
+    if session_of(agent) is not None:
+        raise ConfigError("the agent already has a session", hint="call `detach(agent)` first")
+    if getattr(agent, "executor_type", "local") != "local":
+        raise ConfigError(
+            f"the agent runs its code with `{agent.executor_type}`, where the tools of skills are missing",
+            hint='use a `ToolCallingAgent`, or `executor_type="local"`',
+        )
+    if isinstance(skills, Session):
+        if options:
+            raise ConfigError("a session has its own options", hint="pass them where the session is created")
+        session = skills
+    else:
+        session = Session(catalog_argument(skills, hint=f"{HINT}, or a `Session`"), **options)
+    model = _ModelWithSkills(agent.model, session)
+    taken = [name for name in model.session_tools if name in agent.tools]
+    if taken:
+        raise ConfigError(f"the agent already has a tool `{taken[0]}`", hint="rename or remove that tool")
+    agent.tools.update(model.session_tools)
+    agent.model, agent.run = model, _run_with_turns(agent, session)
+    return session
+
+
+def detach(agent: Any) -> Any:
+    """Remove the session and its tools from an agent, and return the agent. Its memory does not change."""
+    if isinstance(agent.model, _ModelWithSkills):
+        for name in agent.model.session_tools:
+            agent.tools.pop(name, None)
+        agent.model = agent.model.model
+        del agent.run
+    return agent
+
+
+def session_of(agent: Any) -> Session | None:
+    """Return the session of an agent, or `None` if nothing is attached."""
+    return agent.model.session if isinstance(agent.model, _ModelWithSkills) else None
+
+
+def _run_with_turns(agent: Any, session: Session) -> Any:
+    """Return the `run` of an agent, which begins a turn with the task."""
+    run = agent.run
+
+    @wraps(run)
+    def run_with_skills(task: str, stream: bool = False, reset: bool = True, *args: Any, **options: Any) -> Any:
+        if reset:
+            session.restart()
+        session.inject(task)
+        agent.model.add_missing_tools(agent)
+        return run(task, stream, reset, *args, **options)
+
+    return run_with_skills
+
+
+class _ModelWithSkills(Model):
+    """Adds the skills of a session to each call of another model."""
+
+    def __init__(self, model: Any, session: Session) -> None:
+        super().__init__(model_id=getattr(model, "model_id", None))
+        self.model, self.session = model, session
+        self.session_tools = {tool.name: _SkillTool(tool) for tool in session.tools()}
+        if hasattr(model, "generate_stream"):  # smolagents asks for it
+            self.generate_stream = self._generate_stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["model"], name)
+
+    def add_missing_tools(self, agent: Any) -> None:
+        """Give an agent the tools that a live catalog needs now."""
+        for tool in self.session.tools():
+            if tool.name not in self.session_tools and tool.name not in agent.tools:
+                self.session_tools[tool.name] = agent.tools[tool.name] = _SkillTool(tool)
+
+    def generate(self, messages: Any, *args: Any, **options: Any) -> Any:
+        return self.model.generate(self._with_skills(messages), *args, **options)
+
+    def _generate_stream(self, messages: Any, *args: Any, **options: Any) -> Any:
+        return self.model.generate_stream(self._with_skills(messages), *args, **options)
+
+    def parse_tool_calls(self, message: Any) -> Any:
+        return self.model.parse_tool_calls(message)
+
+    def to_dict(self) -> Any:
+        return self.model.to_dict()
+
+    def _with_skills(self, messages: list[Any]) -> list[Any]:
+        """Return the messages of a call with the catalog at the front, and active skills that they lack at the end."""
+        messages = [ChatMessage.from_dict(dict(item)) if isinstance(item, dict) else item for item in messages]
+        tail = self.session.tail(visible=[text for message in messages for text in _texts(message)])
+        added = [*(f"warning: {warning}" for warning in self.session.warnings), *([tail] if tail else [])]
+        end = [_message(MessageRole.USER, "\n\n".join(added))] if added else []
+        return [*_append_to_system(messages, self.session.block()), *end]
+
+
+class _SkillTool(Tool):
+    """A tool of a session."""
+
+    skip_forward_signature_validation = True
+    output_type = "string"
+
+    def __init__(self, tool: SessionTool) -> None:
+        super().__init__()
+        self.name, self.description, self.call = tool.name, tool.description, tool.call
+        self.inputs = {
+            key: {
+                "description": key,
+                **{word: value for word, value in schema.items() if word != "enum"},
+                **({} if key in tool.parameters["required"] else {"nullable": True}),
+            }
+            for key, schema in tool.parameters["properties"].items()
+        }
+
+    def forward(self, *arguments: Any, **named: Any) -> str:
+        if len(arguments) > len(self.inputs):
+            return f"error: `{self.name}` takes at most {len(self.inputs)} arguments"
+        return self.call(**{**dict(zip(self.inputs, arguments, strict=False)), **named})
+
+
+def _message(role: Any, text: str) -> Any:
+    return ChatMessage(role=role, content=[{"type": "text", "text": text}])
+
+
+def _texts(message: Any) -> Iterator[str]:
+    """Return the texts of a message."""
+    if isinstance(message.content, str):
+        yield message.content
+    elif message.content:
+        yield from (part["text"] for part in message.content if isinstance(part.get("text"), str))
+
+
+def _append_to_system(messages: list[Any], block: str) -> list[Any]:
+    """Append a text to the system message, into its one text because some models read only that."""
+    if not block:
+        return messages
+    if not messages or messages[0].role != MessageRole.SYSTEM:
+        return [_message(MessageRole.SYSTEM, block), *messages]
+    text = "\n\n".join([*_texts(messages[0]), block])
+    return [replace(messages[0], content=[{"type": "text", "text": text}]), *messages[1:]]
