@@ -54,7 +54,7 @@ quick: test-packages lint  ## lint and run the tests that find nine faults of te
 	PYTHONDONTWRITEBYTECODE= PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py
 
 test-packages:
-	@$(SYSTEM_PACKAGES) bwrap git openssl zsh fish
+	@$(SYSTEM_PACKAGES) bwrap git openssl postgres zsh fish
 
 # Apart, because some systems have no such package, and then nothing else would be installed either.
 test-browser:
@@ -62,7 +62,7 @@ test-browser:
 
 # Some tests of test_role_files.py need the package of MCP too.
 adapters: $(FRAMEWORKS)/.ready $(APART:%=adapter-%)  ## test the adapters, each with its real framework
-	@$(SYSTEM_PACKAGES) bwrap git openssl socat
+	@$(SYSTEM_PACKAGES) bwrap git openssl postgres socat
 	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py' --ignore-glob '*/test_contract_$(name).py')
 
 $(APART:%=adapter-%): module = $(subst -,_,$*)

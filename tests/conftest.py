@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.postgres import postgres_server  # noqa: F401 - a fixture
 from support.programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
 
 with suppress(ImportError):  # the environments of adapters have no hypothesis

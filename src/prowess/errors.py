@@ -5,6 +5,10 @@ ProwessError
 │   └── RoleError                         a role, or a skill that it names, has errors
 ├── HostNotFoundError (LookupError)       no host of that name
 ├── SandboxError (RuntimeError)           a command cannot be run in a sandbox
+├── StoreError (RuntimeError)             a database of conversations cannot be used
+│   ├── ConversationBusyError (TimeoutError)  another turn of the conversation is running
+│   ├── RequestReusedError (ValueError)   an idempotency key was used for another request
+│   └── TurnLostError                     a turn cannot be saved: another one began
 └── SkillError
     ├── SkillNotFoundError (LookupError)  no skill has that name
     │   └── AmbiguousSkillError           more than one skill has it
@@ -27,8 +31,10 @@ __all__ = [
     "ActivationError",
     "AmbiguousSkillError",
     "ConfigError",
+    "ConversationBusyError",
     "HostNotFoundError",
     "ProwessError",
+    "RequestReusedError",
     "RoleError",
     "SandboxError",
     "SkillError",
@@ -37,6 +43,8 @@ __all__ = [
     "SkillNotFoundError",
     "SkillSyntaxError",
     "SkillValidationError",
+    "StoreError",
+    "TurnLostError",
     "combine_errors",
 ]
 
@@ -70,6 +78,22 @@ class HostNotFoundError(ProwessError, LookupError):
 
 class SandboxError(ProwessError, RuntimeError):
     """A command was not run: no sandbox is available, it cannot be started, or the request is invalid."""
+
+
+class StoreError(ProwessError, RuntimeError):
+    """A database of conversations cannot be used, or what it contains is invalid."""
+
+
+class ConversationBusyError(StoreError, TimeoutError):
+    """Another turn of the conversation, or the same request, is running, perhaps in another process."""
+
+
+class RequestReusedError(StoreError, ValueError):
+    """An idempotency key was used for another request before."""
+
+
+class TurnLostError(StoreError):
+    """A turn cannot be saved: its process did not renew its lease in time, and another turn began."""
 
 
 class SkillError(ProwessError):

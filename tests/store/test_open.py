@@ -1,0 +1,154 @@
+"""Opening a store: its URL, its tables, its file, and databases that fail."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.errors import ConfigError, StoreError
+from prowess.store import open_store
+from support.postgres import start_postgres
+from support.programs import require
+
+if TYPE_CHECKING:
+    from support.postgres import Postgres
+
+SECRET = "s3cret-word"
+CLOSED = "`postgresql://127.0.0.1:1/d`"
+"""A port on which nothing listens."""
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        pytest.param("", "no URL of a store given", id="empty"),
+        pytest.param("conversations.db", "the store is not a URL", id="path"),
+        pytest.param(f"mysql://u:{SECRET}@h/d", "unknown database `mysql`", id="mysql"),
+        pytest.param(f"postgresql://u:{SECRET}@h:port/d", "invalid URL of a store", id="port"),
+        pytest.param(f"postgresql://u:{SECRET}@h", "the URL of the store names no database", id="no-database"),
+        pytest.param("sqlite://", "the URL of an SQLite store names no file", id="no-file"),
+        pytest.param("sqlite:///:memory:", "the URL of an SQLite store names no file", id="memory"),
+        pytest.param(f"sqlite:///x?password={SECRET}", "has a host, a user or options", id="options"),
+        pytest.param("sqlite:////nowhere/at/all/x.db", "cannot open the store `/nowhere/at/all/x.db`", id="folder"),
+        pytest.param("sqlite:////dev/null", "the store `/dev/null` is not a regular file", id="device"),
+        pytest.param("sqlite:///a\x00b", "cannot open the store", id="nul"),
+        pytest.param(f"postgresql://u:{SECRET}@127.0.0.1:1/d", f"the store {CLOSED} failed", id="refused"),
+        pytest.param(f"postgres://127.0.0.1:1/d?password={SECRET}", f"the store {CLOSED} failed", id="query"),
+        pytest.param("postgresql://127.0.0.1:1/d?no_such_option=1", f"the store {CLOSED} failed", id="option"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_an_error_without_its_password(url: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        open_store(url)
+    assert message in str(caught.value)
+    assert caught.value.hint
+    assert SECRET not in f"{caught.value} {caught.value.hint}"
+
+
+def test_a_password_that_is_refused_is_not_shown() -> None:
+    """Neither in the error nor in the store's own description."""
+    require("postgres")
+    with start_postgres() as server:
+        server.run(f"CREATE ROLE u LOGIN PASSWORD '{SECRET}'")
+        (server.folder / "data/pg_hba.conf").write_text("local all tests trust\nlocal all all scram-sha-256\n")
+        server.run("SELECT pg_reload_conf()")
+        with pytest.raises(ConfigError, match="password authentication failed") as caught:
+            open_store(f"postgresql://u:wrong-{SECRET}@/postgres?host={server.folder}")
+        assert SECRET not in f"{caught.value} {caught.value.hint}"
+        server.run("GRANT ALL ON SCHEMA public TO u")
+        with open_store(f"postgresql://u:{SECRET}@/postgres?host={server.folder}") as store:
+            assert repr(store) == f"Store(`postgresql://{server.folder}/postgres`)"
+
+
+def test_only_its_user_can_read_the_file(tmp_path: Path) -> None:
+    """And the files that SQLite puts beside it."""
+    with open_store(f"sqlite:///{tmp_path}/store.db") as store, store.turn("c") as turn:
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+        turn.save()
+    assert modes["store.db"] == 0o600
+    assert set(modes.values()) == {0o600}
+    assert len(modes) > 1
+
+
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("These are my notes, not a database.\n" * 50)
+    with pytest.raises(ConfigError, match="file is not a database"):
+        open_store(f"sqlite:///{tmp_path}/notes.txt")
+    assert (tmp_path / "notes.txt").read_text().startswith("These are my notes")
+
+
+def test_processes_that_open_an_empty_database_at_once_all_succeed(url: str) -> None:
+    code = "import sys; from prowess.store import open_store; open_store(sys.argv[1]).turn('c' + sys.argv[2]).save()"
+
+    def start(number: int) -> str:
+        command = [sys.executable, "-c", code, url, str(number)]
+        env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60).stderr
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(start, range(4))) == [""] * 4
+    with open_store(url) as store:
+        assert None not in [store.load(f"c{number}") for number in range(4)]
+
+
+def test_tables_of_another_version_are_refused(url: str) -> None:
+    with open_store(url) as store, store._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE prowess_schema SET version = 2")
+    with pytest.raises(ConfigError, match=re.escape("has tables of version 2, not 1")):
+        open_store(url)
+
+
+def test_an_error_of_the_database_has_no_text_of_the_conversation(url: str) -> None:
+    """One line of the database's own words, and no statement."""
+    with open_store(url) as store:
+        with store._engine.begin() as connection:
+            connection.exec_driver_sql("DROP TABLE prowess_conversations")
+        with store.turn(None, key="k") as turn, pytest.raises(StoreError) as caught:
+            turn.save(history=SECRET, conversation="c")
+        assert SECRET not in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert "prowess_conversations" in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_store_works_again_when_its_server_is_back(postgres_server: Postgres) -> None:
+    """All connections are cut; the next turn opens new ones."""
+    url = postgres_server.new_database()
+    with open_store(url) as store:
+        store.turn("c").save(history="a")
+        database = url.partition("@/")[2].partition("?")[0]
+        cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"  # noqa: S608
+        assert postgres_server.run(cut).startswith("t")
+        with store.turn("c") as turn:
+            assert turn.saved is not None
+            assert turn.saved.history == "a"
+
+
+@pytest.mark.parametrize("missing", ["sqlalchemy", "psycopg"])
+def test_a_missing_package_names_the_extra(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    for name in [name for name in sys.modules if name.startswith("prowess.store._")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError) as caught:
+        open_store("postgresql://127.0.0.1:1/d")
+    assert (
+        str(caught.value)
+        == {
+            "sqlalchemy": "this store needs SQLAlchemy: pip install 'prowess[store]'",
+            "psycopg": "this store needs psycopg: pip install 'prowess[postgresql]'",
+        }[missing]
+    )
+
+
+def test_the_front_door_imports_no_database_before_it_is_used() -> None:
+    code = "import sys, prowess.store; prowess.store.open_store; print('sqlalchemy' in sys.modules)"
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    assert subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True).stdout == b"False\n"
