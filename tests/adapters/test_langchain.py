@@ -367,7 +367,7 @@ def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(many_s
 
 def test_records_are_joined_whichever_comes_first() -> None:
     """A later turn wins, files add up, and nothing is no record."""
-    row = {"path": "a", "turn": 1, "files": ["x"]}
+    row = {"path": "a", "turn": 1, "by": "user", "files": ["x"]}
     old = json.dumps({"version": 1, "turn": 1, "ledger": [row]})
     new = json.dumps({"version": 1, "turn": 2, "ledger": [{**row, "turn": 2, "files": ["y"]}]})
     for one, other, files in ((old, new, ["x", "y"]), (new, old, ["y", "x"])):
@@ -377,6 +377,9 @@ def test_records_are_joined_whichever_comes_first() -> None:
     other = json.dumps({"version": 1, "turn": 1, "ledger": [{**row, "path": "b"}]})
     first, later = json.loads(merge_sessions(old, other)), json.loads(merge_sessions(merge_sessions(old, other), new))
     assert [[item["path"] for item in record["ledger"]] for record in (first, later)] == [["a", "b"], ["b", "a"]]
+    by_model = json.dumps({"version": 1, "turn": 1, "ledger": [{**row, "by": "model"}]})
+    for one, other in ((old, by_model), (by_model, old)):
+        assert [item["by"] for item in json.loads(merge_sessions(one, other))["ledger"]] == ["model"]
     foreign = json.dumps({"version": 9, "turn": 1, "ledger": [{**row, "path": "b"}]})
     assert json.loads(merge_sessions(foreign, new)) == json.loads(new)
 

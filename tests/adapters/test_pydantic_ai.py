@@ -8,10 +8,11 @@ import runpy
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic_ai import Agent, models
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolReturn, models
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import (
     CompactionPart,
@@ -27,8 +28,9 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.toolsets import FunctionToolset
 
-from prowess import Session, discover
+from prowess import ConfigError, Session, discover
 from prowess.adapters.pydantic_ai import Skills
 from prowess.catalog import LiveCatalog
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
@@ -371,6 +373,157 @@ def test_a_deleted_skill_is_reported(here: Path) -> None:
     result = talk.run_sync("again")
     assert results(result.new_messages())[0].startswith("error: the skill `pdf` cannot be read now")
     assert "pdf (cannot be read now)" in script.texts[-1]
+
+
+def ask_first(script: Script, *capabilities: Any) -> Agent[Any, Any]:
+    """An agent with a tool that its user must approve."""
+    asking = Agent(script.model, output_type=[str, DeferredToolRequests], capabilities=list(capabilities))
+
+    @asking.tool_plain(requires_approval=True)
+    def delete(path: str) -> str:
+        return f"{path} is deleted"
+
+    return asking
+
+
+APPROVED = DeferredToolResults(approvals={"call-1": True})
+DELETE = ToolCallPart("delete", {"path": "a.pdf"}, tool_call_id="call-1")
+
+
+@pytest.mark.parametrize("saved", [False, True], ids=["one process", "two processes"])
+@pytest.mark.parametrize("of_run", [True, False], ids=["a session per run", "the session of a conversation"])
+def test_a_named_skill_stays_until_the_turn_ends_after_an_approval(here: Path, of_run: bool, saved: bool) -> None:
+    """The run that continues has no prompt, but it is part of the turn of the message before."""
+    script = Script(DELETE, "done", "again")
+    session = Session(discover(here))
+    talk = ask_first(script, Skills(here) if of_run else Skills(session))
+    history = talk.run_sync("delete it as $pdf says").all_messages()
+    if saved:
+        history = ModelMessagesTypeAdapter.validate_json(ModelMessagesTypeAdapter.dump_json(history))
+        session = Session.from_json(session.to_json(), discover(here))
+        talk = ask_first(script, Skills(here) if of_run else Skills(session))
+    result = talk.run_sync(message_history=history, deferred_tool_results=APPROVED)
+    assert result.output == "done"
+    talk.run_sync("go on", message_history=result.all_messages())
+    assert [text.count(PDF) for text in script.texts] == [1, 1, 0]
+    assert session.turn == (0 if of_run else 2)
+
+
+def test_a_message_beside_an_approval_belongs_to_the_same_turn(here: Path) -> None:
+    """Both messages may name skills."""
+    script = Script(DELETE)
+    talk = ask_first(script, Skills(here))
+    history = talk.run_sync("delete it as $pdf says").all_messages()
+    talk.run_sync("and use $csv", message_history=history, deferred_tool_results=APPROVED)
+    assert [(text.count(PDF), text.count(CSV)) for text in script.texts] == [(1, 0), (1, 1)]
+
+
+def test_what_a_tool_adds_to_a_conversation_names_no_skill(here: Path) -> None:
+    """It has the form of a user's message."""
+    script = Script(call("look"))
+    looking = agent(script, Skills(here))
+
+    @looking.tool_plain
+    def look() -> ToolReturn[str]:
+        return ToolReturn("seen", content="use $secret")
+
+    history = looking.run_sync("hello").all_messages()
+    looking.run_sync(message_history=history[:-1])
+    assert SECRET not in "".join(script.texts)
+
+
+def test_a_warning_is_sent_with_one_request_of_the_turn(here: Path) -> None:
+    """A skill that cannot be read is reported to the model, once."""
+    script = Script(call("activate_skill", name="csv"))
+    session = Session(discover(here))
+    shutil.rmtree(here / ".agents/skills/pdf")
+    agent(script, Skills(session)).run_sync("use $pdf")
+    assert [text.count("warning: the skill `pdf` cannot be read now") for text in script.texts] == [1, 0]
+
+
+# ── several `Skills`, and other tools ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another project, with a skill of its own and one that the first project has too."""
+    folder = tmp_path_factory.mktemp("there")
+    skill(folder / ".agents/skills/words", body="Count the words.")
+    skill(folder / ".agents/skills/pdf", body="Read aloud.")
+    return folder
+
+
+def test_several_skills_of_an_agent_are_one(here: Path, there: Path) -> None:
+    """One catalog, one session, one set of tools; of two skills with one name the first wins."""
+    script = Script(call("activate_skill", name="words"), call("activate_skill", name="pdf"))
+    talk = agent(script, Skills(here), Skills(discover(there)))
+    result = talk.run_sync("use $csv")
+    words_skill, pdf = results(result.all_messages())
+    assert "Count the words." in words_skill
+    assert PDF in pdf
+    _, info = script.sent[0]
+    assert [tool.name for tool in info.function_tools] == ["activate_skill", "read_skill_file"]
+    assert [info.instructions.count(f"<name>{name}</name>") for name in ("csv", "pdf", "words")] == [1, 1, 1]
+    assert [text.count(CSV) for text in script.texts] == [1, 1, 1]
+
+
+def test_several_skills_see_a_changed_skill_in_the_next_run(here: Path, there: Path) -> None:
+    """As one does."""
+    script = Script()
+    talk = agent(script, Skills(here), Skills(there))
+    talk.run_sync("hello")
+    skill(there / ".agents/skills/late")
+    talk.run_sync("hello")
+    assert ["<name>late</name>" in text for text in script.texts] == [False, True]
+
+
+WRONG_SKILLS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
+    "nothing": (lambda _: [Skills(None)], "not a catalog: an object of type `NoneType`"),  # type: ignore[arg-type]
+    "no folder": (lambda _: [Skills("no/such/folder")], "no such directory: `no/such/folder`"),
+    "a session": (
+        lambda here: [Skills(here), Skills(Session(discover(here)))],
+        "one of several `Skills` of an agent has a session",
+    ),
+    "options": (
+        lambda here: [Skills(here), Skills(here, budget=60)],
+        "the `Skills` of one agent have different options",
+    ),
+    "ids": (
+        lambda here: [Skills(here, id="one"), Skills(here, id="two")],
+        "two `Skills` of one agent have different ids",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), WRONG_SKILLS.values(), ids=WRONG_SKILLS)
+def test_skills_that_cannot_be_are_an_error_that_says_what_to_do(here: Path, make: Any, message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        agent(Script(), *make(here)).run_sync("hello")
+    assert str(raised.value) == message
+    assert raised.value.hint
+
+
+def test_tools_belong_to_the_session_when_toolsets_are_replaced(here: Path) -> None:
+    """`override` replaces the tools of capabilities too, but not their instructions."""
+    script = Script(call("activate_skill", name="pdf"))
+    session = Session(discover(here))
+    talk = agent(script, Skills(here))
+    with talk.override(toolsets=[FunctionToolset([len])]):
+        result = talk.run_sync("hello", capabilities=[Skills(session)])
+    assert PDF in results(result.all_messages())[0]
+    assert [record.name for record in session.ledger] == ["pdf"]
+    assert [tool.name for tool in script.sent[0][1].function_tools] == ["len", "activate_skill", "read_skill_file"]
+
+
+@pytest.mark.parametrize("context", [lambda session: session, lambda session: SimpleNamespace(skills=session)])
+def test_the_session_of_a_conversation_may_be_in_the_dependencies(here: Path, context: Any) -> None:
+    """That is how a run in a durable workflow gets it: capabilities cannot be added there."""
+    script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="pdf"))
+    session = Session(discover(here))
+    talk = agent(script, Skills(here))
+    talk.run_sync("hello", deps=context(session))
+    again = talk.run_sync("hello", deps=context(session))
+    assert results(again.all_messages())[0].startswith("The skill `pdf` is already active since turn 1")
 
 
 # ── compaction ───────────────────────────────────────────────────────────────────────────────────────────────────────

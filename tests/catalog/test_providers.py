@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess._internal.text import INVISIBLE_CHARACTERS
-from prowess.catalog import FilesystemSkillProvider, discover
+from prowess.catalog import FilesystemSkillProvider, discover, join_catalogs
 from prowess.catalog._entry import State
 from prowess.catalog._prompt import render
 from prowess.catalog._providers import SkillProvider
@@ -293,3 +293,21 @@ def test_a_skill_that_two_hosts_see_is_listed_once(project: Path) -> None:
     (project / ".claude/skills").mkdir(parents=True)
     (project / ".claude/skills/pdf").symlink_to("../../.agents/skills/pdf")
     assert [item.name for item in see(project, files(project, host="claude-code")).skills] == ["pdf"]
+
+
+def test_joined_catalogs_have_each_skill_once_and_the_first_catalog_wins(
+    project: Path, memory: Memory, tmp_path: Path
+) -> None:
+    """A skill of another catalog with the same name is shadowed; providers still read their skills."""
+    first = discover(project, home=tmp_path / "home", cache=False)
+    skill(tmp_path / "other/.agents/skills/pdf", body="Read aloud.")
+    other = discover(tmp_path / "other", home=tmp_path / "home", cache=False, providers=[memory])
+    joined = join_catalogs(first, [first, other])
+    assert joined.skills[: len(first.skills)] == first.skills
+    added = [(entry.name, str(entry.state), entry.shadowed_by) for entry in joined.skills[len(first.skills) :]]
+    winner = first.resolve("pdf").path
+    names = {entry.name for entry in first.active}
+    assert added[0] == ("pdf", "shadowed", winner)
+    assert {name for name, state, _ in added if state == "active"} == set(memory.bodies) - names
+    new = next(name for name in memory.bodies if name not in names)
+    assert BODY.format(new) in Session(joined).activate(new).content

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["merge_sessions"]
 
@@ -17,8 +21,13 @@ def merge_sessions(old: str, new: str) -> str:
         for row in second["ledger"]:
             known = rows.pop(row["path"], row)
             files = list(dict.fromkeys([*known["files"], *row["files"]]))
-            rows[row["path"]] = {**(known if known["turn"] > row["turn"] else row), "files": files}
+            rows[row["path"]] = {**(known if _strength(known) > _strength(row) else row), "files": files}
         turn = max(first["turn"], second["turn"])
         return json.dumps({**first, **second, "turn": turn, "ledger": list(rows.values())})
-    except (ValueError, TypeError, KeyError):  # the old record is missing or of another version
+    except (ValueError, TypeError, KeyError, RecursionError):  # the old record is missing or of another version
         return new or old
+
+
+def _strength(row: dict[str, Any]) -> tuple[int, bool]:
+    """Order two rows of one skill: what a model activated stays active, what a user named only for that turn."""
+    return row["turn"], row["by"] == "model"

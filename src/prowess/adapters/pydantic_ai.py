@@ -8,25 +8,37 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import KW_ONLY, dataclass, replace
+import sys
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from prowess.catalog import Catalog, LiveCatalog, live_catalog
+from prowess.catalog import Catalog, LiveCatalog, join_catalogs
+from prowess.errors import ConfigError
 from prowess.session import Session, Tool
 
+from ._catalog_argument import HINT, catalog_argument
 from ._extras import missing_extra
+from ._session_records import merge_sessions
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
-    from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import CompactionPart, ModelMessage, ModelRequest, TextContent, UserPromptPart
-    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+    from pydantic_ai.capabilities import AbstractCapability, durable_operation
+    from pydantic_ai.messages import (
+        CompactionPart,
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        TextContent,
+        ToolReturnPart,
+        UserPromptPart,
+    )
+    from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ToolsetTool
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "pydantic-ai")) from error
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pydantic_ai.models import ModelRequestContext
 
@@ -37,9 +49,13 @@ __all__ = ["Skills", "to_toolset_tools"]
 class Skills(AbstractCapability[Any]):
     """The skills of an agent: `Agent(model, capabilities=[Skills(".")])`.
 
-    Each run has its own session. To continue a conversation, pass its session, which replaces the agent's `Skills`:
-    `agent.run(prompt, capabilities=[Skills(session)])`. A capability that compacts the history in
-    `prepare_model_request` must come before this one.
+    Each run has its own session. To continue a conversation, pass its session: `agent.run(prompt,
+    capabilities=[Skills(session)])`, which replaces the agent's `Skills`, or as the `deps` of the run or their
+    attribute `skills`. A capability that compacts the history in `prepare_model_request` must come before this one.
+    Several `Skills` of one agent are one: of skills with the same name, the one of the first wins.
+
+    Raises:
+        ConfigError: `skills` is something else, or several `Skills` of one agent cannot be one.
     """
 
     skills: str | os.PathLike[str] | Catalog | LiveCatalog | Session = "."
@@ -49,36 +65,163 @@ class Skills(AbstractCapability[Any]):
     """The most characters of the catalog; `None` is 8,000 tokens, `math.inf` no limit. A session has its own budget."""
     id: str | None = "prowess"
     """An agent has only one capability with this id."""
+    turn: _Turn | None = field(default=None, init=False, repr=False, compare=False)
+    """The turn that a run belongs to, `None` before it starts."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.skills, Session | _JoinedCatalogs):
+            catalog_argument(self.skills, hint=f"{HINT}, or a `Session`")
+
+    @classmethod
+    def combine(cls, capabilities: Sequence[AbstractCapability[Any]]) -> AbstractCapability[Any]:
+        """Make one of several `Skills` of an agent.
+
+        Raises:
+            ConfigError: one has a session, or they have different options.
+        """
+        parts = [part for part in capabilities if isinstance(part, Skills)]
+        if any(_options(part) != _options(parts[0]) for part in parts):
+            raise ConfigError(
+                "the `Skills` of one agent have different options", hint="give all of them the same options"
+            )
+        sources = tuple(_source(part.skills) for part in parts)
+        return replace(parts[0], skills=_JoinedCatalogs(sources))  # type: ignore[arg-type]
 
     async def for_run(self, ctx: RunContext[Any]) -> Skills:
         """Begin a turn: activate the skills that the user's prompt names."""
-        session = self.skills
-        if not isinstance(session, Session):
-            catalog = session if isinstance(session, Catalog | LiveCatalog) else live_catalog(session)
-            session = Session(catalog if isinstance(catalog, Catalog) else catalog.current(), budget=self.budget)
-        session.inject(_user_prompt(ctx))
-        return replace(self, skills=session)
+        session = self._session(ctx)
+        run = replace(self, skills=session)
+        prompt, is_new = _user_prompt(ctx)
+        warnings: tuple[str, ...] = ()
+        if is_new or session.turn == 0:
+            session.inject(prompt)
+            warnings = session.warnings
+        run.turn = _Turn(prompt, warnings)
+        return run
+
+    def _session(self, ctx: RunContext[Any]) -> Session:
+        if isinstance(self.skills, Session):
+            return self.skills
+        for session in (ctx.deps, getattr(ctx.deps, "skills", None)):
+            if isinstance(session, Session):
+                return session
+        catalog = self.skills if isinstance(self.skills, _JoinedCatalogs) else catalog_argument(self.skills)
+        return Session(catalog if isinstance(catalog, Catalog) else catalog.current(), budget=self.budget)
 
     def get_instructions(self) -> str | None:
         """Return the catalog, the same bytes at each request of a run, or `None` if there are no skills."""
-        return self.skills.block() or None if isinstance(self.skills, Session) else None
+        if not isinstance(self.skills, Session):
+            return None
+        return self.skills.block(None if self.turn is None else self.turn.prompt) or None
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
         """Return the tools for using skills, or `None` before a run starts."""
-        return _SessionToolset(self.skills.tools()) if isinstance(self.skills, Session) else None
+        return _SessionToolset(self, self.skills.tools()) if isinstance(self.skills, Session) else None
+
+    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
+        """Add the tools for using skills where they are missing, or those of another session.
+
+        That is so under `override(toolsets=...)`, which replaces the tools of capabilities too, and in a `DBOSAgent`,
+        which keeps the tools that its agent had before any run.
+        """
+        own = self.get_toolset()
+        if own is None:
+            return None
+        found: list[_SessionToolset] = []
+
+        def replace_tools(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
+            if not isinstance(leaf, _SessionToolset):
+                return leaf
+            found.append(leaf)
+            return own
+
+        replaced = toolset.visit_and_replace(replace_tools)
+        if any(leaf.capability.id != self.id for leaf in found):
+            raise ConfigError("two `Skills` of one agent have different ids", hint="leave out `id`: they are then one")
+        if found:
+            return None if all(leaf.capability is self for leaf in found) else replaced
+        return CombinedToolset([toolset, own])
 
     async def prepare_model_request(
         self,
-        ctx: RunContext[Any],  # noqa: ARG002 - the signature of the framework, here and below
+        ctx: RunContext[Any],
         request_context: ModelRequestContext,
     ) -> ModelRequestContext:
         """Add the active skills that the messages do not contain; the history does not change."""
         *before, last = request_context.messages
         if isinstance(self.skills, Session) and isinstance(last, ModelRequest):
+            notes = () if self.turn is None else self.turn.notes(ctx.run_step)
             tail = self.skills.tail(visible=_visible_texts(request_context.messages))
-            if tail:
-                request_context.messages = [*before, replace(last, parts=[*last.parts, UserPromptPart(tail)])]
+            added = [UserPromptPart(text) for text in (*notes, tail) if text]
+            if added:
+                request_context.messages = [*before, replace(last, parts=[*last.parts, *added])]
         return request_context
+
+    @durable_operation(name="call_tool")
+    async def call_tool(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any]) -> tuple[str, str]:
+        """Call a tool of the session; an engine for durable runs calls it once and keeps what it returned.
+
+        Returns:
+            the text for the model, and the record of the session after the call.
+        """
+        session = self._session(ctx)
+        call = next(tool.call for tool in session.tools() if tool.name == name)
+
+        async def run() -> tuple[str, str]:
+            text = await asyncio.to_thread(call, **arguments)
+            return text, session.to_json()
+
+        dbos = sys.modules.get("pydantic_ai.durable_exec.dbos")
+        if dbos is not None and isinstance(ctx.model, dbos.DBOSModel):
+            # A `DBOSAgent` runs tools in its workflow. It has no capability that would make this a step.
+            from dbos import DBOS
+
+            if DBOS.workflow_id is not None and DBOS.step_id is None:
+                returned: tuple[str, str] = await DBOS.run_step_async({"name": f"{self.id}.call_tool"}, run)
+                return returned
+        return await run()
+
+
+class _JoinedCatalogs:
+    """The catalogs of several `Skills`, as one: the same object until one of them changes."""
+
+    def __init__(self, sources: tuple[Catalog | LiveCatalog, ...]) -> None:
+        self._sources = sources
+        self._joined: tuple[tuple[Catalog, ...], Catalog] | None = None
+
+    def current(self) -> Catalog:
+        """Return all skills as they are now."""
+        catalogs = tuple(source if isinstance(source, Catalog) else source.current() for source in self._sources)
+        joined = self._joined
+        if joined is None or any(old is not new for old, new in zip(joined[0], catalogs, strict=True)):
+            joined = self._joined = catalogs, join_catalogs(catalogs[0], catalogs[1:])
+        return joined[1]
+
+
+def _source(skills: Any) -> Any:
+    if isinstance(skills, Session):
+        hint = "pass it to the run: `agent.run(prompt, capabilities=[Skills(session)])`"
+        raise ConfigError("one of several `Skills` of an agent has a session", hint=hint)
+    return skills if isinstance(skills, _JoinedCatalogs) else catalog_argument(skills)
+
+
+def _options(skills: Skills) -> tuple[object, ...]:
+    return skills.budget, skills.description, skills.defer_loading
+
+
+class _Turn:
+    """A turn of a conversation: what its user wrote, and what only its first request contains."""
+
+    def __init__(self, prompt: str, warnings: tuple[str, ...]) -> None:
+        self.prompt = prompt
+        self._notes = tuple(f"warning: {warning}" for warning in warnings)
+        self._step: int | None = None
+
+    def notes(self, step: int) -> tuple[str, ...]:
+        """Return what a request contains: the first step may send it more than once."""
+        if self._step is None:
+            self._step = step
+        return self._notes if step == self._step else ()
 
 
 def to_toolset_tools(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dict[str, ToolsetTool[Any]]:
@@ -105,24 +248,29 @@ def to_toolset_tools(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dic
 class _SessionToolset(AbstractToolset[Any]):
     """The tools of a session."""
 
+    capability: Skills
     tools: tuple[Tool, ...]
 
     @property
     def id(self) -> str:
         return "prowess"
 
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002 - the framework's signature
         return to_toolset_tools(self, self.tools)
 
     async def call_tool(
         self,
         name: str,
         tool_args: dict[str, Any],
-        ctx: RunContext[Any],  # noqa: ARG002
+        ctx: RunContext[Any],
         tool: ToolsetTool[Any],  # noqa: ARG002
     ) -> str:
-        (session_tool,) = (tool for tool in self.tools if tool.name == name)
-        return await asyncio.to_thread(session_tool.call, **tool_args)
+        text: str
+        text, record = await self.capability.call_tool(ctx, name, tool_args)
+        session = self.capability.skills
+        if isinstance(session, Session) and record != (current := session.to_json()):
+            session.restore(merge_sessions(record, current))  # the tool ran in an earlier process, or beside others
+        return text
 
 
 class _LenientArgumentsValidator:
@@ -138,13 +286,32 @@ class _LenientArgumentsValidator:
         return input if isinstance(input, dict) else {}
 
 
-def _user_prompt(ctx: RunContext[Any]) -> str:
-    """Return the user's prompt of this run; without one, the run answers the last request of the history."""
+def _user_prompt(ctx: RunContext[Any]) -> tuple[str, bool]:
+    """Return the text of the user's message that a run answers, and whether the run begins with it.
+
+    A run without a prompt answers the last request of the history. If tools of an earlier run were deferred, it
+    continues the turn of the message before them.
+    """
+    last = ctx.messages[-1] if ctx.messages else None
+    is_new = ctx.prompt is not None
     contents: list[Any] = [ctx.prompt]
-    if ctx.prompt is None and ctx.messages and isinstance(ctx.messages[-1], ModelRequest):
-        contents = [part.content for part in ctx.messages[-1].parts if isinstance(part, UserPromptPart)]
+    if ctx.prompt is None or (isinstance(last, ModelResponse) and last.tool_calls):
+        for message in reversed(ctx.messages):
+            if prompts := _user_contents(message):
+                contents = [*prompts, ctx.prompt]
+                is_new = is_new or message is last
+                break
     items = [item for content in contents for item in ([content] if isinstance(content, str) else content or ())]
-    return "\n".join(item.content if isinstance(item, TextContent) else item for item in items if _is_text(item))
+    return "\n".join(
+        item.content if isinstance(item, TextContent) else item for item in items if _is_text(item)
+    ), is_new
+
+
+def _user_contents(message: ModelMessage) -> list[Any]:
+    """Return what the user wrote in a message; what a tool adds to its result has the same form."""
+    if not isinstance(message, ModelRequest) or any(isinstance(part, ToolReturnPart) for part in message.parts):
+        return []
+    return [part.content for part in message.parts if isinstance(part, UserPromptPart)]
 
 
 def _is_text(item: object) -> bool:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         estimate_tokens as estimate_tokens,
         render as render,
     )
+    from ._provided_skills import join_catalogs as join_catalogs
     from ._providers import SkillProvider as SkillProvider
     from ._recorded_output import recorded_output as recorded_output
     from ._repository import (
@@ -109,6 +110,7 @@ else:  # otherwise every misspelt name would have a type
             "_mount_rules": ("mount_blockers",),
             "_places": ("KINDS",),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
+            "_provided_skills": ("join_catalogs",),
             "_providers": ("SkillProvider",),
             "_repository": (
                 "RepositorySkill",

@@ -1,4 +1,4 @@
-"""Add the skills of providers to a catalog."""
+"""Add the skills of providers, or of other catalogs, to a catalog."""
 
 from __future__ import annotations
 
@@ -11,27 +11,41 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._catalog import Catalog
+    from ._entry import Entry
     from ._providers import SkillProvider
 
-__all__ = ["add_providers"]
+__all__ = ["add_providers", "join_catalogs"]
 
 
 def add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
     """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name."""
+    return _add(catalog, ((entry, provider) for provider in providers for entry in provider.list(catalog.cwd)))
+
+
+def join_catalogs(catalog: Catalog, others: Iterable[Catalog]) -> Catalog:
+    """Add the skills of other catalogs; of skills with the same name, the one of the first catalog wins."""
+    others = tuple(others)
+    findings = dict.fromkeys(finding for source in (catalog, *others) for finding in source.findings)
+    joined = _add(catalog, ((entry, other.readers.get(entry.path)) for other in others for entry in other.skills))
+    return joined.with_changes(findings=tuple(findings))
+
+
+def _add(catalog: Catalog, added: Iterable[tuple[Entry, SkillProvider | None]]) -> Catalog:
+    """Add skills, each with the provider that reads it, or `None` if it is a file of this machine."""
     skills = list(catalog.skills)
-    readers: dict[str, SkillProvider] = {}
+    readers = dict(catalog.readers)
     real_paths = {entry.real for entry in skills}
     winners = {normalize_name(entry.name): entry for entry in reversed(skills) if entry.state in REACHABLE}
-    for provider in providers:
-        for entry in provider.list(catalog.cwd):
-            if entry.real in real_paths:
-                continue
-            real_paths.add(entry.real)
+    for entry, provider in added:
+        if entry.real in real_paths:
+            continue
+        real_paths.add(entry.real)
+        if provider is not None:
             readers[entry.path] = provider
-            winner = winners.setdefault(normalize_name(entry.name), entry) if entry.state in REACHABLE else entry
-            if winner is not entry:
-                reason = f"{neutral(winner.path)} wins: it comes first"
-                state = State.SHADOWED
-                entry = entry.with_changes(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
-            skills.append(entry)
+        winner = winners.setdefault(normalize_name(entry.name), entry) if entry.state in REACHABLE else entry
+        if winner is not entry:
+            reason = f"{neutral(winner.path)} wins: it comes first"
+            state = State.SHADOWED
+            entry = entry.with_changes(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
+        skills.append(entry)
     return catalog.with_changes(skills=tuple(skills), readers=readers)
