@@ -15,6 +15,11 @@ ADAPTERS = [
     ),
     ("google_adk", "google.adk", "this adapter needs google-adk: pip install 'prowess[google-adk]'"),
     ("langchain", "langchain", "this adapter needs langchain: pip install 'prowess[langchain]'"),
+    (
+        "llama_index",
+        "llama_index",
+        "this adapter needs llama-index-core: pip install 'prowess[llama-index]'",
+    ),
     ("openai_agents", "agents", "this adapter needs openai-agents: pip install 'prowess[openai-agents]'"),
     ("pydantic_ai", "pydantic_ai", "this adapter needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"),
     ("smolagents", "smolagents", "this adapter needs smolagents: pip install 'prowess[smolagents]'"),

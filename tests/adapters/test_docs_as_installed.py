@@ -32,6 +32,7 @@ PAGES = {
     "docs/adapters/strands.md": "strands",
     "docs/adapters/smolagents.md": "smolagents",
     "docs/adapters/google_adk.md": "google.adk",
+    "docs/adapters/llama_index.md": "llama_index",
 }
 """Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
 ONE_PROGRAM = (
@@ -40,6 +41,7 @@ ONE_PROGRAM = (
     "docs/adapters/strands.md",
     "docs/adapters/smolagents.md",
     "docs/adapters/google_adk.md",
+    "docs/adapters/llama_index.md",
 )
 """Pages whose blocks continue each other."""
 
@@ -129,7 +131,12 @@ def run_as_installed(code: str, installed: list[str], folder: Path, url: str) ->
     file = folder / "program.py"
     file.write_text(code, encoding="utf-8")
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(TOP / "src"), "PYTHONSAFEPATH": "1"}
-    env |= {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": url, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    env |= {
+        "OPENAI_API_KEY": "key",
+        "OPENAI_BASE_URL": url,
+        "OPENAI_API_BASE": url,
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    }
     env |= {"GOOGLE_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": url.removesuffix("/v1")}
     command = [sys.executable, str(RUNNER), str(file), *installed]
     return subprocess.run(
@@ -168,6 +175,7 @@ def test_every_page_has_lines() -> None:
         "docs/adapters/camel.md": 2,
         "docs/adapters/strands.md": 1,
         "docs/adapters/smolagents.md": 1,
+        "docs/adapters/llama_index.md": 1,
         "docs/adapters/google_adk.md": 1,
     }
 

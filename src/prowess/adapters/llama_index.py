@@ -1,0 +1,193 @@
+"""Adapt skills to agents of LlamaIndex.
+
+LlamaIndex has no skills of its own. An agent is created once and shared by many conversations, and the `Context` of a
+conversation is the argument of each run. So the record of the session is in the store of the context, which `to_dict`
+saves. The catalog and active skills are added to each request of the model and are never in the memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from prowess.errors import ConfigError
+from prowess.session import Session
+
+from ._catalog_argument import catalog_argument
+from ._extras import missing_extra
+
+try:
+    from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
+    from llama_index.core.bridge.pydantic import BaseModel, Field
+    from llama_index.core.llms import ChatMessage, MessageRole
+    from llama_index.core.tools import FunctionTool, ToolMetadata
+    from llama_index.core.workflow import Context
+except ImportError as error:
+    raise ImportError(missing_extra("llama-index-core", "llama-index")) from error
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Tool
+
+__all__ = ["Skills", "SkillsFunctionAgent", "SkillsReActAgent"]
+
+
+class Skills:
+    """The skills of an agent; agents that share them share the active skills of a conversation.
+
+    Args:
+        catalog: the directory whose skills each run gets as they are then, or a catalog.
+        key: of the session in the store of a `Context`. Agents of one workflow with different skills need different
+            keys.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an unknown unit or format.
+    """
+
+    def __init__(
+        self, catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".", *, key: str = "skills", **options: Any
+    ) -> None:
+        self.catalog = catalog_argument(catalog)
+        self.key = key
+        self._options = options
+        self._template_session = Session(self.catalog, **options)
+        self._runs: WeakKeyDictionary[Any, _Run] = WeakKeyDictionary()
+
+    def tools(self) -> list[FunctionTool]:
+        """Return the tools for using skills; an empty list if there are no skills."""
+        return [self._function_tool(tool) for tool in self._template_session.tools()]
+
+    async def session(self, ctx: Context) -> Session:
+        """Return the session of a conversation, or a new session if its context has no valid record."""
+        return self._restored_session(await ctx.store.get(self.key, default=None))
+
+    def _restored_session(self, record: object) -> Session:
+        try:
+            return Session.from_json(record if isinstance(record, str) else "", self.catalog, **self._options)
+        except ConfigError:
+            return Session(self.catalog, **self._options)
+
+    async def for_request(self, ctx: Any, visible: Sequence[str]) -> tuple[str, list[ChatMessage]]:
+        """Return the catalog and the active skills for a request of the model; the first one of a run begins a turn.
+
+        Args:
+            ctx: the context of the run.
+            visible: texts that the model sees.
+        """
+        prompt = await ctx.store.get("user_msg_str", default=None) or ""
+        run = self._runs.get(ctx.store)
+        # A context goes on with another run, and another agent may take over in the middle of one.
+        if run is None or not await ctx.store.get("num_iterations", default=0):
+            run = self._runs[ctx.store] = _Run(await self.session(ctx))
+            await asyncio.to_thread(run.begin_turn, prompt, visible)
+            await ctx.store.set(self.key, run.session.to_json())
+        tail = await asyncio.to_thread(run.session.tail, visible=[*visible, *run.added])
+        added = [ChatMessage(role=MessageRole.USER, content=text) for text in (*run.added, tail) if text]
+        return run.session.block(prompt), added
+
+    def _function_tool(self, tool: Tool) -> FunctionTool:
+        async def call(ctx: Context, **arguments: Any) -> str:
+            run = self._runs.get(ctx.store)
+            if run is None:  # the process that began this run has ended
+                run = self._runs[ctx.store] = _Run(await self.session(ctx))
+            async with run.lock:  # in the order of the model, as a call may need the skill of the one before it
+                tools = {tool.name: tool for tool in run.session.tools()}
+                if tool.name not in tools:
+                    return "error: this conversation has no skills\nhint: continue without them"
+                text = await asyncio.to_thread(tools[tool.name].call, **arguments)
+                await ctx.store.set(self.key, run.session.to_json())
+                return text
+
+        call.__annotations__["ctx"] = Context  # LlamaIndex compares it with the class
+        metadata = _Metadata(description=tool.description, name=tool.name)
+        metadata.parameters = tool.parameters
+        return FunctionTool(async_fn=call, metadata=metadata)
+
+
+class _Run:
+    """The session of a conversation while one run of it lasts, with the catalog of its beginning."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.added: list[str] = []
+        """What each request of this run gets: the skills that the user named."""
+        self.lock = asyncio.Lock()
+
+    def begin_turn(self, prompt: str, visible: Sequence[str]) -> None:
+        self.added = [message["content"] for message in self.session.inject(prompt, visible=visible)]
+        self.added += [f"warning: {warning}" for warning in self.session.warnings]
+
+
+class _Metadata(ToolMetadata):
+    """The metadata of a tool whose parameters are a JSON Schema, not a class."""
+
+    parameters: Mapping[str, Any]
+
+    def get_parameters_dict(self) -> dict[str, Any]:
+        return dict(self.parameters)
+
+
+class _SkillsAgent(BaseModel):
+    """What both kinds of agents add to theirs."""
+
+    skills: Any = Field(default=".", description="The skills of the agent", exclude=True)
+
+    def __init__(self, *, skills: Any = ".", tools: Any = None, **options: Any) -> None:
+        skills = skills if isinstance(skills, Skills) else Skills(skills)
+        super().__init__(skills=skills, tools=[*(tools or []), *skills.tools()], **options)
+
+    async def take_step(self, ctx: Any, llm_input: Any, tools: Any, memory: Any) -> Any:
+        """Take a step with the skills added to what the model is sent."""
+        unfinished = await self._unfinished_texts(ctx)
+        visible = [*(message.content or "" for message in llm_input), *unfinished]
+        block, added = await self.skills.for_request(ctx, visible)
+        messages = [*(self._with_block(llm_input, block) if block else llm_input), *added]
+        return await super().take_step(ctx, messages, tools, memory)  # type: ignore[misc]
+
+
+class SkillsFunctionAgent(_SkillsAgent, FunctionAgent):
+    """A `FunctionAgent` with skills: `SkillsFunctionAgent(skills=".", llm=llm)`.
+
+    Args:
+        skills: `Skills`, or what they are made of: a directory or a catalog.
+        options: as for a `FunctionAgent`.
+    """
+
+    async def _unfinished_texts(self, ctx: Any) -> list[str]:
+        """Return what this run adds to the messages: the calls of tools and their results."""
+        return [message.content or "" for message in await ctx.store.get(self.scratchpad_key, default=[])]
+
+    def _with_block(self, messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
+        """Append a text to the system message, or add one: some endpoints accept only one."""
+        system, others = _split(messages)
+        return [ChatMessage(role=MessageRole.SYSTEM, content=f"{system}\n\n{block}" if system else block), *others]
+
+
+class SkillsReActAgent(_SkillsAgent, ReActAgent):
+    """A `ReActAgent` with skills, for models that cannot call functions.
+
+    Args:
+        skills: `Skills`, or what they are made of: a directory or a catalog.
+        options: as for a `ReActAgent`.
+    """
+
+    async def _unfinished_texts(self, ctx: Any) -> list[str]:
+        """Return what this run adds to the messages: thoughts, actions and observations."""
+        return [step.get_content() for step in await ctx.store.get(self.reasoning_key, default=[])]
+
+    def _with_block(self, messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
+        """Add a text as a second system message, because the agent writes the first one anew."""
+        system, others = _split(messages)
+        return [*(ChatMessage(role=MessageRole.SYSTEM, content=text) for text in (system, block)), *others]
+
+
+def _split(messages: Sequence[ChatMessage]) -> tuple[str, Sequence[ChatMessage]]:
+    """Return the text of the first message if it is of the system, and the other messages."""
+    if messages and messages[0].role == MessageRole.SYSTEM:
+        return messages[0].content or "", messages[1:]
+    return "", messages
