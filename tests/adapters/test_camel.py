@@ -669,18 +669,24 @@ def test_values_are_frozen() -> None:
             setattr(value, type(value).__annotations__.popitem()[0], None)
 
 
-def test_a_directory_is_looked_at_once_until_refresh(world: World) -> None:
-    """By the manager and by the provider, each directory for itself."""
+def test_a_changed_a_new_and_a_removed_skill_are_listed_at_once(world: World) -> None:
+    """By the manager, the provider and the loader, without `refresh`, which stays."""
     provider = FilesystemSkillProvider(loader=world.loader())
     manager = SkillManager([provider])
     names: Callable[[], list[str]] = lambda: [meta.name for meta in manager.list(world.cwd)]  # noqa: E731
     assert names() == ["pdf", "csv"]
-    skill(world.cwd / ".camel/skills/docx")
-    assert names() == ["pdf", "csv"]
-    assert [meta.name for meta in provider.list(world.cwd)] == ["pdf", "csv"]
-    assert [meta.name for meta in manager.list(world.top)] == ["csv"]
-    manager.refresh(world.cwd)
+    docx = skill(world.cwd / ".camel/skills/docx")
     assert names() == ["docx", "pdf", "csv"]
+    assert [meta.name for meta in provider.list(world.cwd)] == ["docx", "pdf", "csv"]
+    assert [meta.name for meta in manager.list(world.top)] == ["csv"]
+    skill(world.pdf.parent, description="Other words.")
+    assert [meta.description for meta in manager.list(world.cwd)][1] == "Other words."
+    assert manager.errors(world.cwd) == []
+    docx.write_text("---\nname: docx\n---\n")
+    assert names() == ["pdf", "csv"]
+    assert [error.source for error in manager.errors(world.cwd)] == [str(docx)]
+    manager.refresh(world.cwd)
+    assert names() == ["pdf", "csv"]
 
 
 class Shelf(SkillProvider):

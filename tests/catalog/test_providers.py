@@ -230,20 +230,41 @@ def files(project: Path, **more: Any) -> FilesystemSkillProvider:
     return FilesystemSkillProvider(home=project.parent / "home", env={}, **more)
 
 
-def test_files_are_listed_once_for_each_directory_until_refresh(project: Path) -> None:
-    """However the directory is written; another directory is listed separately."""
+def test_files_are_listed_as_they_are_at_each_call(project: Path) -> None:
+    """However the directory is written; a new, a changed and a removed skill count at once."""
     provider = files(project)
-    first = provider.list(str(project))
-    assert [item.name for item in first] == ["pdf"]
-    skill(project / ".agents/skills/new")
-    assert provider.list(str(project)) is first
-    assert provider.list(os.path.join(str(project), ".agents", "..")) is first
-    assert [item.name for item in provider.list(str(project / ".agents"))] == ["new", "pdf"]
+    assert [item.name for item in provider.list(str(project))] == ["pdf"]
+    new = skill(project / ".agents/skills/new")
+    assert [item.name for item in provider.list(os.path.join(str(project), ".agents", ".."))] == ["new", "pdf"]
+    skill(project / ".agents/skills/pdf", description="Other words.")
+    assert [item.description for item in provider.list(str(project))][1] == "Other words."
+    new.unlink()
+    assert [item.name for item in provider.list(str(project))] == ["pdf"]
+
+
+def test_a_directory_without_changes_is_not_read_again_until_refresh(project: Path) -> None:
+    """However it is written; another directory is listed separately."""
+    provider = files(project)
+    first = provider.catalog(project)
+    assert provider.catalog(os.path.join(str(project), ".agents", "..")) is first
+    assert provider.catalog(project / ".agents") is not first
     provider.refresh(str(project.parent))
-    assert provider.list(str(project)) is first
+    assert provider.catalog(project) is first
     provider.refresh(os.path.join(str(project), "."))
-    assert [item.name for item in provider.list(str(project))] == ["new", "pdf"]
+    assert provider.catalog(project) is not first
     provider.refresh("/nowhere")
+
+
+def test_few_of_many_directories_are_followed(project: Path) -> None:
+    """Each takes file descriptors."""
+    provider, descriptors = files(project), "/proc/self/fd"
+    folders = [project / f"d{number}" for number in range(60)]
+    for folder in folders:
+        folder.mkdir()
+        assert [item.name for item in provider.list(str(folder))] == ["pdf"]
+    if os.path.isdir(descriptors):
+        assert len(os.listdir(descriptors)) < 100
+    assert [item.name for item in provider.list(str(folders[0]))] == ["pdf"]
 
 
 def test_the_filesystem_provider_lists_what_its_host_sees(project: Path) -> None:

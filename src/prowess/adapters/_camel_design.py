@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
-from prowess.catalog import REACHABLE, Entry, SkillProvider as _SkillProvider, State, discover
+from prowess.catalog import (
+    REACHABLE,
+    Entry,
+    FilesystemSkillProvider as _FilesystemSkillProvider,
+    SkillProvider as _SkillProvider,
+    State,
+)
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity
 from prowess.session import escape_tags, find_mentions
@@ -89,7 +95,7 @@ _CAMEL_SCOPES = {"project": "repo", "extra": "external"}
 
 
 class SkillLoader:
-    """Finds skills by the rules of the host `camel`; every call reads the disk.
+    """Finds skills by the rules of the host `camel`, as they are at each call. While nothing changes, nothing is read.
 
     Args:
         skill_dirs: more directories, of the scope `external`, highest precedence first.
@@ -106,13 +112,17 @@ class SkillLoader:
         env: Mapping[str, str] | None = None,
         host: str | Host = "camel",
     ) -> None:
-        self._skill_dirs, self._home, self._env, self._host = tuple(skill_dirs), home, env, host
+        self._files = _FilesystemSkillProvider(host, home=home, skill_dirs=skill_dirs, env=env)
 
     def list(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
         """Return the skills that are found from a directory, without their bodies."""
-        catalog = discover(cwd, host=self._host, home=self._home, skill_dirs=self._skill_dirs, env=self._env)
+        catalog = self._files.catalog(cwd)
         listed = [entry for entry in catalog.skills if entry.state in REACHABLE]
         return SkillLoadOutcome(skills=tuple(map(_to_metadata, listed)), errors=tuple(_catalog_errors(catalog)))
+
+    def refresh(self, cwd: str | os.PathLike[str]) -> None:
+        """Read the disk at the next `list`, even if nothing seems to have changed."""
+        self._files.refresh(os.fspath(cwd))
 
     def read(self, meta: SkillMetadata) -> SkillDocument:
         """Read the file of a skill.
@@ -157,7 +167,7 @@ SkillProvider = _SkillProvider[SkillMetadata, SkillDocument]
 
 
 class FilesystemSkillProvider:
-    """Provides the skills on this machine. Each directory is searched once, until `refresh`.
+    """Provides the skills on this machine, as they are at each call.
 
     Args:
         skill_dirs: more directories, highest precedence first.
@@ -166,14 +176,10 @@ class FilesystemSkillProvider:
 
     def __init__(self, skill_dirs: Iterable[str | os.PathLike[str]] = (), *, loader: SkillLoader | None = None) -> None:
         self._loader = SkillLoader(skill_dirs) if loader is None else loader
-        self._outcomes: dict[str, SkillLoadOutcome] = {}
 
     def outcome(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
         """Return the skills that are found from a directory, and the errors of skipped ones."""
-        key = real_path(cwd)
-        if key not in self._outcomes:
-            self._outcomes[key] = self._loader.list(key)
-        return self._outcomes[key]
+        return self._loader.list(real_path(cwd))
 
     def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
         """Return the skills that are found from a directory."""
@@ -189,12 +195,12 @@ class FilesystemSkillProvider:
         return self._loader.read(meta)
 
     def refresh(self, cwd: str | os.PathLike[str]) -> None:
-        """Search again at the next `list`."""
-        self._outcomes.pop(real_path(cwd), None)
+        """Read the disk at the next `list`, even if nothing seems to have changed."""
+        self._loader.refresh(real_path(cwd))
 
 
 class SkillManager:
-    """Combines the skills of several providers. Each directory is listed once, until `refresh`.
+    """Combines the skills of several providers, each asked at each call.
 
     Args:
         providers: highest precedence first; the file system by default.
@@ -202,20 +208,17 @@ class SkillManager:
 
     def __init__(self, providers: Iterable[SkillProvider] | None = None) -> None:
         self.providers = (FilesystemSkillProvider(),) if providers is None else tuple(providers)
-        self._skills: dict[str, dict[str, SkillMetadata]] = {}
         self._provider_by_skill: dict[tuple[str, str], SkillProvider] = {}
 
     def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
         """Return the skills that are found from a directory; if several have one name, only the first."""
         key = real_path(cwd)
-        if key not in self._skills:
-            skills_by_name: dict[str, SkillMetadata] = {}
-            for provider in self.providers:
-                for meta in provider.list(key):
-                    if skills_by_name.setdefault(normalize_name(meta.name), meta) is meta:
-                        self._provider_by_skill[meta.name, meta.path] = provider
-            self._skills[key] = skills_by_name
-        return [*self._skills[key].values()]
+        skills_by_name: dict[str, SkillMetadata] = {}
+        for provider in self.providers:
+            for meta in provider.list(key):
+                if skills_by_name.setdefault(normalize_name(meta.name), meta) is meta:
+                    self._provider_by_skill[meta.name, meta.path] = provider
+        return [*skills_by_name.values()]
 
     def errors(self, cwd: str | os.PathLike[str]) -> Sequence[SkillError]:
         """Return the errors of skipped skills."""
@@ -223,9 +226,8 @@ class SkillManager:
         return [error for provider in providers for error in provider.outcome(cwd).errors]
 
     def refresh(self, cwd: str | os.PathLike[str]) -> None:
-        """Search again at the next `list`."""
+        """Let each provider look again at the next `list`."""
         key = real_path(cwd)
-        self._skills.pop(key, None)
         for provider in self.providers:
             provider.refresh(key)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from prowess._internal.files import real_path
 
-from ._discover import discover
+from ._live import LiveCatalog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
+    from prowess.hosts import Host
     from prowess.skill import Skill
 
     from ._catalog import Catalog
@@ -18,12 +19,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FilesystemSkillProvider"]
 
+_MAX_CATALOGS = 16
+"""Directories that are followed; each has two file descriptors."""
+
 
 class FilesystemSkillProvider:
-    """The skills that a host finds on this machine. Each directory is listed once until `refresh`.
+    """The skills that a host finds on this machine, as they are at each call. While nothing changes, nothing is read.
 
     Args:
-        host: the host's name.
+        host: the host or its name.
         home: the user's home instead of `~`.
         skill_dirs: further directories, highest precedence first.
         env: the environment; the process's by default.
@@ -31,7 +35,7 @@ class FilesystemSkillProvider:
 
     def __init__(
         self,
-        host: str = "prowess",
+        host: str | Host = "prowess",
         *,
         home: str | os.PathLike[str] | None = None,
         skill_dirs: Iterable[str | os.PathLike[str]] = (),
@@ -39,20 +43,23 @@ class FilesystemSkillProvider:
     ) -> None:
         self.host = host
         self._home, self._skill_dirs, self._env = home, tuple(skill_dirs), env
-        self._catalogs: dict[str, Catalog] = {}
+        self._catalogs: dict[str, LiveCatalog] = {}
+        """By directory, the last used one last."""
 
     def catalog(self, cwd: str | os.PathLike[str]) -> Catalog:
-        """Return the catalog of a directory, with findings and settings.
+        """Return the catalog of a directory, with findings and settings: the same object until something changes.
 
         Raises:
             HostNotFoundError: the host is unknown.
         """
         key = real_path(cwd)
-        if key not in self._catalogs:
-            self._catalogs[key] = discover(
-                key, host=self.host, home=self._home, skill_dirs=self._skill_dirs, env=self._env
-            )
-        return self._catalogs[key]
+        live = self._catalogs.pop(key, None)
+        if live is None:
+            live = LiveCatalog(key, self.host, self._home, self._skill_dirs, env=self._env)
+        self._catalogs[key] = live
+        for oldest in list(self._catalogs)[:-_MAX_CATALOGS]:
+            self._forget(oldest)
+        return live.current()
 
     def list(self, cwd: str) -> Sequence[Entry]:
         """Return the skills that the host sees from a directory."""
@@ -66,4 +73,8 @@ class FilesystemSkillProvider:
 
     def refresh(self, cwd: str) -> None:
         """Forget the catalog of a directory, so that the next `list` reads the disk."""
-        self._catalogs.pop(real_path(cwd), None)
+        self._forget(real_path(cwd))
+
+    def _forget(self, key: str) -> None:
+        if (live := self._catalogs.pop(key, None)) is not None:
+            live.close()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
+    from prowess.hosts import Host
+
     from ._catalog import Catalog
     from ._fingerprints import Fingerprints
 
@@ -59,7 +61,7 @@ class LiveCatalog:
 
     Args:
         cwd: the directory the client is started in.
-        host: the host's name.
+        host: the host or its name.
         home: the user's home instead of `~`.
         skill_dirs: further directories to scan, highest precedence first.
         env: the environment; the process's by default.
@@ -69,7 +71,7 @@ class LiveCatalog:
     def __init__(
         self,
         cwd: str | os.PathLike[str],
-        host: str = "prowess",
+        host: str | Host = "prowess",
         home: str | os.PathLike[str] | None = None,
         skill_dirs: Iterable[str | os.PathLike[str]] = (),
         *,
