@@ -42,6 +42,7 @@ from prowess.hosts import (
     host_names,
     load_host,
 )
+from prowess.testing._adapter_claims import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -309,6 +310,35 @@ def _console_lines(block: str, root: Path) -> Iterator[str]:
         yield output.replace(f"{root}/project", "/home/ada/project").replace(f"{root}/home", "/home/ada")
 
 
+# ── adapters ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def adapters_page(page: str) -> str:
+    """Return the overview of the adapters with the recorded results of their contract, claim by framework."""
+    records = {
+        file.stem: json.loads(file.read_text(encoding="utf-8"))
+        for file in sorted((DOCS / "adapters/results").glob("*.json"))
+    }
+    titles = {name: (DOCS / f"adapters/{name}.md").read_text(encoding="utf-8").split("\n")[0][2:] for name in records}
+    links = [f"[{titles[name]}]({name}.md)" for name in records]
+    notes: list[str] = []
+
+    def cell(name: str, claim: str) -> str:
+        result = records[name]["claims"].get(claim, "not tested")
+        if result in ("ok", "not tested"):
+            return {"ok": "yes"}.get(result, result)
+        notes.append(f"{len(notes) + 1}. {titles[name]}, `{claim}`: {result}")
+        return f"no ({len(notes)})"
+
+    rows = [f"| claim | {' | '.join(links)} |", f"|---|{'---|' * len(links)}"]
+    rows += [f"| `{claim}` | {' | '.join(cell(name, claim) for name in records)} |" for claim in CLAIMS]
+    rows.append(f"| tested with | {' | '.join(record['version'] for record in records.values())} |")
+    claims = [f"| `{claim}` | {title} |" for claim, (title, _) in CLAIMS.items()]
+    lines = ["| claim | what it says |", "|---|---|", *claims]
+    lines += ["", *rows, *([""] if notes else []), *notes] if records else []
+    return _replace_generated(page, "\n".join(lines) + "\n")
+
+
 # ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -343,6 +373,7 @@ def _absolute_links(text: str) -> str:
 PAGES: dict[str, Callable[[str], str]] = {
     "help.md": lambda _: help_page(),
     "architecture.md": architecture_page,
+    "adapters/README.md": adapters_page,
     "hosts/README.md": hosts_page,
     **{f"hosts/{name}.md": partial(host_page, name) for name in host_names()},
     **{f"findings/{code}.md": partial(finding_page, code) for code in CODES},

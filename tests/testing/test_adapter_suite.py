@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from prowess import LiveCatalog, Session
+from prowess import ConfigError, LiveCatalog, Session
 from prowess.testing import AdapterClaim, adapter_suite
 from support.tiny_framework import Message, TinyAdapter, TinyConversation
 
 if TYPE_CHECKING:
     from prowess import Catalog
 
+TOP = Path(__file__).parent.parent.parent
+PAGE = (TOP / "docs/adapters/README.md").read_text(encoding="utf-8")
 CLAIMS = {claim.name: claim for claim in adapter_suite(TinyAdapter())}
 
 
@@ -130,3 +138,128 @@ def test_each_fault_fails_its_claim_and_no_other(name: str) -> None:
         except AssertionError:
             failed.append(claim.name)
     assert failed == [name]
+
+
+# ── what an adapter's author sees ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_failure_says_what_was_expected_and_what_the_model_was_sent() -> None:
+    (claim,) = (claim for claim in adapter_suite(BROKEN["file"]()) if claim.name == "file")
+    with pytest.raises(AssertionError) as caught:
+        claim.check()
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "tiny: file: A file of a skill reaches the model when it reads the file."
+    expected = "expected the text of the file after `read_skill_file`: the word 'HARBOUR_FILE' once in the messages"
+    assert lines[1] == f"{expected}; found 0"
+    assert "tools: activate_skill, read_skill_file" in lines
+    assert 'assistant: calls read_skill_file({"name": "tide-tables", "path": "references/harbours.md"})' in lines
+    assert "tool: read" in lines
+
+
+class Raises(TinyAdapter):
+    def conversation(self, *_: Any, **__: Any) -> TinyConversation:
+        raise RuntimeError("no such framework")
+
+
+class Explained(_adapter(NoTail)):  # type: ignore[misc]
+    explained: ClassVar[dict[str, str]] = {"compaction": "It has no hook for requests."}
+
+
+class WronglyExplained(TinyAdapter):
+    explained: ClassVar[dict[str, str]] = {"file": "It reads no files."}
+
+
+class Fails(TinyConversation):
+    def begin(self, text: str) -> list[str]:
+        if text.startswith("$"):
+            raise RuntimeError("no mentions")
+        return super().begin(text)
+
+
+class Swallows(TinyConversation):
+    async def send(self, text: str) -> str:
+        try:
+            return await super().send(text)
+        except asyncio.CancelledError:
+            return "cancelled"
+
+
+class SavesNothing(TinyConversation):
+    def save(self) -> str:
+        return ""
+
+
+class Silent(TinyConversation):
+    async def send(self, text: str) -> str:
+        return text
+
+
+def problem(adapter: TinyAdapter, name: str) -> str:
+    """Return the first line of what is wrong with a claim."""
+    (claim,) = (claim for claim in adapter_suite(adapter) if claim.name == name)
+    with pytest.raises(AssertionError) as caught:
+        claim.check()
+    return str(caught.value).splitlines()[-1 if "\n" not in str(caught.value) else 1]
+
+
+def test_an_exception_of_an_adapter_is_a_failure() -> None:
+    assert problem(Raises(), "file") == "the adapter raised RuntimeError: no such framework"
+
+
+def test_an_explained_claim_passes_as_long_as_it_fails() -> None:
+    (claim,) = (claim for claim in adapter_suite(Explained()) if claim.name == "compaction")
+    claim.check()
+    assert claim.explanation == "It has no hook for requests."
+    assert problem(WronglyExplained(), "file") == "tiny: file is true now: remove it from `explained`"
+
+
+def test_an_explanation_names_a_claim_and_a_reason() -> None:
+    class Misspelt(TinyAdapter):
+        explained: ClassVar[dict[str, str]] = {"compacton": "It has no hook."}
+
+    class Empty(TinyAdapter):
+        explained: ClassVar[dict[str, str]] = {"compaction": " "}
+
+    with pytest.raises(ConfigError, match="unknown claim `compacton`") as caught:
+        adapter_suite(Misspelt())
+    assert caught.value.hint == "did you mean `compaction`?"
+    with pytest.raises(ConfigError, match="no reason for `compaction`"):
+        adapter_suite(Empty())
+
+
+@pytest.mark.parametrize(
+    ("kind", "claim", "message"),
+    [
+        (Fails, "cancellation", "the adapter raised RuntimeError: no mentions"),
+        (Swallows, "cancellation", "expected a cancelled `send` to raise `asyncio.CancelledError`"),
+        (SavesNothing, "resume", "expected `save` to return JSON; it returned ''"),
+        (Silent, "file", "expected `send` to call the model at `model_url`, but no request came"),
+    ],
+)
+def test_other_faults_have_messages_of_their_own(kind: type[TinyConversation], claim: str, message: str) -> None:
+    assert problem(_adapter(kind)(), claim) == message
+
+
+def test_a_class_that_a_new_process_cannot_find_is_named() -> None:
+    class Local(TinyAdapter):
+        pass
+
+    assert "at the top of a module" in problem(Local(), "resume")
+
+
+@pytest.mark.slow
+def test_the_adapter_of_the_page_passes(tmp_path: Path) -> None:
+    """Also one that is in a file outside `sys.path`."""
+    (code,) = re.findall(r"^```python\n(# test_my_adapter\.py\n.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    (tmp_path / "test_my_adapter.py").write_text(code, encoding="utf-8")
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", str(tmp_path)]
+    env = {**os.environ, "PYTHONPATH": str(TOP / "src")}
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+    assert f"{len(CLAIMS)} passed" in done.stdout, done.stdout
+
+
+def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.example/v1")
+    before = dict(os.environ)
+    CLAIMS["file"].check()
+    assert dict(os.environ) == before

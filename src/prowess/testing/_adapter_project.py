@@ -177,8 +177,12 @@ def expect_times(request: ModelRequest, word: str, times: int, where: str) -> No
         AssertionError: it is there more or less often.
     """
     found = request.text.count(word)
-    message = f"expected {where}: the word {word!r} {times} times in the messages, found {found}"
+    message = f"expected {where}: the word {word!r} {_how_often(times)} in the messages; found {found}"
     expect(found == times, message, [request])
+
+
+def _how_often(times: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(times, f"{times} times")
 
 
 @contextmanager

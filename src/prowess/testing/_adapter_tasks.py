@@ -96,12 +96,17 @@ async def _cancel_turn(chat: Chat, text: str, project: Project) -> None:
 
     chat.model.expect(think)
     task = asyncio.ensure_future(chat.conversation.send(text))
+    waiting = asyncio.ensure_future(asyncio.to_thread(asked.wait, _WAIT_SECONDS))
     try:
-        expect(await asyncio.to_thread(asked.wait, _WAIT_SECONDS), "expected `send` to call the model")
+        await asyncio.wait([task, waiting], return_when=asyncio.FIRST_COMPLETED)
+        if task.done() and not asked.is_set():
+            task.result()  # raises what ended it
+        expect(asked.is_set(), "expected `send` to call the model")
         expect(not task.done(), "expected `send` to wait for the model without blocking the event loop")
         task.cancel()
         await asyncio.wait([task], timeout=_WAIT_SECONDS / 2)
         expect(task.done(), f"expected a cancelled `send` to end within {_WAIT_SECONDS / 2:.0f} seconds")
         expect(task.cancelled(), "expected a cancelled `send` to raise `asyncio.CancelledError`")
     finally:
+        asked.set()
         release.set()

@@ -118,10 +118,10 @@ def read_request(body: bytes) -> ModelRequest:
         raise ValueError("the body is nested too deeply") from None
     if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
         raise ValueError("the body is not a JSON object with `messages`")  # noqa: TRY004 - of a client's bytes
-    options = value.get("stream_options")
+    options, tools = value.get("stream_options"), value.get("tools")
     return ModelRequest(
         messages=tuple(_read_message(item) for item in value["messages"]),
-        tools=tuple(_read_tool(item) for item in value.get("tools") or () if isinstance(item, Mapping)),
+        tools=tuple(map(_read_tool, tools)) if isinstance(tools, list) else (),
         stream=value.get("stream") is True,
         counts_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
     )
@@ -156,9 +156,9 @@ def _read_call(item: Any) -> Call:
     return Call(tool=str(function.get("name")), arguments=arguments if isinstance(arguments, Mapping) else {})
 
 
-def _read_tool(item: Mapping[str, Any]) -> ModelTool:
-    function = item.get("function")
-    form = function if isinstance(function, Mapping) else item
+def _read_tool(item: Any) -> ModelTool:
+    function = item.get("function") if isinstance(item, Mapping) else None
+    form: Mapping[str, Any] = function if isinstance(function, Mapping) else {}
     parameters = form.get("parameters")
     return ModelTool(
         name=str(form.get("name")),
