@@ -27,6 +27,8 @@ PUBLIC_NAMES = {
     "Session": "session",
     "Activation": "session",
     "Mention": "session",
+    "Scripts": "session",
+    "UntrustedSkill": "session",
     "Tool": "session",
     "Trust": "session",
     "SkillProvider": "catalog",

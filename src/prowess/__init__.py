@@ -56,7 +56,15 @@ if TYPE_CHECKING:
         validate_skill as validate_skill,
         validate_skill_name as validate_skill_name,
     )
-    from .session import Activation as Activation, Mention as Mention, Session as Session, Tool as Tool, Trust as Trust
+    from .session import (
+        Activation as Activation,
+        Mention as Mention,
+        Scripts as Scripts,
+        Session as Session,
+        Tool as Tool,
+        Trust as Trust,
+        UntrustedSkill as UntrustedSkill,
+    )
     from .skill import Skill as Skill, parse as parse
     from .testing import run_tests as run_tests
 
@@ -83,7 +91,7 @@ _NAMES = {
         *("MountReport", "SkillConfig", "SkillMount"),
         *("mount", "resolve_skill_name", "unmount", "validate_skill", "validate_skill_name"),
     ),
-    "session": ("Activation", "Mention", "Session", "Tool", "Trust"),
+    "session": ("Activation", "Mention", "Scripts", "Session", "Tool", "Trust", "UntrustedSkill"),
     "skill": ("Skill", "parse"),
     "testing": ("run_tests",),
 }

@@ -28,7 +28,7 @@ def test_a_session_survives_a_round_trip_through_json(project: Path) -> None:
     assert (again.ledger, again.turn) == (session.ledger, 1)
     assert (again.to_json(), again.tail()) == (session.to_json(), session.tail())
     assert again.activate("pdf", 'ü "x" \ud800').repeated is True
-    assert json.loads(session.to_json()).keys() == {"version", "turn", "ledger"}
+    assert json.loads(session.to_json()).keys() == {"version", "turn", "conversation", "ledger", "unknown_names"}
     assert "Do pdf." not in session.to_json()
 
 

@@ -290,15 +290,42 @@ def test_restart_clears_the_ledger(project: Path) -> None:
 
 
 def test_an_unreadable_skill_is_a_warning(project: Path) -> None:
-    """The turn goes on without it, and the next turn has no warning."""
+    """It is reported to the model, the turn goes on without the skill, and the next turn has no warning."""
     session = new_session(project)
     (project / SKILLS / "pdf/SKILL.md").unlink()
-    (message,) = session.inject("$pdf and $xls")
-    assert "Do xls." in message["content"]
+    skills, warning = session.inject("$pdf and $xls")
+    assert "Do xls." in skills["content"]
+    assert warning["content"] == "warning: the skill `pdf` cannot be read now: no such file"
+    assert warning["meta_dict"] == {"skill": True}
     assert session.warnings == ("the skill `pdf` cannot be read now: no such file",)
     assert [record.name for record in session.ledger] == ["xls"]
     assert session.inject("on") == []
     assert list(session.warnings) == []
+
+
+def test_a_name_that_no_skill_has_is_reported_once(project: Path) -> None:
+    """Also after the conversation was saved; another name is reported, and a new conversation starts from nothing."""
+    session = new_session(project)
+    (message,) = session.inject("use the pdff skill")
+    assert message["content"] == "warning: no skill is called `pdff`; did you mean `pdf`?"
+    assert session.inject("use the pdff skill") == []
+    again = Session.from_json(session.to_json(), session.catalog)
+    assert again.inject("use the pdff skill") == []
+    messages = again.inject("use the pdff skill, then use the xlss skill, and $pdf")
+    assert ["Do pdf." in messages[0]["content"], *(message["content"] for message in messages[1:])] == [
+        True,
+        "warning: no skill is called `xlss`; did you mean `xls`?",
+    ]
+    again.restart()
+    assert len(again.inject("use the pdff skill")) == 1
+
+
+def test_a_thousand_unknown_names_are_bounded(project: Path) -> None:
+    """A message is written by anyone: what is kept of it stays small, and what the model gets."""
+    session = new_session(project)
+    text = " ".join(f"use the n{number} skill." for number in range(999))
+    assert len(session.inject(text)) == 100
+    assert len(session.to_json()) < 3000
 
 
 def test_mentions_have_span_and_reason(project: Path) -> None:

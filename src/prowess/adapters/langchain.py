@@ -96,7 +96,6 @@ class SkillsMiddleware(AgentMiddleware):
             messages[-1], HumanMessage
         ):  # a turn begins; otherwise the last message is a tool result
             added += [message["content"] for message in session.inject(visible[-1], visible=visible)]
-            added += [f"warning: {warning}" for warning in session.warnings]
             update = Command(update={"skills": session.to_json()})
         tail = session.tail(visible=[*visible, *added])
         skill_messages = [HumanMessage(text) for text in (*added, tail) if text]

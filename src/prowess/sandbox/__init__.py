@@ -9,6 +9,7 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
+    from ._describe import decode_output as decode_output, describe_result as describe_result
     from ._limits import Limits as Limits
     from ._network_rules import (
         MAX_ADDRESSES as MAX_ADDRESSES,
@@ -21,16 +22,19 @@ if TYPE_CHECKING:
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
     from ._server import server_command as server_command
     from ._supervisors import CommandScope as CommandScope, stop as stop
+    from ._user_programs import find_user_program as find_user_program, search_path as search_path
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_backends": ("Backend", "CHOICES", "find_backend"),
+            "_describe": ("decode_output", "describe_result"),
             "_limits": ("Limits",),
             "_network_rules": ("MAX_ADDRESSES", "NetworkRules", "Refusal", "canonical_host", "look_up_host"),
             "_run": ("Result", "SYSTEM_PATH", "run"),
             "_runtime": ("make_temp_folder", "remove_runtime_folder"),
             "_server": ("server_command",),
             "_supervisors": ("CommandScope", "stop"),
+            "_user_programs": ("find_user_program", "search_path"),
         },
     )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._ledger import ActivationRecord as ActivationRecord
     from ._mentions import Mention as Mention, find_mentions as find_mentions
     from ._resources import read_text as read_text, resource_folder as resource_folder
+    from ._scripts import Scripts as Scripts, UntrustedSkill as UntrustedSkill, scripts_option as scripts_option
     from ._session import Session as Session
     from ._tools import Tool as Tool
     from ._trust import Trust as Trust, needs_trust as needs_trust, trusted_folder as trusted_folder
@@ -28,6 +29,7 @@ else:  # otherwise every misspelt name would have a type
             "_ledger": ("ActivationRecord",),
             "_mentions": ("Mention", "find_mentions"),
             "_resources": ("read_text", "resource_folder"),
+            "_scripts": ("Scripts", "UntrustedSkill", "scripts_option"),
             "_session": ("Session",),
             "_tools": ("Tool",),
             "_trust": ("Trust", "needs_trust", "trusted_folder"),

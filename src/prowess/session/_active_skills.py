@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from prowess._internal.text import neutral
+from prowess.errors import SkillError
 
 from ._activation import escape_tags
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from ._ledger import ActivationRecord
 
 __all__ = ["ActiveSkillsBlock"]
 
@@ -26,16 +29,30 @@ class ActiveSkillsBlock:
         self._contents: list[str] = []
         self._names: list[str] = []
 
-    def add(self, name: str, content: str) -> None:
-        """Add a skill with its content, or its name alone if the content does not fit."""
-        if self._fits(_render([*self._contents, content], self._names)):
-            self._contents.append(content)
-        else:
-            self._names.append(escape_tags(neutral(name)))
+    def fill(
+        self, records: Iterable[ActivationRecord], content: Callable[[ActivationRecord], str], visible: list[str]
+    ) -> ActiveSkillsBlock:
+        """Add skills, each with its content, or its name alone if that does not fit or cannot be read.
 
-    def add_unreadable(self, name: str) -> None:
-        """Add the name of a skill that cannot be read."""
-        self._names.append(f"{escape_tags(neutral(name))} (cannot be read now)")
+        Args:
+            records: the skills.
+            content: returns the content of a skill.
+            visible: texts that the model still sees: a skill whose content is in them is left out.
+        """
+        for record in records:
+            name = escape_tags(neutral(record.name))
+            try:
+                text = content(record)
+            except (SkillError, OSError):
+                self._names.append(f"{name} (cannot be read now)")
+                continue
+            if any(text in seen for seen in visible):
+                continue
+            if self._fits(_render([*self._contents, text], self._names)):
+                self._contents.append(text)
+            else:
+                self._names.append(name)
+        return self
 
     def render(self) -> str:
         """Return the block, without what does not fit; empty if there are no skills."""

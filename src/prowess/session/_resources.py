@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Entry
 
-__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "FileText", "read_text", "resource_folder"]
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "FileText", "open_error", "read_text", "resource_folder", "split_path"]
 
 DEFAULT_LIMIT = 32 * 1024
 """Bytes that are read if no limit is given."""
@@ -81,7 +81,7 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
     """
     if folder is None:
         raise SkillFileError("the skill has no files of its own", hint="it only has its instructions")
-    parts = _split_path(path)
+    parts = split_path(path)
     limit = DEFAULT_LIMIT if limit is None else limit
     if offset < 0 or limit < 1:
         raise SkillFileError(
@@ -102,7 +102,7 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
     )
 
 
-def _split_path(path: str) -> list[str]:
+def split_path(path: str) -> list[str]:
     """Return the parts of a path inside a folder.
 
     Raises:
@@ -134,7 +134,7 @@ def _read_part(folder: str, parts: list[str], path: str, offset: int, limit: int
 
         fd = open_inside(folder, parts, READ_FLAGS)
     except (OSError, ValueError) as error:
-        raise _open_error(folder, path, error) from None
+        raise open_error(folder, path, error) from None
     try:
         status, data = os.fstat(fd), b""
         if stat.S_ISREG(status.st_mode):
@@ -162,7 +162,7 @@ def _without_cut_character(data: bytes) -> bytes:
     return data[:-start] if start < length else data
 
 
-def _open_error(folder: str, path: str, error: Exception) -> SkillFileError:
+def open_error(folder: str, path: str, error: Exception) -> SkillFileError:
     number = error.errno if isinstance(error, OSError) else None
     if not os.path.isdir(folder):
         return SkillFileError("the skill's folder no longer exists", hint="go on without the skill")

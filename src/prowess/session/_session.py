@@ -16,7 +16,7 @@ from prowess.skill import find_missing, load
 
 from ._activation import Activation, escape_tags, render_activation
 from ._active_skills import ActiveSkillsBlock
-from ._ledger import MAX_RECORDS, ActivationRecord, ledger_from_json, ledger_to_json, text_fingerprint
+from ._ledger import Ledger, text_fingerprint
 from ._listing import shared_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
 from ._resources import FileText, read_text, resource_folder
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from prowess.skill import Skill
 
     from ._grants import Grants
+    from ._ledger import ActivationRecord
     from ._mentions import Mention
+    from ._scripts import Scripts
     from ._tools import Tool
     from ._trust import Trust
 
@@ -71,11 +73,10 @@ class Session:
     ) -> None:
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
-        self.turn = 0
-        """The current turn; `inject` and `next_turn` begin a turn."""
         self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
         self._unit, self._trust, self._env, self._ranker, self._prompt = unit, trust, env, ranker, ""
-        self._ledger: dict[str, ActivationRecord] = {}
+        self._ledger = Ledger()
+        self._scripts: Scripts | None = None
         self._lock = threading.RLock()
         self.update(catalog)
 
@@ -123,21 +124,25 @@ class Session:
     @property
     def ledger(self) -> tuple[ActivationRecord, ...]:
         """The skills that were activated, most recent last."""
-        return tuple(self._ledger.values())
+        return self._ledger.records
+
+    @property
+    def turn(self) -> int:
+        """The current turn; `inject` and `next_turn` begin a turn."""
+        return self._ledger.turn
 
     def next_turn(self) -> int:
         """Begin a turn, and return its number."""
         if self._live is not None and self._live.current() is not self.catalog:
             self.update(self._live)
         with self._lock:
-            self.turn += 1
-            return self.turn
+            return self._ledger.begin_turn()
 
     def restart(self) -> None:
         """Clear the ledger, for a new conversation with the same catalog."""
         with self._lock:
             self._ledger.clear()
-            self.turn, self.warnings, self._prompt = 0, (), ""
+            self.warnings, self._prompt = (), ""
 
     def activate(self, name: str, arguments: str | None = None, *, by: str = "model") -> Activation:
         """Return the content of a skill for the model, and record it in the ledger.
@@ -162,11 +167,10 @@ class Session:
             # What a user's message activated is sent in that turn only, so in a later turn it is given again.
             is_current = record is not None and (record.by == "model" or record.turn == self.turn)
             if record is None or not is_current or record.fingerprint != fingerprint:
-                self._remember(entry, activation, fingerprint, arguments, by)
+                self._ledger.add(entry, activation.digest, fingerprint, arguments, by)
                 return activation
             if by == "model":
-                # From now on it is active for the rest of the conversation, not for one turn.
-                self._ledger[entry.path] = record.with_changes(by=by)
+                self._ledger.keep_active(entry.path)
             since = f" since turn {record.turn}" if record.turn else ""
             words = f"The skill {quoted(entry.name)} is already active{since}; its instructions have not changed."
             return activation.with_changes(content=escape_tags(words), repeated=True)
@@ -188,9 +192,7 @@ class Session:
         entry = find_readable(self.catalog, name, self.ledger)
         text = read_text(self._folder(entry), path, offset=offset, limit=limit)
         with self._lock:
-            record = self._ledger.get(entry.path)
-            if record is not None and text.path not in record.files and len(record.files) < MAX_RECORDS:
-                self._ledger[entry.path] = record.with_changes(files=(*record.files, text.path))
+            self._ledger.add_file(entry.path, text.path)
         return text
 
     def _render(self, entry: Entry, arguments: str | None, *, digest: bool = True) -> Activation:
@@ -207,19 +209,6 @@ class Session:
         folder = resource_folder(entry)
         return folder if entry.path not in self.catalog.readers or os.path.isdir(folder or "") else None
 
-    def _remember(self, entry: Entry, activation: Activation, fingerprint: str, arguments: str | None, by: str) -> None:
-        previous = self._ledger.pop(entry.path, None)
-        self._ledger[entry.path] = ActivationRecord(
-            name=entry.name,
-            path=entry.path,
-            digest=activation.digest,
-            fingerprint=fingerprint,
-            arguments=arguments,
-            turn=self.turn,
-            by=by,
-            files=previous.files if previous is not None else (),
-        )
-
     # ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def mentions(self, text: str) -> tuple[Mention, ...]:
@@ -231,7 +220,8 @@ class Session:
     def inject(self, text: str, *, visible: Iterable[str] = ()) -> list[dict[str, Any]]:
         """Begin a turn with a user's text, and return the messages for this turn only.
 
-        A text that names no skill gets no message. A skill that cannot be read is left out and added to `warnings`.
+        A text that names no skill gets no message. For a skill that cannot be read there is a message that says so; for
+        a name that no skill has too, once in a conversation. Both are added to `warnings`.
 
         Args:
             text: what the user wrote.
@@ -240,19 +230,20 @@ class Session:
         visible = list(visible)
         self.next_turn()
         self._prompt = text
-        messages: list[dict[str, Any]] = []
-        warnings: list[str] = []
-        entries = {mention.entry.path: mention.entry for mention in self.mentions(text) if mention.entry is not None}
+        contents: list[str] = []
+        mentions = self.mentions(text)
+        with self._lock:
+            warnings = self._ledger.unknown_names.problems(mentions)
+        entries = {mention.entry.path: mention.entry for mention in mentions if mention.entry is not None}
         for entry in entries.values():
             try:
-                content = self._activate_for_turn(entry)
+                contents.append(self._activate_for_turn(entry))
             except (SkillError, OSError) as error:
                 warnings.append(str(error))
-                continue
-            if not any(content in seen for seen in visible):
-                messages.append({"role": "user", "content": content, "meta_dict": {"skill": True}})
         self.warnings = tuple(warnings)
-        return messages
+        new = [content for content in contents if not any(content in seen for seen in visible)]
+        new += [escape_tags(f"warning: {warning}") for warning in warnings]
+        return [{"role": "user", "content": content, "meta_dict": {"skill": True}} for content in new]
 
     def _activate_for_turn(self, entry: Entry) -> str:
         """Record that a user's message named a skill, and return its content.
@@ -265,7 +256,8 @@ class Session:
         with self._lock:
             fingerprint = text_fingerprint(activation.content)
             stays_active = record is not None and record.by == "model" and record.fingerprint == fingerprint
-            self._remember(entry, activation, fingerprint, arguments, "model" if stays_active else "user")
+            by = "model" if stays_active else "user"
+            self._ledger.add(entry, activation.digest, fingerprint, arguments, by)
         return activation.content
 
     def tail(self, budget: int | None = None, *, visible: Iterable[str] = ()) -> str:
@@ -276,31 +268,40 @@ class Session:
                 are shown first; of those that do not fit only the names.
             visible: texts that the model still sees: a skill whose content is in them is left out.
         """
-        visible, block = list(visible), ActiveSkillsBlock(budget, estimate_tokens if self._unit == "tokens" else len)
-        for record in reversed(self.ledger):
-            if record.by == "user" and record.turn != self.turn:
-                continue  # it was active for that turn only
-            try:
-                entry = find_recorded(self.catalog, record)
-                content = self._render(entry, record.arguments, digest=False).content
-            except (SkillError, OSError):
-                block.add_unreadable(record.name)
-                continue
-            if not any(content in seen for seen in visible):
-                block.add(record.name, content)
-        return block.render()
+        block = ActiveSkillsBlock(budget, estimate_tokens if self._unit == "tokens" else len)
+        # What a user's message named was active for that turn only.
+        records = [record for record in self.ledger if record.by == "model" or record.turn == self.turn]
+        return block.fill(reversed(records), self._content_now, list(visible)).render()
+
+    def _content_now(self, record: ActivationRecord) -> str:
+        entry = find_recorded(self.catalog, record)
+        return self._render(entry, record.arguments, digest=False).content
 
     # ── for frameworks ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    def tools(self) -> tuple[Tool, ...]:
-        """Return the tools with which a model uses its skills; no tools if there are no skills and never will be."""
+    def tools(self, *, scripts: bool | Scripts = False) -> tuple[Tool, ...]:
+        """Return the tools with which a model uses its skills; no tools if there are no skills and never will be.
+
+        Args:
+            scripts: whether a model may run the scripts of active skills that the user trusts, and how.
+
+        Raises:
+            ConfigError: `scripts` is something else.
+        """
         from ._tools import activate_tool, read_tool, search_tool
 
         if self._live is None and all(entry.state not in MODEL_STATES for entry in self.catalog.skills):
             return ()
         # Frameworks keep tools longer than the skills of a live catalog have the same names.
-        tools = (activate_tool(self.activate, None if self._live else self._listing.names), read_tool(self.read))
-        return (*tools, search_tool(self.search)) if self.shortened else tools
+        tools = [activate_tool(self.activate, None if self._live else self._listing.names), read_tool(self.read)]
+        if scripts is not False:
+            from ._run_script import script_tools
+            from ._scripts import scripts_option
+
+            # With `True`, all calls share one object, which keeps the folder of the conversation.
+            self._scripts = self._scripts if scripts is True and self._scripts else scripts_option(scripts)
+            tools += script_tools(self._ledger, self._scripts, lambda: self.catalog, lambda: self.trust, self._env)
+        return (*tools, search_tool(self.search)) if self.shortened else tuple(tools)
 
     def granted(self, name: str) -> Grants:
         """Return the tools and scripts of a skill that its user allows.
@@ -314,7 +315,7 @@ class Session:
         from ._grants import Grants, find_grants
 
         entry = self.catalog.resolve(name)
-        if entry.path not in self._ledger:
+        if self._ledger.get(entry.path) is None:
             return Grants(denial_reason=f"the skill {quoted(entry.name)} is not active in this conversation")
         return find_grants(entry, self.trust, self._load_skill, self._folder(entry))
 
@@ -330,7 +331,7 @@ class Session:
     def to_json(self) -> str:
         """Return the ledger as JSON: what was activated, without the texts."""
         with self._lock:
-            return ledger_to_json(self.turn, self.ledger)
+            return self._ledger.to_json()
 
     @classmethod
     def from_json(cls, text: str, catalog: Catalog | LiveCatalog, **options: Any) -> Session:
@@ -354,9 +355,8 @@ class Session:
         Raises:
             ConfigError: the text is not what `to_json` returned.
         """
-        turn, records = ledger_from_json(text)
         with self._lock:
-            self.turn, self._ledger = turn, {record.path: record for record in records}
+            self._ledger.restore(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the ledger with the catalog of this moment, for frameworks that save the arguments of a run."""

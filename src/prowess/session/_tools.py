@@ -29,14 +29,18 @@ if TYPE_CHECKING:
             """Return the text for the model."""
 
 
-__all__ = ["Tool", "activate_tool", "read_tool", "search_tool"]
+__all__ = ["Tool", "activate_tool", "read_tool", "read_written_tool", "run_tool", "search_tool"]
 
 _TEXT = {"type": "string"}
 _INTEGER = {"type": "integer", "minimum": 0}
 _NAME = {**_TEXT, "description": "the skill's name"}
+_PART = {
+    "offset": {**_INTEGER, "description": "the first byte to read"},
+    "limit": {**_INTEGER, "minimum": 1, "description": "bytes to read at most"},
+}
 _MAX_DESCRIPTION = 1024
 """Characters of a description in the result of a search."""
-_PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int}
+_PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int, "array": list}
 
 
 class Tool(Frozen):
@@ -79,11 +83,7 @@ def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
     """
 
     def call(name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
-        part = read(name, path, offset, limit)
-        text = escape_special_tokens(part.text)
-        if part.next_offset is None:
-            return text
-        return f"{text}\n[{part.size:,} bytes in all; read on with offset {part.next_offset}]"
+        return _file_text(read(name, path, offset, limit))
 
     return _make_tool(
         name="read_skill_file",
@@ -91,12 +91,53 @@ def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
         properties={
             "name": _NAME,
             "path": {**_TEXT, "description": "as the skill names it, for example references/api.md"},
-            "offset": {**_INTEGER, "description": "the first byte to read"},
-            "limit": {**_INTEGER, "minimum": 1, "description": "bytes to read at most"},
+            **_PART,
         },
         required=("name", "path"),
         call=call,
     )
+
+
+def run_tool(run: Callable[[str, str, list[str], str], str]) -> Tool:
+    """Return the tool that runs a script of a skill.
+
+    Args:
+        run: takes the name of the skill, the path of the script, its arguments and its input.
+    """
+    return _make_tool(
+        name="run_skill_script",
+        description="Run a script of an active skill, and get its output and the names of the files it wrote.",
+        properties={
+            "skill": _NAME,
+            "script": {**_TEXT, "description": "its path in the skill's directory, for example scripts/fill.py"},
+            "args": {"type": "array", "items": _TEXT, "description": "its arguments, one by one; no shell reads them"},
+            "input": {**_TEXT, "description": "its standard input"},
+        },
+        required=("skill", "script"),
+        call=lambda skill, script, args=(), input="": run(skill, script, list(args), input),  # noqa: A006
+    )
+
+
+def read_written_tool(read: Callable[[str, int, int | None], FileText]) -> Tool:
+    """Return the tool that gives a model a file that a script wrote.
+
+    Args:
+        read: takes the path, the offset and the limit.
+    """
+    return _make_tool(
+        name="read_script_file",
+        description="Read a file that a script of a skill wrote in this conversation.",
+        properties={"path": {**_TEXT, "description": "as `run_skill_script` named it"}, **_PART},
+        required=("path",),
+        call=lambda path, offset=0, limit=None: _file_text(read(path, offset, limit)),
+    )
+
+
+def _file_text(part: FileText) -> str:
+    text = escape_special_tokens(part.text)
+    if part.next_offset is None:
+        return text
+    return f"{text}\n[{part.size:,} bytes in all; read on with offset {part.next_offset}]"
 
 
 def search_tool(search: Callable[[str], Sequence[Hit]]) -> Tool:
@@ -156,5 +197,10 @@ def _argument_problems(
             f"{quoted(key)} must be of type {kind}"
             for key, kind in types.items()
             if type(non_null[key]) is not _PYTHON_TYPES[kind]
+        ),
+        *(
+            f"{quoted(key)} must be a list of texts"
+            for key, kind in types.items()
+            if kind == "array" and not all(isinstance(item, str) for item in non_null[key])
         ),
     ]

@@ -88,7 +88,7 @@ class Trust:
             digest = read_integrity(trusted_folder(entry)).digest
         except SkillError as error:
             return f"{quoted(entry.name)} cannot be trusted: {error}; {error.hint}"
-        return self._digest_denial_reason(entry, digest)
+        return self.digest_denial_reason(entry, digest)
 
     @contextmanager
     def sealed_copy(self, entry: Entry, *, digest: str | None = None) -> Iterator[SealedCopy]:
@@ -105,7 +105,7 @@ class Trust:
         """
 
         def check(current_digest: str) -> None:
-            denial = self._digest_denial_reason(entry, current_digest) if needs_trust(entry) else None
+            denial = self.digest_denial_reason(entry, current_digest)
             if denial is None and digest not in (None, current_digest):
                 denial = f"{quoted(entry.name)} has changed since its tools were listed: list them again"
             if denial is not None:
@@ -114,8 +114,10 @@ class Trust:
         with sealed_copy(trusted_folder(entry), check) as copy:
             yield copy
 
-    def _digest_denial_reason(self, entry: Entry, digest: str) -> str | None:
+    def digest_denial_reason(self, entry: Entry, digest: str) -> str | None:
         """Return why an integrity digest of a skill is not trusted, and what to do; `None` if it is."""
+        if not needs_trust(entry):
+            return None
         name = quoted(entry.name)
         try:
             trusted = self._record.load()

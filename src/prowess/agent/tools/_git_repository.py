@@ -15,8 +15,9 @@ from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
+from prowess.sandbox import decode_output, find_user_program
 
-from ._commands import decode_output, find_program, run_command, scratch_folder
+from ._commands import run_command, scratch_folder
 from ._git_config import parse_settings, write_settings
 from ._git_folder import locate, read_small_file
 from ._paths import resolve_folder
@@ -116,7 +117,7 @@ class GitRepository(Frozen):
         settings = self._author_settings() | folders.settings() | _SETTINGS
         is_extended = "extensions.objectformat" in settings
         settings["core.repositoryformatversion"] = "1" if is_extended else "0"
-        program, needed = find_program("git", self.context.env)
+        program, needed = find_user_program("git", self.context.env)
         with scratch_folder() as scratch:
             git_folder = os.path.join(scratch, "git")
             os.mkdir(git_folder)

@@ -18,9 +18,9 @@ from prowess._internal.text import quoted
 from prowess.agent.role_files import python_module
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
 from prowess.errors import ConfigError
-from prowess.sandbox import Limits, server_command
+from prowess.sandbox import Limits, find_user_program, search_path, server_command
 
-from ._commands import command_network, find_program, search_path
+from ._commands import command_network
 from ._paths import resolve_folder
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class _SkillServer:
                 word_in_copy(word, self._cwd, self._folder, copy.folder)
                 for word in (options["command"], *options["args"])
             )
-            program, needed = find_program(name, context.env)
+            program, needed = find_user_program(name, context.env)
             with server_command(
                 [program, *arguments],
                 cwd=path_in_copy(self._cwd, self._folder, copy.folder),

@@ -16,9 +16,10 @@ from prowess._internal.text import quoted
 from prowess.agent.policy import ToolFailedError
 from prowess.agent.sealed_skills import path_in_copy, word_in_copy
 from prowess.errors import ConfigError
+from prowess.sandbox import describe_result, find_user_program, search_path
 
 from ._arguments import Argument, make_agent_tool
-from ._commands import command_network, describe_result, find_program, run_command, scratch_folder, search_path
+from ._commands import command_network, run_command, scratch_folder
 from ._paths import resolve_folder
 from ._script_files import ReadyScript, ScriptFile
 
@@ -172,7 +173,7 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
             copy = ready.copy if script.is_skill else None
             name, *options = _interpreter(script, ready)
             name = word_in_copy(name, script.cwd, script.folder, copy) if "/" in name else name
-            program, needed = find_program(name, context.env)
+            program, needed = find_user_program(name, context.env)
             readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)), *needed)
             cwd = path_in_copy(script.cwd, script.folder, copy)
             done = run_command(

@@ -15,9 +15,10 @@ from prowess._internal.files import real_path
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
+from prowess.sandbox import describe_result, find_user_program, search_path
 
 from ._arguments import Argument, make_agent_tool
-from ._commands import PROXY_NOTE, command_network, describe_result, find_program, run_command, search_path
+from ._commands import PROXY_NOTE, command_network, run_command
 from ._paths import resolve_folder
 from ._write_guard import guard_writes
 
@@ -50,7 +51,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
         words = _split_command(command)
         name = _allowed_program(words[0], allowed, options["blocked_commands"])
         with skill.program(name) as (path, copy), guard_writes(context, folder) as guard:
-            program, needed = find_program(path, context.env)
+            program, needed = find_user_program(path, context.env)
             done = run_command(
                 [program, *words[1:]],
                 context,

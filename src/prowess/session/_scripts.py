@@ -1,0 +1,201 @@
+"""Say how the scripts of skills run, and keep what the scripts of each conversation wrote."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+
+from prowess._internal.files import real_path, real_path_or_none
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess.errors import ConfigError, SkillError
+from prowess.sandbox import CHOICES, Limits
+from prowess.skill import sealed_copy
+
+from ._trust import trusted_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from prowess.catalog import Entry
+    from prowess.sandbox import NetworkRules
+    from prowess.skill import SealedCopy
+
+    from ._trust import Trust
+
+__all__ = ["Scripts", "UntrustedSkill", "WorkFolder", "allowed_copy", "scripts_option"]
+
+_PREFIX = "prowess-scripts-"
+_MAX_CONVERSATIONS = 1000
+"""Conversations whose working folders are kept; the one that ran no script for the longest time is forgotten first."""
+MAX_WRITTEN = 1000
+"""Files that scripts wrote in one conversation and that can be read back; the last ones."""
+
+
+class UntrustedSkill(Frozen):
+    """A skill that its user does not trust, and what a model wants to run of it."""
+
+    entry: Entry
+    """The skill. All of it comes from its author, and is unsafe to show as it is."""
+    folder: str
+    """A copy of the skill: these bytes run if they are allowed. Its own folder may change meanwhile."""
+    digest: str
+    """The integrity digest of the copy, which `Trust.allow` takes."""
+    script: str
+    """The file to run, relative to the folder."""
+    arguments: tuple[str, ...]
+    reason: str
+    """Why the skill is not trusted, and the command that trusts it."""
+
+
+class Scripts:
+    """How the scripts of skills run: `Session(catalog).tools(scripts=Scripts(timeout=10))`.
+
+    One object serves many conversations, each with a folder of its own. A script always needs trust; these options
+    cannot change that.
+
+    Args:
+        cwd: the folder in which all scripts work; by default each conversation has a temporary folder, which is removed
+            when its session is no longer used or the process ends.
+        sandbox: `auto` for the sandbox of this machine, without which nothing runs; `none` to run without one.
+        timeout: seconds; a skill that declares a shorter time for a script gets that.
+        memory: bytes.
+        output: bytes of standard output, and of standard error, that the model gets.
+        network: the hosts that scripts can reach: `True` for all public ones, `False` for none. By default what the
+            skill declares for the script in its `tools:`, or none.
+        env: variables for the scripts, which get none of this process.
+        on_untrusted: asks the user about a skill that is not trusted; if it returns `True`, these bytes may run in this
+            conversation. Nothing is added to the trust record. It is called once for the same bytes, in the thread of
+            the tool.
+
+    Raises:
+        ConfigError: an option is invalid, or the folder does not exist.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        sandbox: str = "auto",
+        timeout: float = 60.0,
+        memory: int = 2 * 1024**3,
+        output: int = 32 * 1024,
+        network: bool | NetworkRules | None = None,
+        env: Mapping[str, str] = EMPTY,
+        on_untrusted: Callable[[UntrustedSkill], bool] | None = None,
+    ) -> None:
+        if sandbox not in CHOICES:
+            hint = f"choose one of {', '.join(CHOICES)}"
+            raise ConfigError(f"unknown sandbox {quoted(str(sandbox))}", hint=hint)
+        numbers: tuple[tuple[str, object], ...] = (("timeout", timeout), ("memory", memory), ("output", output))
+        for name, value in numbers:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**62:
+                raise ConfigError(f"`{name}` cannot be {neutral(repr(value)[:40])}", hint="give a number above 0")
+        if on_untrusted is not None and not callable(on_untrusted):
+            raise ConfigError("`on_untrusted` is not a function", hint="give a function that returns True or False")
+        self.cwd = None if cwd is None else real_path(os.fspath(cwd))
+        """The folder in which all scripts work, without links."""
+        if self.cwd is not None and not os.path.isdir(self.cwd):
+            raise ConfigError(f"the folder {quoted(os.fspath(cwd or ''), PATH_LIMIT)} does not exist", hint="create it")
+        self.sandbox, self.network, self.env, self.on_untrusted = sandbox, network, dict(env), on_untrusted
+        self.limits = Limits(timeout=timeout, memory=int(memory), output=int(output))
+        self._folders: dict[str, WorkFolder] = {}
+        self._lock = threading.Lock()
+
+    def folder(self, conversation: str) -> WorkFolder:
+        """Return the working folder of a conversation.
+
+        Raises:
+            OSError: it cannot be created, or does not exist any more.
+        """
+        with self._lock:
+            folder = self._folders.pop(conversation, None) or WorkFolder(self.cwd)
+            self._folders[conversation] = folder
+            if len(self._folders) > _MAX_CONVERSATIONS:
+                del self._folders[next(iter(self._folders))]
+        if real_path_or_none(folder.path) != folder.path or not os.path.isdir(folder.path):
+            raise FileNotFoundError(2, "the working folder was moved or removed", folder.path)
+        return folder
+
+    def find_folder(self, conversation: str) -> WorkFolder | None:
+        """Return the working folder of a conversation if a script has run in it."""
+        return self._folders.get(conversation)
+
+
+class WorkFolder:
+    """Where the scripts of one conversation work."""
+
+    def __init__(self, path: str | None) -> None:
+        self._temporary = None if path else TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
+        self.path = path or os.path.join(self._temporary.path if self._temporary else "", "work")
+        """Absolute and without links."""
+        if path is None:
+            os.mkdir(self.path, 0o700)
+        self._written: dict[str, None] = {}
+        self._answers: dict[str, bool] = {}
+        self._lock, self._question = threading.Lock(), threading.Lock()
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The files that scripts wrote, relative to the folder, last ones last."""
+        return tuple(self._written)
+
+    def add_written(self, paths: tuple[str, ...]) -> None:
+        """Remember files that a script wrote."""
+        with self._lock:
+            for path in paths:
+                self._written.pop(path, None)
+                self._written[path] = None
+            for path in [*self._written][:-MAX_WRITTEN]:
+                del self._written[path]
+
+    def is_allowed(self, ask: Callable[[UntrustedSkill], bool] | None, skill: UntrustedSkill) -> bool:
+        """Return whether the user allows a skill in this conversation; the same bytes are asked about once.
+
+        Raises:
+            SkillError: the question failed.
+        """
+        with self._question:
+            if skill.digest not in self._answers and ask is not None:
+                try:
+                    self._answers[skill.digest] = ask(skill) is True
+                except Exception as error:
+                    message = f"the user cannot be asked about {quoted(skill.entry.name)}: {neutral(str(error)[:200])}"
+                    raise SkillError(message, hint="go on without the script") from error
+            return self._answers.get(skill.digest, False)
+
+
+def scripts_option(value: object) -> Scripts:
+    """Return how scripts run for an option `scripts=`; `True` is `Scripts()`.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    if value is True:
+        return Scripts()
+    if isinstance(value, Scripts):
+        return value
+    raise ConfigError(f"`scripts` cannot be {neutral(repr(value)[:40])}", hint="use True, False or `Scripts(...)`")
+
+
+@contextmanager
+def allowed_copy(
+    entry: Entry, trust: Trust, scripts: Scripts, work: WorkFolder, script: str, arguments: tuple[str, ...]
+) -> Iterator[SealedCopy]:
+    """Yield a copy of a skill whose bytes the user trusts, or allows in this conversation.
+
+    Raises:
+        SkillError: the user does neither, or the skill cannot be copied.
+    """
+    with sealed_copy(trusted_folder(entry), lambda _: None) as copy:
+        reason = trust.digest_denial_reason(entry, copy.digest)
+        if reason is not None:
+            untrusted = UntrustedSkill(
+                entry=entry, folder=copy.folder, digest=copy.digest, script=script, arguments=arguments, reason=reason
+            )
+            if not work.is_allowed(scripts.on_untrusted, untrusted):
+                raise SkillError(reason, hint="tell the user this, and go on without the script")
+        yield copy
