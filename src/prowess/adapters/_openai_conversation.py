@@ -145,8 +145,7 @@ class Conversation:
         if not begins:
             return session, []
         session.turn = self.turn - 1  # all sessions count the turns of the conversation
-        texts = [found["content"] for found in session.inject(message, visible=visible)]
-        return session, texts + [f"warning: {warning}" for warning in session.warnings]
+        return session, [found["content"] for found in session.inject(message, visible=visible)]
 
     def _member(self, source: Catalog | LiveCatalog, restore: Callable[[str], Session]) -> _Member:
         for member in self._members:

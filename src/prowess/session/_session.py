@@ -6,30 +6,24 @@ is rendered again when it is needed, so it need not be stored in any memory and 
 
 from __future__ import annotations
 
-import os
-import threading
-
 from prowess._internal.text import quoted
 from prowess.catalog import Catalog, estimate_tokens
 from prowess.errors import SkillError
-from prowess.skill import find_missing, load
+from prowess.skill import find_missing
 
 from ._activation import Activation, escape_tags, render_activation
 from ._active_skills import ActiveSkillsBlock
 from ._ledger import Ledger, text_fingerprint
-from ._listing import shared_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
-from ._resources import FileText, read_text, resource_folder
-from ._safe_reader import SafeReader
-from ._turn_blocks import TurnBlocks
+from ._resources import FileText, read_text
+from ._shown_catalog import ShownCatalog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from prowess.catalog import Entry, Hit, LiveCatalog, Prompt, Ranker
-    from prowess.skill import Skill
+    from prowess.catalog import Entry, LiveCatalog, Ranker
 
     from ._grants import Grants
     from ._ledger import ActivationRecord
@@ -41,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 
-class Session:
+class Session(ShownCatalog):
     """The skills of one conversation.
 
     Args:
@@ -73,51 +67,10 @@ class Session:
     ) -> None:
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
-        self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
-        self._unit, self._trust, self._env, self._ranker, self._prompt = unit, trust, env, ranker, ""
+        super().__init__(catalog, ranker, budget=budget, unit=unit, format=format, window=window)
+        self._trust, self._env = trust, env
         self._ledger = Ledger()
         self._scripts: Scripts | None = None
-        self._lock = threading.RLock()
-        self.update(catalog)
-
-    # ── the catalog ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def update(self, catalog: Catalog | LiveCatalog) -> None:
-        """Replace the catalog, for example after the files changed; the ledger stays."""
-        live, catalog = (None, catalog) if isinstance(catalog, Catalog) else (catalog, catalog.current())
-        listing = shared_listing(catalog, **self._listing_options)
-        with self._lock:
-            self.catalog = catalog
-            """The skills the model chooses from."""
-            self._listing, self._live = listing, live
-            self._readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
-            self._blocks = TurnBlocks(catalog, self._listing_options, self._ranker)
-
-    @property
-    def listing(self) -> Prompt:
-        """The catalog in `static_block`: which skills are shown, shortened and left out."""
-        return self._listing.prompt
-
-    @property
-    def shortened(self) -> bool:
-        """Whether `static_block` leaves out a part of the catalog."""
-        return bool(self.listing.shortened or self.listing.omitted)
-
-    def static_block(self) -> str:
-        """Return the catalog as the model is shown it: the same bytes until the catalog changes.
-
-        It belongs at the front of a conversation, where a prompt cache keeps it. Without skills it is empty.
-        """
-        return self._listing.text
-
-    def block(self, prompt: str | None = None) -> str:
-        """Return the skills that a turn's message needs (by default that of `inject`), or all of them if all fit."""
-        message = self._prompt if prompt is None else prompt
-        return self._blocks.text(message) if message and self.shortened else self._listing.text
-
-    def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
-        """Find skills by name, description and body, best first, also those that `static_block` leaves out."""
-        return self._blocks.index.search(query, limit)
 
     # ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -131,10 +84,13 @@ class Session:
         """The current turn; `inject` and `next_turn` begin a turn."""
         return self._ledger.turn
 
+    @turn.setter
+    def turn(self, number: int) -> None:
+        self._ledger.turn = number
+
     def next_turn(self) -> int:
         """Begin a turn, and return its number."""
-        if self._live is not None and self._live.current() is not self.catalog:
-            self.update(self._live)
+        self._update_live()
         with self._lock:
             return self._ledger.begin_turn()
 
@@ -200,15 +156,6 @@ class Session:
         notes = tuple(finding.message for finding in find_missing(skill.requirements, env=self._env))
         return render_activation(entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest)
 
-    def _load_skill(self, entry: Entry) -> Skill:
-        reader = self._readers.get(entry.path)
-        return load(entry.path, real=entry.real) if reader is None else reader.read(entry)
-
-    def _folder(self, entry: Entry) -> str | None:
-        """Return the folder of a skill's files; `None` if a skill of a provider has no files."""
-        folder = resource_folder(entry)
-        return folder if entry.path not in self.catalog.readers or os.path.isdir(folder or "") else None
-
     # ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def mentions(self, text: str) -> tuple[Mention, ...]:
@@ -268,7 +215,7 @@ class Session:
                 are shown first; of those that do not fit only the names.
             visible: texts that the model still sees: a skill whose content is in them is left out.
         """
-        block = ActiveSkillsBlock(budget, estimate_tokens if self._unit == "tokens" else len)
+        block = ActiveSkillsBlock(budget, estimate_tokens if self._listing_options["unit"] == "tokens" else len)
         # What a user's message named was active for that turn only.
         records = [record for record in self.ledger if record.by == "model" or record.turn == self.turn]
         return block.fill(reversed(records), self._content_now, list(visible)).render()
