@@ -468,6 +468,13 @@ def test_other_objects_than_agents_are_refused(world: World) -> None:
         attach(Other(), world.session())
 
 
+@pytest.mark.parametrize("wrong", [None, ".", discover], ids=["nothing", "text", "a function"])
+def test_a_wrong_session_is_a_mistake_that_says_what_to_pass(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="not a session: an object of type") as caught:
+        attach(agent_of(Script()), wrong)
+    assert caught.value.hint == "pass a session, such as `Session(live_catalog('.'))`"
+
+
 def test_a_reset_begins_the_sessions_conversation_again(world: World) -> None:
     """What was activated is forgotten with the memory, so it can be activated again."""
     model, session = Script([("activate_skill", {"name": "pdf"})]), world.session()
@@ -480,16 +487,84 @@ def test_a_reset_begins_the_sessions_conversation_again(world: World) -> None:
     assert PDF in model.sent[-1][1]["content"]
 
 
-def test_a_clone_has_no_session(world: World) -> None:
-    """Nor tools of the conversation it was cloned in, nor the catalog."""
-    model = Script()
-    agent = attach(agent_of(model), world.session(), catalog=True)
+@pytest.mark.parametrize("catalog", [True, False], ids=["catalog", "mentions only"])
+def test_a_clone_has_the_same_skills_and_a_session_of_its_own(world: World, catalog: bool) -> None:
+    """With the options of the original's; what was activated there is not active here."""
+    model, session = Script([("activate_skill", {"name": "csv"})]), world.session(budget=120, unit="tokens")
+    agent = attach(agent_of(model), session, catalog=catalog)
+    agent.step("use $pdf")
     twin = agent.clone()
-    assert not twin.tool_dict
+    assert sorted(twin.tool_dict) == sorted(agent.tool_dict)
+    model.lines = [[("activate_skill", {"name": "csv"})]] if catalog else []
     twin.step("use $pdf")
-    assert model.texts == [["system: Be kind.", "user: use $pdf"]]
-    attach(twin, world.session(), catalog=True).step("use $pdf")
-    assert PDF in str(model.sent[1])
+    *_, first, last = model.sent if catalog else [*model.sent, model.sent[-1]]
+    assert PDF in first[1]["content"]
+    assert first[0]["content"] == (f"Be kind.\n\n{session.static_block()}" if catalog else "Be kind.")
+    assert (CSV in str(last)) is catalog
+    detach(twin)
+    agent.step("hello")
+    assert session.turn == 2
+    assert not twin.tool_dict
+
+
+def test_a_clone_of_a_clone_is_independent_too(world: World) -> None:
+    """And one with the memory of the original continues its conversation."""
+    model = Script([("activate_skill", {"name": "csv"})])
+    agent = attach(agent_of(model, prune_tool_calls_from_memory=True), world.session(), catalog=True)
+    agent.step("hello")
+    blank, continued = agent.clone().clone(), agent.clone(with_memory=True).clone(with_memory=True)
+    blank.step("go on")
+    continued.step("go on")
+    assert [CSV in str(sent) for sent in model.sent[-2:]] == [False, True]
+    assert "<active_skills>" in str(model.sent[-1])
+
+
+class Planner:
+    """The agents of a Workforce that split a task and assign it to the first worker."""
+
+    def __init__(self, *tasks: str) -> None:
+        self.tasks = tasks
+        lines = [self.assign] * 5
+        self.coordinator = ChatAgent("Assign.", model=Script(*lines))
+        self.planner = ChatAgent("Plan.", model=Script(*[self.split] * 5))
+
+    def split(self, _: Script) -> str:
+        return f"<tasks>{''.join(f'<task>{text}</task>' for text in self.tasks)}</tasks>"
+
+    def assign(self, model: Script) -> str:
+        (worker, *_) = re.findall(r"<([0-9a-f-]{36})>", str(model.sent[-1]))
+        rows = [
+            {"task_id": f"t.{number}", "assignee_id": worker, "dependencies": []}
+            for number in range(1, len(self.tasks) + 1)
+        ]
+        return f"```json\n{json.dumps({'assignments': rows})}\n```"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["the workforce", "a clone of it"])
+def test_the_workers_of_a_workforce_have_the_skills(
+    world: World, way: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """CAMEL clones a worker for each task, also for two at the same time."""
+    from camel.societies.workforce import Workforce
+    from camel.tasks import Task
+
+    done = json.dumps({"content": "All is done, and here is what was found on each page.", "failed": False})
+    model = Script(*[done] * 9)
+    worker = attach(agent_of(model), world.session(), catalog=True)
+    team = Planner("Use $pdf on it.", "Use $csv on it.")
+    agents = {"coordinator_agent": team.coordinator, "task_agent": team.planner}
+    workforce = Workforce("Readers", **agents, graceful_shutdown_timeout=0.01)
+    workforce.add_single_agent_worker("Reads files", worker)
+    workforce = workforce.clone() if way == "a clone of it" else workforce
+    result = workforce.process_task(Task(content="Read all.", id="t"))
+    assert "All is done" in result.result
+    capsys.readouterr()
+    caplog.clear()
+    named = sorted((PDF in str(sent), CSV in str(sent)) for sent in model.sent)
+    assert named == [(False, True), (True, False)]
+    assert set(map(tuple, model.tools)) == {("activate_skill", "read_skill_file")}
+    assert all("<name>pdf</name>" in sent[0]["content"] for sent in model.sent)
 
 
 def test_models_that_are_exchanged_get_the_skills_too(world: World) -> None:

@@ -194,12 +194,16 @@ class Attachment:
 
     def _wrap_clone(self, clone: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(clone)
-        def clone_without_tools(*args: Any, **named: Any) -> Any:
-            agent = clone(*args, **named)
+        def clone_with_session(with_memory: bool = False, **named: Any) -> Any:
+            agent = clone(with_memory, **named)
             agent.remove_tools(self._tools)  # they belong to the conversation of the original
+            session = self.session.fork()
+            if with_memory:
+                session.restore(self.session.to_json())
+            Attachment(agent, session, self._function_tool, catalog=self.catalog).install()
             return agent
 
-        return clone_without_tools
+        return clone_with_session
 
     def _wrap_reset(self, reset: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(reset)

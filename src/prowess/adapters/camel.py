@@ -6,9 +6,11 @@ its storage and `chat_history` never contain them. The classes of CAMEL's own de
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from prowess._internal.text import quoted
 from prowess.errors import ConfigError
+from prowess.session import Session
 
 from ._camel_attachment import ATTACHMENT_ATTRIBUTE, REQUIRED_ATTRIBUTES, Attachment
 from ._camel_design import (
@@ -23,9 +25,6 @@ from ._camel_design import (
     SkillWarning,
     import_camel,
 )
-
-if TYPE_CHECKING:
-    from prowess.session import Session
 
 __all__ = [
     "attach",
@@ -45,7 +44,8 @@ __all__ = [
 def attach(agent: Any, session: Session, *, catalog: bool = False) -> Any:
     """Let a `ChatAgent` use the skills of a session: a skill that a user's message names is active for that turn.
 
-    Attaching the same session again changes nothing. `agent.reset()` restarts the conversation of the session.
+    Attaching the same session again changes nothing. `agent.reset()` restarts the conversation of the session, and
+    `agent.clone()` attaches a session of its own to the clone, with the same catalog and options.
 
     Args:
         agent: the CAMEL agent, which is returned.
@@ -55,10 +55,11 @@ def attach(agent: Any, session: Session, *, catalog: bool = False) -> Any:
 
     Raises:
         ImportError: CAMEL is not installed.
-        ConfigError: the agent has another session, is too old, or has a tool of the same name.
+        ConfigError: not a session, or the agent has another session, is too old, or has a tool of the same name.
     """
     camel = import_camel()
     attachment = vars(agent).get(ATTACHMENT_ATTRIBUTE)
+    _check_session(session)
     if attachment is not None:
         if attachment.session is session and attachment.catalog is catalog:
             return agent
@@ -72,6 +73,17 @@ def attach(agent: Any, session: Session, *, catalog: bool = False) -> Any:
         raise ConfigError(f"the agent already has a tool `{duplicates[0]}`", hint="attach without `catalog=True`")
     Attachment(agent, session, camel.FunctionTool, catalog=catalog).install()
     return agent
+
+
+def _check_session(value: object) -> None:
+    """Raise an error if a value is no session.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not isinstance(value, Session):
+        message = f"not a session: an object of type {quoted(type(value).__name__)}"
+        raise ConfigError(message, hint="pass a session, such as `Session(live_catalog('.'))`")
 
 
 def detach(agent: Any) -> Any:

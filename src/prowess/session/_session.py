@@ -305,10 +305,16 @@ class Session(ShownCatalog):
         with self._lock:
             self._ledger.restore(text)
 
+    def fork(self) -> Session:
+        """Return a session for another conversation, with the same catalog and options, and an empty ledger."""
+        return type(self)(self._live or self.catalog, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {**self._listing_options, "trust": self._trust, "env": self._env, "ranker": self._ranker}
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the ledger with the catalog of this moment, for frameworks that save the arguments of a run."""
-        options = {**self._listing_options, "trust": self._trust, "env": self._env, "ranker": self._ranker}
-        return _unpickle, (type(self), self.catalog, options, self.to_json())
+        return _unpickle, (type(self), self.catalog, self._options(), self.to_json())
 
 
 def _unpickle(kind: type[Session], catalog: Catalog, options: Mapping[str, Any], text: str) -> Session:
