@@ -301,6 +301,12 @@ def test_output_cannot_close_the_tags_of_a_skill(project: Path, trust: Trust) ->
     assert "\x1b" not in answer
 
 
+def test_colors_are_left_out_of_output(project: Path, trust: Trust) -> None:
+    """Many scripts print them also without a terminal."""
+    write_scripts(project, "pdf", {"x.sh": r"printf '\033[1;31mred\033[0m \033[2J\n'"})
+    assert run(active(project, trust), "x.sh") == "exit code 0\nstdout:\nred \\x1b[2J"
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 
+from prowess._internal.patterns import compile_on_use
 from prowess._internal.text import neutral
 
 TYPE_CHECKING = False
@@ -14,6 +15,8 @@ __all__ = ["decode_output", "describe_result"]
 
 _MAX_REASONS, _MAX_REASON_CHARS = 3, 250
 """Reasons of refused hosts that a result shows: with them it has less than 1,000 bytes besides output."""
+
+_COLOR = compile_on_use(r"\x1b\[[0-9;:]{0,100}m")
 
 
 def describe_result(done: Result, timeout: float) -> str:
@@ -34,7 +37,7 @@ def describe_result(done: Result, timeout: float) -> str:
 
 
 def decode_output(data: bytes, size: int) -> str:
-    """Return output as text: hidden characters are escaped, and a note says how much is left out.
+    """Return output as text: colors are left out, hidden characters are escaped, and a note says how much is left out.
 
     Args:
         data: the first bytes of the output.
@@ -43,7 +46,7 @@ def decode_output(data: bytes, size: int) -> str:
     whole = size <= len(data)
     # A character that is cut in two at the end is left out.
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, final=whole)
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = _COLOR.sub("", text).replace("\r\n", "\n").split("\n")
     visible = "\n".join("\t".join(map(neutral, line.split("\t"))) for line in lines).rstrip("\n")
     if not whole:
         visible += f"\n[the first {len(data):,} of {size:,} bytes; {size - len(data):,} are left out; ask for less]"
