@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
-from prowess import Session
+from prowess import Scripts, Session, Tool
 
 if TYPE_CHECKING:
     from prowess import Catalog, LiveCatalog
@@ -18,8 +18,8 @@ Message = dict[str, Any]
 class TinyConversation:
     """A conversation; each method is a part that an adapter can get wrong."""
 
-    def __init__(self, session: Session, url: str, history: list[Message]) -> None:
-        self.session, self.url, self.history = session, url, history
+    def __init__(self, session: Session, url: str, history: list[Message], scripts: bool | Scripts = False) -> None:
+        self.session, self.url, self.history, self.scripts = session, url, history, scripts
 
     async def send(self, text: str) -> str:
         """Call the model until it calls no tool. A cancelled turn leaves no message."""
@@ -54,8 +54,12 @@ class TinyConversation:
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
         """Call a tool of the model."""
-        tools = {tool.name: tool for tool in self.session.tools()}
+        tools = {tool.name: tool for tool in self.tools()}
         return tools[name].call(**arguments) if name in tools else f"error: no tool is called {name}"
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools of the model."""
+        return self.session.tools(scripts=self.scripts)
 
     def visible(self, messages: list[Message]) -> list[str]:
         """Return the texts of messages."""
@@ -71,7 +75,7 @@ class TinyConversation:
         """Call the model once."""
         tools = [
             {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-            for tool in self.session.tools()
+            for tool in self.tools()
         ]
         body = {
             "model": "any",
@@ -104,11 +108,11 @@ class TinyAdapter:
         *,
         model_url: str,
         saved: str | None = None,
-        scripts: object = False,  # noqa: ARG002
+        scripts: bool | Scripts = False,
     ) -> TinyConversation:
         """Begin a conversation, or go on with one."""
         if saved is None:
-            return self.conversation_type(Session(catalog), model_url, [])
+            return self.conversation_type(Session(catalog), model_url, [], scripts)
         record = json.loads(saved)
         session = Session.from_json(record["session"], catalog)
-        return self.conversation_type(session, model_url, record["history"])
+        return self.conversation_type(session, model_url, record["history"], scripts)

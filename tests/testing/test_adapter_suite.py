@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from prowess import ConfigError, LiveCatalog, Session
+from prowess import ConfigError, Scripts, Session
 from prowess.testing import AdapterClaim, adapter_suite
 from support.tiny_framework import Message, TinyAdapter, TinyConversation
 
 if TYPE_CHECKING:
-    from prowess import Catalog
+    from prowess import Catalog, LiveCatalog, Tool
 
 TOP = Path(__file__).parent.parent.parent
 PAGE = (TOP / "docs/adapters/README.md").read_text(encoding="utf-8")
@@ -57,15 +57,32 @@ class StoresMentions(TinyConversation):
         self.history = [*messages, *({"role": "user", "content": text} for text in added)]
 
 
+class HidesWarnings(TinyConversation):
+    def begin(self, text: str) -> list[str]:
+        return [added for added in super().begin(text) if not added.startswith("warning: ")]
+
+
 class ForgetsFiles(TinyConversation):
     def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
         result = super().call_tool(name, arguments)
         return "read" if name == "read_skill_file" and not result.startswith("error") else result
 
 
+class AlwaysScripts(TinyConversation):
+    def tools(self) -> tuple[Tool, ...]:
+        return self.session.tools(scripts=self.scripts or True)
+
+
+class TrustsAll(TinyConversation):
+    def tools(self) -> tuple[Tool, ...]:
+        scripts = Scripts(sandbox="none", on_untrusted=lambda _: True)
+        return self.session.tools(scripts=self.scripts and scripts)
+
+
 class OldCatalog(TinyConversation):
-    def __init__(self, session: Session, url: str, history: list[Message]) -> None:
-        super().__init__(Session.from_json(session.to_json(), session.catalog), url, history)
+    def tools(self) -> tuple[Tool, ...]:
+        self.session.update(self.session.catalog)
+        return super().tools()
 
 
 class NoTail(TinyConversation):
@@ -91,7 +108,7 @@ class OneSessionForAll(TinyAdapter):
 class HidesErrors(TinyConversation):
     def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
         result = super().call_tool(name, arguments)
-        return "error" if result.startswith("error") else result
+        return "error" if result.startswith("error: no skill is called") else result
 
 
 class MentionsUntilTheEnd(TinyConversation):
@@ -118,6 +135,9 @@ BROKEN = {
     "catalog-stays-the-same": _adapter(ClockInTheSystemMessage),
     "body-on-activation": _adapter(BodyOnEachActivation),
     "mention": _adapter(StoresMentions),
+    "mention-not-found": _adapter(HidesWarnings),
+    "scripts-off": _adapter(AlwaysScripts),
+    "script": _adapter(TrustsAll),
     "file": _adapter(ForgetsFiles),
     "changed-skill": _adapter(OldCatalog),
     "compaction": _adapter(NoTail),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Scripts
 
 __all__ = ["Adapter", "Conversation"]
 
@@ -37,7 +38,12 @@ class Adapter(Protocol):
     """Of the framework."""
 
     def conversation(
-        self, catalog: Catalog | LiveCatalog, *, model_url: str, saved: str | None = None, scripts: object = False
+        self,
+        catalog: Catalog | LiveCatalog,
+        *,
+        model_url: str,
+        saved: str | None = None,
+        scripts: bool | Scripts = False,
     ) -> Conversation:
         """Begin a conversation, or go on with one.
 

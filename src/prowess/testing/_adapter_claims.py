@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
+
+from prowess.session import Scripts, Trust
 
 from ._adapter_process import send_in_new_process
 from ._adapter_project import call, expect, expect_times
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from ._adapter_project import Project, SkillText
+    from ._chat_completions import ModelRequest
+    from ._scripted_model import Step
 
 __all__ = ["CLAIMS"]
 
@@ -91,6 +96,23 @@ async def _mention(project: Project) -> None:
     expect_times(requests[0], tides.word, 0, "no body of a mentioned skill in a later turn")
 
 
+async def _mention_not_found(project: Project) -> None:
+    _tides(project)
+    chat, text = project.chat(), f"Use the tide-tabels skill. {_FIRST}"
+    again = f"Use the tide-tabels skill. {_THIRD}"
+
+    def reports(request: ModelRequest) -> int:
+        return request.text.replace(text, "").replace(again, "").count("tide-tabels")
+
+    requests = await chat.turn(text, call("activate_skill", name="star-charts"))
+    expect(reports(requests[0]) >= 1, "expected a message to the model that no skill is called `tide-tabels`", requests)
+    requests = await chat.turn(_SECOND)
+    stored = reports(requests[0])
+    requests = await chat.turn(again)
+    message = "expected no second report of `tide-tabels` when the user mentions it again"
+    expect(reports(requests[0]) == stored, message, requests)
+
+
 async def _file(project: Project) -> None:
     tides = _tides(project)
     (project.skills / "tide-tables/references").mkdir()
@@ -100,6 +122,35 @@ async def _file(project: Project) -> None:
     requests = await chat.turn(_FIRST, call("activate_skill", name=tides.name), read)
     expect_times(requests[1], "HARBOUR_FILE", 0, "no file of a skill before the model reads it")
     expect_times(requests[-1], "HARBOUR_FILE", 1, "the text of the file after `read_skill_file`")
+
+
+async def _scripts_off(project: Project) -> None:
+    tides = _tides(project)
+    requests = await project.chat().turn(_FIRST, call("activate_skill", name=tides.name))
+    for tool in project.step(_run_script(tides)).calls:
+        for request in requests:
+            expect(tool.tool not in request.tool_names, f"expected no tool {tool.tool!r} without `scripts=`", [request])
+
+
+async def _script(project: Project) -> None:
+    tides, ran = _tides(project), project.folder / "ran"
+    (project.skills / "tide-tables/scripts").mkdir()
+    text = f"#!/bin/sh\necho ran > {shlex.quote(str(ran))}\necho HIGH_WATER_$1\n"
+    (project.skills / "tide-tables/scripts/high-water.sh").write_text(text, encoding="utf-8")
+    # A sandbox is not part of the contract, and not on every machine.
+    chat = project.chat(scripts=Scripts(sandbox="none"))
+    requests = await chat.turn(_FIRST, call("activate_skill", name=tides.name), _run_script(tides))
+    message = "expected a script of a skill that the user does not trust not to run"
+    expect(not ran.exists() and "HIGH_WATER_Dover" not in requests[-1].text, message, requests)
+    message = "expected the answer to a script that is refused to name the command that trusts it, `prowess trust`"
+    expect("prowess trust" in requests[-1].text, message, requests)
+    Trust().allow(project.catalog().resolve(tides.name))
+    requests = await chat.turn(_SECOND, _run_script(tides))
+    expect_times(requests[-1], "HIGH_WATER_Dover", 1, "the output of a script after its skill is trusted")
+
+
+def _run_script(skill: SkillText) -> Step:
+    return call("run_skill_script", skill=skill.name, script="scripts/high-water.sh", args=["Dover"])
 
 
 async def _failed_call(project: Project) -> None:
@@ -163,7 +214,10 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
         "A skill that the user's text mentions is sent in that turn, and not in later ones.",
         _mention,
     ),
+    "mention-not-found": ("A mention of an unknown skill is reported to the model once.", _mention_not_found),
     "file": ("A file of a skill reaches the model when it reads the file.", _file),
+    "scripts-off": ("Without the option `scripts`, the model is offered no tool that runs scripts.", _scripts_off),
+    "script": ("A script is refused until its user trusts the skill; then its output reaches the model.", _script),
     "changed-skill": ("A skill that changes is seen in the next turn.", _changed_skill),
     "compaction": ("An active skill's body still reaches the model after its messages were dropped.", _compaction),
     "resume": ("A conversation goes on in a new process, with its active skills.", _resume),
