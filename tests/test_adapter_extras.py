@@ -9,6 +9,11 @@ import pytest
 
 ADAPTERS = [
     (
+        "agent_framework",
+        "agent_framework",
+        "this adapter needs agent-framework-core: pip install 'prowess[agent-framework]'",
+    ),
+    (
         "claude_agent_sdk",
         "claude_agent_sdk",
         "this adapter needs claude-agent-sdk: pip install 'prowess[claude-agent-sdk]'",

@@ -33,6 +33,7 @@ PAGES = {
     "docs/adapters/smolagents.md": "smolagents",
     "docs/adapters/google_adk.md": "google.adk",
     "docs/adapters/llama_index.md": "llama_index",
+    "docs/adapters/agent_framework.md": "agent_framework",
 }
 """Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
 ONE_PROGRAM = (
@@ -42,6 +43,7 @@ ONE_PROGRAM = (
     "docs/adapters/smolagents.md",
     "docs/adapters/google_adk.md",
     "docs/adapters/llama_index.md",
+    "docs/adapters/agent_framework.md",
 )
 """Pages whose blocks continue each other."""
 
@@ -177,6 +179,7 @@ def test_every_page_has_lines() -> None:
         "docs/adapters/smolagents.md": 1,
         "docs/adapters/llama_index.md": 1,
         "docs/adapters/google_adk.md": 1,
+        "docs/adapters/agent_framework.md": 1,
     }
 
 

@@ -1,0 +1,199 @@
+"""Adapt a catalog to Microsoft Agent Framework: a context provider that gives an agent skills.
+
+An agent of the framework is shared by many conversations, so the session of a conversation is in the state of the
+framework's `AgentSession`, as JSON. A run is a turn. Active skills are added to each request of the model and are never
+part of the stored history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from prowess.errors import ConfigError
+from prowess.session import Session
+
+from ._catalog_argument import catalog_argument
+from ._extras import missing_extra
+
+try:
+    from agent_framework import ChatMiddleware, ContextProvider, FunctionTool, Message
+    from pydantic import BaseModel, ConfigDict
+except ImportError as error:
+    raise ImportError(missing_extra("agent-framework-core", "agent-framework")) from error
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+
+    from agent_framework import AgentSession, ChatContext, SessionContext
+
+    from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Tool
+
+__all__ = ["Skills"]
+
+_LOCAL_CONVERSATION = "agent_framework_local_history_persistence"
+"""The conversation id of a history that is not kept by the model's service."""
+
+
+class Skills(ContextProvider):  # type: ignore[misc]
+    """The skills of an agent: `Agent(client, context_providers=[Skills(".")])`.
+
+    Args:
+        skills: a directory, whose skills each turn gets as they are then, or a catalog.
+        source_id: where the state of a conversation has its record.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: not a directory or a catalog, or an invalid option.
+    """
+
+    def __init__(
+        self,
+        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        *,
+        source_id: str = "prowess",
+        **options: Any,
+    ) -> None:
+        super().__init__(source_id)
+        self.catalog = catalog_argument(skills)
+        """The skills to choose from."""
+        self._options = options
+        Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
+
+    def session(self, state: Mapping[str, Any]) -> Session:
+        """Return the session of a conversation, or a new one if there is no valid record.
+
+        Args:
+            state: of the framework's session.
+        """
+        return self._load(state.get(self.source_id))
+
+    def _load(self, record: Any) -> Session:
+        text = record.get("session") if isinstance(record, dict) else None
+        try:
+            return Session.from_json(text if isinstance(text, str) else "", self.catalog, **self._options)
+        except ConfigError:
+            return Session(self.catalog, **self._options)
+
+    async def before_run(
+        self,
+        *,
+        agent: Any,  # noqa: ARG002 - the signature of the framework
+        session: AgentSession,  # noqa: ARG002
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
+        """Begin a turn: add the catalog, the tools and what the user's message names."""
+        prompt = _prompt_of(context.input_messages)
+        # Without a text the user answers a question of a tool, and the turn goes on.
+        skills, named = await asyncio.to_thread(self._begin, state, prompt)
+        state["session"] = skills.to_json()
+        history = [message for message in context.get_messages() if message.role == "user" and message.text]
+        block = await asyncio.to_thread(skills.block, prompt or (history[-1].text if history else ""))
+        if block:
+            context.extend_instructions(self.source_id, block)
+        context.extend_tools(self.source_id, [_as_function(tool, skills, state) for tool in skills.tools()])
+        context.extend_middleware(self.source_id, _Requests(skills, named, self.source_id))
+
+    def _begin(self, state: Mapping[str, Any], prompt: str) -> tuple[Session, list[str]]:
+        session = self._load(state)
+        named = [message["content"] for message in session.inject(prompt)] if prompt else []
+        return session, named
+
+
+class _Requests(ChatMiddleware):  # type: ignore[misc]
+    """Adds the active skills to each request of a run.
+
+    Args:
+        session: of the conversation.
+        named: the contents of the skills that the user's message names.
+        source_id: marks what is added; the framework does not store it.
+    """
+
+    def __init__(self, session: Session, named: Sequence[str], source_id: str) -> None:
+        self._session, self._named, self._source_id = session, named, source_id
+        self._first = True
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        """Add them after compaction, so that a skill that it removes is sent again."""
+        conversation = (context.options or {}).get("conversation_id")
+        is_stored = conversation not in (None, _LOCAL_CONVERSATION)
+        compact = context.kwargs.get("compaction_strategy") or getattr(context.client, "compaction_strategy", None)
+        if compact is None:
+            context.messages = [*context.messages, *await self._additions(context.messages, is_stored=is_stored)]
+        else:
+
+            async def compact_and_add(messages: list[Message]) -> bool:
+                changed = await compact(messages)
+                sent = [message for message in messages if not message.additional_properties.get("_excluded")]
+                messages += await self._additions(sent, is_stored=is_stored)
+                return bool(changed)
+
+            context.kwargs["compaction_strategy"] = compact_and_add
+        await call_next()
+
+    async def _additions(self, messages: Sequence[Message], *, is_stored: bool) -> list[Message]:
+        """Return the messages to add to a request.
+
+        Args:
+            messages: of the request.
+            is_stored: whether the model's service keeps what it was sent: then nothing is sent twice.
+        """
+        first, self._first = self._first, False
+        texts = [f"warning: {warning}" for warning in self._session.warnings] if first else []
+        visible = list(_visible_texts(messages))
+        if not is_stored:
+            texts.append(await asyncio.to_thread(self._session.tail, visible=visible))
+        elif first:
+            texts += (content for content in self._named if not any(content in text for text in visible))
+        mark = {"_attribution": {"source_id": self._source_id}}
+        return [Message("user", [text], additional_properties=dict(mark)) for text in texts if text]
+
+
+class _AnyArguments(BaseModel):  # type: ignore[misc]
+    """Accepts all arguments: the tool itself says what is wrong with them, and what to do."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _SkillFunction(FunctionTool):  # type: ignore[misc]
+    """A tool of a session, with the schema of that tool."""
+
+    schema: Mapping[str, Any]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the JSON schema of the arguments."""
+        return dict(self.schema)
+
+
+def _as_function(tool: Tool, session: Session, state: dict[str, Any]) -> FunctionTool:
+    """Return a tool in the form of the framework; it saves the session after each call."""
+
+    async def call(**arguments: Any) -> str:
+        text = await asyncio.to_thread(tool.call, **arguments)
+        state["session"] = session.to_json()
+        return text
+
+    return _SkillFunction(
+        name=tool.name, description=tool.description, func=call, input_model=_AnyArguments, schema=tool.parameters
+    )
+
+
+def _prompt_of(messages: Sequence[Message]) -> str:
+    """Return the text of the user's messages at the end of a run's input."""
+    texts: list[str] = []
+    for message in reversed(messages):
+        if message.role != "user":
+            break
+        texts.insert(0, message.text)
+    return "\n".join(text for text in texts if text)
+
+
+def _visible_texts(messages: Iterable[Message]) -> Iterator[str]:
+    """Return the texts that the model gets: of messages and of tool results."""
+    for content in (content for message in messages for content in message.contents):
+        for text in (content.text, content.result):
+            if isinstance(text, str):
+                yield text

@@ -1,0 +1,357 @@
+"""Skills in an agent of Microsoft Agent Framework, with a model that follows a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("agent_framework")
+
+from agent_framework import (
+    Agent,
+    AgentSession,
+    BaseChatClient,
+    ChatMiddlewareLayer,
+    ChatResponse,
+    ChatResponseUpdate,
+    Content,
+    FunctionInvocationLayer,
+    FunctionTool,
+    InMemoryHistoryProvider,
+    Message,
+    ResponseStream,
+    SlidingWindowStrategy,
+)
+
+from prowess import LiveCatalog, Session, discover
+from prowess.adapters.agent_framework import Skills
+from prowess.errors import ConfigError
+from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, Sequence
+
+    from prowess.catalog import Catalog
+
+TOP = Path(__file__).parents[2]
+BODY = "Count the pages twice."
+LINE = "The skill `pages` is already active since turn 1; its instructions have not changed."
+
+
+class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # type: ignore[misc]
+    """A model that follows a script and records its requests."""
+
+    def __init__(self, *script: Any, stores: bool = False, **options: Any) -> None:
+        super().__init__(**options)
+        self.script, self.stores = script, stores
+        self.requests: list[list[Message]] = []
+        self.options: list[Mapping[str, Any]] = []
+
+    def _inner_get_response(
+        self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **_: Any
+    ) -> Any:
+        self.requests.append([*messages])
+        self.options.append(options)
+        said = self.script[len(self.requests) - 1] if len(self.requests) <= len(self.script) else "Done."
+        said = said(messages) if callable(said) else said
+        calls = said if isinstance(said, list) else [said] if isinstance(said, dict) else []
+        contents = [Content.from_function_call(str(number), **call) for number, call in enumerate(calls)]
+        contents += [Content.from_text(said)] if isinstance(said, str) else []
+        conversation = "stored" if self.stores else None
+        if stream:
+
+            async def updates() -> AsyncIterator[ChatResponseUpdate]:
+                yield ChatResponseUpdate(contents=contents, role="assistant", conversation_id=conversation)
+
+            return ResponseStream(updates(), finalizer=ChatResponse.from_updates)
+
+        async def response() -> ChatResponse:
+            await asyncio.sleep(0)
+            return ChatResponse(messages=[Message("assistant", contents)], conversation_id=conversation)
+
+        return response()
+
+
+def use(tool: str, /, **arguments: Any) -> dict[str, Any]:
+    """One call of a tool."""
+    return {"name": tool, "arguments": json.dumps(arguments)}
+
+
+PAGES = use("activate_skill", name="pages")
+
+
+def catalog_of(folder: Path) -> Catalog:
+    return discover(folder, home=folder.parent / "home", cache=False)
+
+
+class Chat:
+    """Conversations with one agent."""
+
+    def __init__(
+        self, skills: Any, *script: Any, client: Any = None, agent: dict[str, Any] | None = None, **options: Any
+    ) -> None:
+        self.model = client or Scripted(*script)
+        self.skills = skills if isinstance(skills, Skills) else Skills(skills, **options)
+        options = {"context_providers": [self.skills], **(agent or {})}
+        self.agent = Agent(self.model, "You count pages.", **options)
+        self.conversation = self.agent.create_session()
+
+    def say(self, text: Any) -> str:
+        return str(asyncio.run(self.agent.run(text, session=self.conversation)).text)
+
+    def session(self) -> Session:
+        return self.skills.session(self.conversation.state)
+
+
+def texts(messages: Sequence[Message]) -> list[str]:
+    """All the texts of the messages of a request."""
+    found: list[str] = []
+    for content in (content for message in messages for content in message.contents):
+        found += [content.text] if content.text else []
+        found += [content.result] if content.type == "function_result" else []
+    return found
+
+
+def whole(chat: Chat, number: int) -> str:
+    """All the text of a request."""
+    return "\n".join([chat.model.options[number].get("instructions", ""), *texts(chat.model.requests[number])])
+
+
+def counts(chat: Chat, text: str) -> list[int]:
+    """How often each request contains a text."""
+    return [whole(chat, number).count(text) for number in range(len(chat.model.requests))]
+
+
+def tool_names(options: Mapping[str, Any]) -> list[str]:
+    return [tool.name for tool in options.get("tools") or ()]
+
+
+def stored(chat: Chat) -> str:
+    """The framework's own record of the conversation."""
+    return json.dumps(chat.conversation.to_dict())
+
+
+def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
+    """The body is the tool's result, once, and its files after it."""
+    chat = Chat(catalog_of(folder), PAGES, use("read_skill_file", name="pages", path="notes.md"), "Done.")
+    assert chat.say("How many?") == "Done."
+    _, content, text = texts(chat.model.requests[2])
+    assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
+    assert text == "Page 3 is blank."
+    assert counts(chat, BODY) == [0, 1, 1]
+    (record,) = chat.session().ledger
+    assert (record.name, record.by, record.files) == ("pages", "model", ("notes.md",))
+
+
+def test_an_agent_may_stream(folder: Path) -> None:
+    """With the same requests."""
+    chats = [Chat(catalog_of(folder), PAGES, "Done."), Chat(catalog_of(folder), PAGES, "Done.")]
+    chats[0].say("Use $pages.")
+
+    async def stream() -> str:
+        return "".join(
+            [str(update.text) async for update in chats[1].agent.run("Use $pages.", stream=True, session=None)]
+        )
+
+    assert asyncio.run(stream()) == "Done."
+    one, other = ([texts(request) for request in chat.model.requests] for chat in chats)
+    assert one == other
+    assert counts(chats[1], BODY) == [1, 1]
+
+
+def test_the_catalog_is_in_every_request_and_always_the_same_bytes(folder: Path) -> None:
+    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
+    chat.say("How many?")
+    chat.say("And now, with the pages skill?")
+    block = Session(catalog_of(folder)).static_block()
+    assert {options["instructions"] for options in chat.model.options} == {f"You count pages.\n{block}"}
+    assert [tool_names(options) for options in chat.model.options] == [["activate_skill", "read_skill_file"]] * 3
+    schemas = [tool.parameters() for tool in chat.model.options[0]["tools"]]
+    assert schemas == [tool.parameters for tool in Session(catalog_of(folder)).tools()]
+
+
+@pytest.mark.parametrize(("prompt", "content"), [("Use $pages.", BODY), ("/secret now", "Whisper.")])
+def test_a_skill_that_the_user_names_is_sent_in_that_turn_and_never_stored(
+    folder: Path, prompt: str, content: str
+) -> None:
+    chat = Chat(catalog_of(folder), use("read_skill_file", name="pages", path="notes.md"), "Done.", "Done.")
+    chat.say(prompt)
+    chat.say("Go on")
+    assert counts(chat, content) == [1, 1, 0]
+    assert content not in stored(chat)
+
+
+def test_a_second_activation_is_one_line_also_in_a_later_turn(folder: Path) -> None:
+    chat = Chat(catalog_of(folder), PAGES, "Done.", PAGES, "Done.")
+    chat.say("How many?")
+    chat.say("Again?")
+    assert texts(chat.model.requests[3])[-1] == LINE
+
+
+def test_an_active_skill_is_sent_again_when_the_history_is_lost(folder: Path) -> None:
+    """It is added to each request and not stored."""
+    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
+    chat.say("How many?")
+    chat.conversation.state["in_memory"]["messages"] = [Message("user", ["They counted."])]
+    chat.say("Go on")
+    assert counts(chat, BODY) == [0, 1, 1]
+    assert BODY not in stored(chat)
+
+
+@pytest.mark.parametrize("where", ["agent", "client"])
+def test_an_active_skill_is_sent_again_when_a_strategy_drops_it(folder: Path, where: str) -> None:
+    """The framework compacts after every middleware has run."""
+    strategy = {"compaction_strategy": SlidingWindowStrategy(keep_last_groups=1, preserve_system=True)}
+    client = Scripted(PAGES, "Done.", "Done.", "Done.", **(strategy if where == "client" else {}))
+    chat = Chat(catalog_of(folder), client=client, agent=strategy if where == "agent" else {})
+    for text in ("How many?", "And then?", "Go on"):
+        chat.say(text)
+    assert counts(chat, BODY) == [0, 1, 1, 1]
+    assert [message.role for message in client.requests[-1]] == ["user", "user"]
+    assert stored(chat).count(BODY) <= 2  # of the tool's result, as text and as items
+
+
+def test_a_conversation_continues_in_a_new_process(folder: Path) -> None:
+    """The framework's own JSON has all that is needed."""
+    first = Chat(catalog_of(folder), PAGES, "Done.")
+    first.say("How many?")
+    chat = Chat(catalog_of(folder), PAGES, "Done.")
+    chat.conversation = AgentSession.from_dict(json.loads(stored(first)))
+    chat.say("Again?")
+    assert texts(chat.model.requests[1])[-1] == LINE
+    assert [record.turn for record in chat.session().ledger] == [1]
+
+
+def test_tools_of_one_answer_are_all_recorded(folder: Path) -> None:
+    """The framework calls them at once."""
+    for name in ("one", "two", "three"):
+        skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
+    names = ["three", "pages", "one", "two"]
+    chat = Chat(catalog_of(folder), [use("activate_skill", name=name) for name in names], "Done.")
+    chat.say("All of them")
+    assert sorted(record.name for record in chat.session().ledger) == sorted(names)
+
+
+def test_conversations_with_one_agent_do_not_mix(folder: Path) -> None:
+    """Each has its own skills, turns and tail, also while others run."""
+    names = [f"skill{number}" for number in range(20)]
+    for name in names:
+        skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
+
+    def load_or_repeat(messages: Sequence[Message]) -> Any:
+        found = texts(messages)
+        return use("activate_skill", name=found[0][5:-1]) if len(found) == 1 else "\n".join(found)
+
+    chat = Chat(catalog_of(folder), *[load_or_repeat] * 40)
+    conversations = [chat.agent.create_session() for _ in names]
+
+    async def all_of_them() -> list[str]:
+        runs = (chat.agent.run(f"Load {name}.", session=each) for name, each in zip(names, conversations, strict=True))
+        return [str(answer.text) for answer in await asyncio.gather(*runs)]
+
+    for name, each, answer in zip(names, conversations, asyncio.run(all_of_them()), strict=True):
+        assert answer.count("Body of ") == 1
+        assert f"Body of {name}." in answer
+        assert [record.name for record in chat.skills.session(each.state).ledger] == [name]
+
+
+def test_a_changed_skill_is_seen_in_the_next_turn_and_not_before(folder: Path) -> None:
+    """A turn has one catalog, however many requests it has."""
+    with LiveCatalog(folder, home=folder.parent / "home") as live:
+
+        def change(_: Any) -> Any:
+            skill(folder / ".agents/skills/late", body="Late.")
+            return PAGES
+
+        chat = Chat(live, change, "Done.", "Done.")
+        chat.say("How many?")
+        chat.say("And now?")
+    assert counts(chat, "<name>late</name>") == [0, 0, 1]
+
+
+@pytest.mark.parametrize("wrong", [None, 3, "no/such/folder", b"bytes", ["a"]], ids=repr)
+def test_a_wrong_catalog_is_an_error_that_says_what_to_pass(wrong: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Skills(wrong)
+    assert "pass a directory" in (caught.value.hint or "")
+
+
+def test_a_failed_tool_call_is_a_result_and_the_conversation_continues(folder: Path) -> None:
+    """The model gets the tool's own words, not the framework's."""
+    calls = [use("activate_skill", name="pags"), use("read_skill_file", path=3), use("activate_skill", x=1)]
+    chat = Chat(catalog_of(folder), calls, "Done.")
+    assert chat.say("How many?") == "Done."
+    first, second, third = texts(chat.model.requests[1])[1:]
+    assert first.startswith("error: ")
+    assert "`pages`" in first
+    assert second.startswith("error: `name` is missing; `path` must be of type string")
+    assert third.startswith("error: `name` is missing; unknown argument `x`")
+
+
+def test_a_turn_that_continues_after_an_approval_keeps_its_mention(folder: Path) -> None:
+    """The next run has no text, only the user's approval of a tool."""
+    ask = FunctionTool(name="wipe", func=lambda: "Wiped.", approval_mode="always_require")
+    chat = Chat(catalog_of(folder), use("wipe"), "Done.", agent={"tools": [ask]})
+    answer = asyncio.run(chat.agent.run("Use $pages.", session=chat.conversation))
+    (request,) = answer.user_input_requests
+    chat.say(Message("user", [request.to_function_approval_response(approved=True)]))
+    assert counts(chat, BODY) == [1, 1]
+    assert chat.session().turn == 1
+
+
+def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Path) -> None:
+    """A named skill once; a skill that the model activated is in the result that the service keeps."""
+    chat = Chat(catalog_of(folder), client=Scripted(PAGES, "Done.", PAGES, "Done.", stores=True))
+    chat.say("Use $pages.")
+    chat.say("Go on")
+    assert counts(chat, BODY) == [1, 0, 0, 0]
+    chat.say("Use $pages.")
+    assert counts(chat, BODY)[4:] == [1]
+
+
+def test_a_history_that_is_saved_with_each_request_does_not_have_the_texts(folder: Path) -> None:
+    history = InMemoryHistoryProvider()
+    options = {"require_per_service_call_history_persistence": True}
+    skills = Skills(catalog_of(folder))
+    chat = Chat(skills, PAGES, "Done.", "Done.", agent={"context_providers": [history, skills], **options})
+    chat.say("Use $pages.")
+    chat.say("Go on")
+    assert all(count >= 1 for count in counts(chat, BODY))
+    assert BODY not in stored(chat)
+
+
+def test_a_shortened_catalog_shows_what_the_turn_needs(tmp_path: Path) -> None:
+    """The best skills for the user's message, the same bytes in each request of the turn, and a search."""
+    write_many_skills(tmp_path / ".agents/skills")
+    chat = Chat(catalog_of(tmp_path), PAGES, "Done.", "Done.", budget=4000)
+    chat.say(BANK_MESSAGE)
+    chat.say(GARDEN_MESSAGE)
+    first, second, third = (options["instructions"] for options in chat.model.options)
+    assert first == second != third
+    assert "search_skills" in tool_names(chat.model.options[0])
+
+
+def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
+    chat = Chat(catalog_of(tmp_path), "Done.")
+    chat.say("Hello")
+    assert tool_names(chat.model.options[0]) == []
+    assert whole(chat, 0) == "You count pages.\nHello"
+
+
+@pytest.mark.parametrize("text", ["", "{", json.dumps({"version": 9})], ids=repr)
+def test_an_invalid_record_starts_a_new_session(folder: Path, text: str) -> None:
+    """At worst a skill is given a second time."""
+    skills = Skills(catalog_of(folder))
+    records: list[Any] = [text, {"session": text}, {"session": 3}, [], None]
+    for record in records:
+        assert skills.session({"prowess": record}).ledger == ()
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(TOP / "examples/adapters/agent_framework_agent.py"), run_name="__main__")
+    assert "What was activated: commit-message, csv-profile" in capsys.readouterr().out
