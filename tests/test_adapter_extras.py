@@ -27,6 +27,7 @@ ADAPTERS = [
     ),
     ("openai_agents", "agents", "this adapter needs openai-agents: pip install 'prowess[openai-agents]'"),
     ("pydantic_ai", "pydantic_ai", "this adapter needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"),
+    ("haystack", "haystack", "this adapter needs haystack-ai: pip install 'prowess[haystack]'"),
     ("smolagents", "smolagents", "this adapter needs smolagents: pip install 'prowess[smolagents]'"),
     ("strands", "strands", "this adapter needs strands-agents: pip install 'prowess[strands]'"),
 ]

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
-
-from prowess.errors import ConfigError
-from prowess.session import Session
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
+from ._kept_sessions import KeptSessions
 
 try:
     from strands.hooks import BeforeInvocationEvent
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
     from strands.middleware import InvokeModelContext
 
     from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Session
 
 __all__ = ["Skills"]
 
@@ -54,37 +51,20 @@ class Skills(AgentSkills):
     """
 
     def __init__(self, skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> None:
-        self.catalog = catalog_argument(skills)
-        self._options = options
-        self._sessions: WeakKeyDictionary[Agent, tuple[Session, Any]] = WeakKeyDictionary()
-        self._lock = RLock()
-        self._template_session = Session(self.catalog, **options)
+        self._sessions = KeptSessions(catalog_argument(skills), options)
         super().__init__([], state_key=_STATE_KEY)
 
     def session(self, agent: Agent) -> Session:
         """Return the session of an agent's conversation, or a new session if its state has no valid record."""
         state = agent.state.get(_STATE_KEY)
-        record = state.get("session") if isinstance(state, dict) else None
-        with self._lock:
-            session, known_record = self._sessions.get(agent, (None, None))
-            # A session manager or a snapshot may have replaced the agent's state.
-            if session is None or record != known_record:
-                session = self._restored_session(record)
-                self._sessions[agent] = session, record
-            return session
-
-    def _restored_session(self, record: object) -> Session:
-        try:
-            return Session.from_json(record if isinstance(record, str) else "", self.catalog, **self._options)
-        except ConfigError:
-            return Session(self.catalog, **self._options)
+        return self._sessions.get(agent, state.get("session") if isinstance(state, dict) else None)
 
     def _save(self, agent: Agent, session: Session) -> None:
-        with self._lock:
-            record = session.to_json()
-            names = list(dict.fromkeys(row.name for row in session.ledger))
+        def write(record: str) -> None:
+            names = [row.name for row in session.ledger]
             agent.state.set(_STATE_KEY, {"activated_skills": names, "session": record})
-            self._sessions[agent] = session, record
+
+        self._sessions.save(agent, session, write)
 
     # ── the plugin ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -101,7 +81,7 @@ class Skills(AgentSkills):
     @property
     def tools(self) -> list[Any]:
         """The tools for using skills, in place of the one of `AgentSkills`; an empty list if there are no skills."""
-        return [self._agent_tool(tool) for tool in self._template_session.tools()]
+        return [self._agent_tool(tool) for tool in self._sessions.template.tools()]
 
     def _agent_tool(self, tool: Any) -> Any:
         def call(tool_use: dict[str, Any], **invocation_state: Any) -> dict[str, Any]:
@@ -152,7 +132,7 @@ class Skills(AgentSkills):
 
     def get_available_skills(self, agent: Agent | None = None) -> list[Any]:
         """Return the skills that a model may choose, in the form of Strands; their instructions are not read."""
-        session = self._template_session if agent is None else self.session(agent)
+        session = self._sessions.template if agent is None else self.session(agent)
         return [
             Skill(name=entry.name, description=entry.description, path=Path(entry.path).parent)
             for entry in session.catalog.active
@@ -168,10 +148,7 @@ class Skills(AgentSkills):
         Raises:
             ConfigError: neither a directory nor a catalog.
         """
-        self.catalog = catalog_argument(skills)
-        with self._lock:
-            for session in (self._template_session, *(session for session, _ in self._sessions.values())):
-                session.update(self.catalog)
+        self._sessions.replace_catalog(catalog_argument(skills))
 
 
 def _block_texts(message: Any) -> Iterable[str]:
