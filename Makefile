@@ -15,7 +15,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser quick adapters $(APART:%=adapter-%) clients observe lint mutations endurance docs picture wheels bench search clean
+.PHONY: help demo test test-packages test-browser quick adapters $(APART:%=adapter-%) clients observe lint mutations endurance docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -133,6 +133,10 @@ $(WHEELS)/.ready: pyproject.toml
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --group wheels
 	@touch $@
+
+# ONLY="langchain strands" tries these pages alone.
+frameworks: $(READY)  ## run the lines of each adapter's page with the wheel, each in an empty environment (two minutes)
+	$(BIN)/python tools/frameworks.py $(ONLY)
 
 # ONLY=hosts,commands measures these parts alone.
 bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md (20 minutes)

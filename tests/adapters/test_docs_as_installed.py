@@ -37,6 +37,8 @@ PAGES = {
     "docs/adapters/agent_framework.md": "agent_framework",
 }
 """Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
+STUBS = ("docs/adapters/camel.md",)
+"""Pages whose model is a stub, which sends no request."""
 ONE_PROGRAM = (
     "docs/adapters/langchain.md",
     "docs/adapters/openai_agents.md",
@@ -128,6 +130,13 @@ def programs(page: str) -> list[str]:
     return [code for code in blocks if PAGES[page] in code]
 
 
+def model_variables(url: str) -> dict[str, str]:
+    """Return the variables with which the clients of frameworks use the model at a URL, and report to no one else."""
+    variables = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), url)
+    variables |= {"GOOGLE_GEMINI_BASE_URL": url.removesuffix("/v1"), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    return variables | {"OPENAI_API_KEY": "key", "GOOGLE_API_KEY": "key"}
+
+
 def run_as_installed(code: str, installed: list[str], folder: Path, url: str) -> subprocess.CompletedProcess[str]:
     (folder / "project").mkdir()
     (folder / "project/examples").symlink_to(TOP / "examples")
@@ -135,13 +144,7 @@ def run_as_installed(code: str, installed: list[str], folder: Path, url: str) ->
     file = folder / "program.py"
     file.write_text(code, encoding="utf-8")
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(TOP / "src"), "PYTHONSAFEPATH": "1"}
-    env |= {
-        "OPENAI_API_KEY": "key",
-        "OPENAI_BASE_URL": url,
-        "OPENAI_API_BASE": url,
-        "OPENAI_AGENTS_DISABLE_TRACING": "1",
-    }
-    env |= {"GOOGLE_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": url.removesuffix("/v1")}
+    env |= model_variables(url)
     command = [sys.executable, str(RUNNER), str(file), *installed]
     return subprocess.run(
         command, cwd=folder / "project", env=env, capture_output=True, text=True, timeout=120, check=False
@@ -164,7 +167,7 @@ def test_the_lines_run_as_they_are_written(page: str, number: int, tmp_path: Pat
     with Model() as model:
         done = run_as_installed(programs(page)[number], requirements(page), tmp_path, f"{model.url}/v1")
     assert done.returncode == 0, done.stderr
-    if page != "docs/adapters/camel.md":  # its model is a stub
+    if page not in STUBS:
         assert "<available_skills>" in json.dumps(model.requests[0])
         assert "It works." in done.stdout or "print(" not in programs(page)[number]
 
