@@ -21,7 +21,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from prowess import LiveCatalog, discover
+from prowess import ConfigError, LiveCatalog, Scripts, Trust, UntrustedSkill, discover
 from prowess.adapters._session_records import merge_sessions
 from prowess.adapters.langchain import SkillsMiddleware
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
@@ -41,6 +41,8 @@ class Scripted(BaseChatModel):  # type: ignore[misc]
     script: list[Any]
     calls: list[Any] = []  # noqa: RUF012 - each model has its own
     tools: list[Any] = []  # noqa: RUF012
+    before: dict[int, Any] = {}  # noqa: RUF012
+    """What to do before an answer, by its index."""
 
     @property
     def _llm_type(self) -> str:
@@ -51,6 +53,7 @@ class Scripted(BaseChatModel):  # type: ignore[misc]
         return self
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        self.before.get(len(self.calls), lambda: None)()
         self.calls.append(list(messages))
         said = self.script[len(self.calls) - 1]
         return ChatResult(generations=[ChatGeneration(message=said.model_copy(update={"id": None}))])
@@ -156,17 +159,192 @@ def test_the_catalog_follows_any_system_message(folder: Path, prompt: Any, conte
     assert model.calls[0][0].content == json.loads(json.dumps(content).replace("{}", catalog))
 
 
-def test_a_live_catalog_is_as_it_is_when_the_model_is_called(tmp_path: Path) -> None:
-    """For all conversations with an agent that was made before its first skill."""
-    with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
-        model = Scripted(script=[DONE, asks(use("activate_skill", {"name": "late"})), DONE, DONE])
-        graph = create_agent(model, middleware=[SkillsMiddleware(live)], checkpointer=InMemorySaver())
-        for thread in ("1", "1", "2"):
-            config = {"configurable": {"thread_id": thread}}
-            graph.invoke({"messages": [{"role": "user", "content": "How many?"}]}, config)
-            skill(tmp_path / ".agents/skills/late", body="Count late.")
-    assert [whole(call).count("<name>late</name>") for call in model.calls] == [0, 1, 1, 1]
-    assert "Count late." in results(model.calls[2])[0]
+@pytest.mark.parametrize("kind", [str, LiveCatalog], ids=["directory", "live catalog"])
+def test_a_changed_skill_is_seen_in_the_next_turn(tmp_path: Path, kind: Any) -> None:
+    """In all conversations with an agent that was created before its first skill, and not in the middle of a turn."""
+    steps = [
+        lambda: skill(tmp_path / ".agents/skills/late", body="Count late."),
+        lambda: skill(tmp_path / ".agents/skills/late", description="Counts later.", body="Count later."),
+    ]
+
+    def work() -> str:
+        """Change a skill during a turn."""
+        steps.pop(0)()
+        return "done"
+
+    again = asks(use("work", {}))
+    model = Scripted(script=[again, DONE, again, asks(use("activate_skill", {"name": "late"}, "2")), DONE, DONE])
+    middleware = SkillsMiddleware(kind(tmp_path))
+    graph = create_agent(model, [work], middleware=[middleware], checkpointer=InMemorySaver())
+    for thread in ("1", "1", "2"):
+        graph.invoke({"messages": [HumanMessage("How many?")]}, {"configurable": {"thread_id": thread}})
+    shown = [call[0].text if isinstance(call[0], SystemMessage) else "" for call in model.calls]
+    assert ["<name>late</name>" in text for text in shown] == [False, False, True, True, True, True]
+    assert shown[2] == shown[3] == shown[4]
+    assert "Does late." in shown[4]
+    assert "Counts later." in shown[5]
+    assert "Count later." in results(model.calls[4])[-1]
+
+
+def test_the_tools_of_a_turn_are_those_of_its_skills(tmp_path: Path) -> None:
+    """A search is added when the skills do not fit any more, and works; other tools stay first."""
+
+    def work() -> str:
+        """Work."""
+        return ""
+
+    (tmp_path / "project").mkdir()
+    script = [DONE, asks(use("search_skills", {"query": "late"})), DONE, DONE]
+    model = Scripted(script=script)
+    middleware = SkillsMiddleware(LiveCatalog(tmp_path / "project", home=tmp_path), budget=100)
+    graph = create_agent(model, [work], middleware=[middleware])
+    graph.invoke({"messages": [HumanMessage("How many?")]})
+    assert [tool.name for tool in model.tools] == ["work"]
+    skill(tmp_path / "project/.agents/skills/late")
+    graph.invoke({"messages": [HumanMessage("How many?")]})
+    names = ["work", "activate_skill", "read_skill_file", "search_skills"]
+    assert [tool.name for tool in model.tools] == names
+    assert results(model.calls[2]) == ["- late: Does late. Use it for late."]
+    (tmp_path / "project/.agents/skills/late/SKILL.md").unlink()
+    graph.invoke({"messages": [HumanMessage("How many?")]})
+    assert [tool.name for tool in model.tools] == ["work"]
+
+
+def test_a_call_of_a_tool_that_is_gone_is_an_answer(tmp_path: Path) -> None:
+    """A model may remember it from an earlier turn."""
+    model = Scripted(script=[asks(use("activate_skill", {"name": "late"})), DONE])
+    middleware = SkillsMiddleware(LiveCatalog(tmp_path, home=tmp_path))
+    create_agent(model, middleware=[middleware]).invoke({"messages": [HumanMessage("How many?")]})
+    assert results(model.calls[1]) == ["error: there are no skills now\nhint: go on without them"]
+
+
+@pytest.mark.parametrize(
+    ("catalog", "options", "message"),
+    [
+        (None, {}, "not a catalog: an object of type `NoneType`"),
+        ("no/such/folder", {}, "no such directory: `no/such/folder`"),
+        (".", {"scripts": "yes"}, "`scripts` cannot be 'yes'"),
+    ],
+)
+def test_a_wrong_argument_is_an_error_that_says_what_to_pass(catalog: Any, options: Any, message: str) -> None:
+    """When the middleware is made, not in the first run."""
+    with pytest.raises(ConfigError) as raised:
+        SkillsMiddleware(catalog, **options)
+    assert str(raised.value) == message
+    assert raised.value.hint
+
+
+# ── scripts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+NOTE = (
+    'import pathlib, sys\npath = pathlib.Path("note.txt")\npath.open("a").write(sys.argv[1])\nprint(path.read_text())\n'
+)
+
+
+@pytest.fixture
+def with_script(folder: Path) -> Path:
+    """The project, whose skill has a script that adds to a file in its working folder."""
+    (folder / ".agents/skills/pages/note.py").write_text(NOTE)
+    return folder
+
+
+def note(text: str, call_id: str = "n") -> dict[str, Any]:
+    """One call of the script."""
+    return use("run_skill_script", {"skill": "pages", "script": "note.py", "args": [text]}, call_id)
+
+
+def test_scripts_are_off_by_default(with_script: Path) -> None:
+    agent = Agent(with_script, DONE)
+    agent.say("Hm?")
+    assert [tool.name for tool in agent.model.tools] == ["activate_skill", "read_skill_file"]
+
+
+@pytest.mark.needs("bwrap")
+def test_a_script_is_refused_until_its_skill_is_trusted(with_script: Path, tmp_path: Path) -> None:
+    """The model gets the command that trusts it."""
+    trust = Trust(str(tmp_path / "trust.json"))
+    agent = Agent(with_script, PAGES, asks(note("a")), asks(note("b")), DONE, scripts=True, trust=trust)
+    agent.model.before[2] = lambda: trust.allow(agent.middleware.session({}).catalog.resolve("pages"))
+    agent.say("How many?")
+    _, refused, ran = results(agent.model.calls[3])
+    assert refused.startswith("error: `pages` is not trusted: review it, then type `prowess trust ")
+    assert ran.startswith("exit code 0\nstdout:\nb\n")
+
+
+@pytest.mark.needs("bwrap")
+def test_the_folder_of_scripts_belongs_to_the_conversation(with_script: Path, tmp_path: Path) -> None:
+    """It stays between calls and turns; another conversation has another one. The user is asked once in each."""
+    asked: list[str] = []
+
+    def ask(untrusted: UntrustedSkill) -> bool:
+        asked.append(untrusted.entry.name)
+        return True
+
+    agent = Agent(
+        with_script,
+        asks(use("activate_skill", {"name": "pages"}), note("a")),
+        asks(note("b"), use("read_script_file", {"path": "note.txt"}, "r")),
+        DONE,
+        asks(note("c")),
+        DONE,
+        asks(use("activate_skill", {"name": "pages"}), note("x")),
+        DONE,
+        scripts=Scripts(on_untrusted=ask),
+        trust=Trust(str(tmp_path / "trust.json")),
+    )
+    for text, thread in (("How many?", "1"), ("And now?", "1"), ("How many?", "2")):
+        agent.say(text, thread)
+    texts = [text.split("\n")[2] for text in results(agent.model.calls[4]) if text.startswith("exit code 0")]
+    assert texts == ["a", "ab", "abc"]
+    assert "stdout:\nx\n" in results(agent.model.calls[6])[-1]
+    assert asked == ["pages", "pages"]
+
+
+# ── deepagents ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> Any:
+    """A file system for deepagents, with a skill that only its own middleware knows."""
+    filesystem = pytest.importorskip("deepagents.backends").FilesystemBackend
+    skill(tmp_path / "deep/skills/stars", body="Count the stars.")
+    return filesystem(root_dir=str(tmp_path / "deep"), virtual_mode=True)
+
+
+def both_kinds(call: list[BaseMessage]) -> list[bool]:
+    """Whether one call of the model has our skills, and those of deepagents."""
+    text = whole(call)
+    return ["<name>pages</name>" in text, "**stars**" in text]
+
+
+def test_an_agent_may_have_the_skills_of_deepagents_too(folder: Path, backend: Any) -> None:
+    """Its middleware has a class of the same name; LangChain refuses two of one name."""
+    from deepagents.middleware.skills import SkillsMiddleware as Deep
+
+    model = Scripted(script=[PAGES, DONE])
+    middleware = [Deep(backend=backend, sources=["/skills/"]), SkillsMiddleware(catalog_of(folder))]
+    create_agent(model, middleware=middleware).invoke({"messages": [HumanMessage("How many?")]})
+    assert [both_kinds(call) for call in model.calls] == [[True, True], [True, True]]
+    assert BODY in results(model.calls[1])[0]
+
+
+def test_a_deep_agent_keeps_its_own_skills(folder: Path, backend: Any) -> None:
+    """`create_deep_agent` replaces its middleware by one of the same name."""
+    from deepagents import create_deep_agent
+
+    model = Scripted(script=[PAGES, DONE, DONE])
+    deep = create_deep_agent(
+        model,
+        skills=["/skills/"],
+        backend=backend,
+        middleware=[SkillsMiddleware(catalog_of(folder))],
+        checkpointer=InMemorySaver(),
+    )
+    for text in ("How many?", "And with $secret?"):
+        deep.invoke({"messages": [HumanMessage(text)]}, {"configurable": {"thread_id": "1"}})
+    assert [both_kinds(call) for call in model.calls] == [[True, True]] * 3
+    assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 1]
+    assert [whole(call).count("Whisper.") for call in model.calls] == [0, 0, 1]
 
 
 def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:
@@ -184,9 +362,9 @@ def test_without_skills_there_are_no_tools_and_no_text(tmp_path: Path) -> None:
     """The agent is as it would be without Prowess."""
     (tmp_path / "project").mkdir()
     agent = Agent(tmp_path / "project", DONE)
-    agent.say("Use the pages skill.")
+    agent.say("How many pages?")
     assert agent.model.tools == []
-    assert [message.text for message in agent.model.calls[0]] == ["You count pages.", "Use the pages skill."]
+    assert [message.text for message in agent.model.calls[0]] == ["You count pages.", "How many pages?"]
 
 
 def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path) -> None:
@@ -318,6 +496,15 @@ def test_a_missing_skill_is_reported_and_the_run_continues(folder: Path) -> None
     assert agent.say("Use $pages on this.")["messages"][-1].text == "Done."
     assert results(agent.model.calls[1])[0].startswith("error: the skill `pages` cannot be read now: ")
     assert agent.model.calls[0][2].text.startswith("warning: the skill `pages` cannot be read now: ")
+
+
+def test_a_name_that_no_skill_has_is_reported_to_the_model_once(folder: Path) -> None:
+    """In the whole conversation, and only in the request that begins the turn."""
+    agent = Agent(folder, PAGES, DONE, DONE)
+    agent.say("Use the pgaes skill.")
+    agent.say("Use the pgaes skill now.")
+    warning = "warning: no skill is called `pgaes`"
+    assert [whole(call).count(warning) for call in agent.model.calls] == [1, 0, 0]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.toolsets import FunctionToolset
 
-from prowess import ConfigError, Session, discover
+from prowess import ConfigError, Scripts, Session, Trust, UntrustedSkill, discover
 from prowess.adapters.pydantic_ai import Skills
 from prowess.catalog import LiveCatalog
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
@@ -441,6 +441,15 @@ def test_a_warning_is_sent_with_one_request_of_the_turn(here: Path) -> None:
     assert [text.count("warning: the skill `pdf` cannot be read now") for text in script.texts] == [1, 0]
 
 
+def test_a_name_that_no_skill_has_is_reported_to_the_model_once(here: Path) -> None:
+    """In the whole conversation."""
+    script = Script(call("activate_skill", name="csv"), "one", "two")
+    talk = agent(script, Skills(Session(discover(here))))
+    talk.run_sync("use the pfd skill")
+    talk.run_sync("use the pfd skill now")
+    assert [text.count("warning: no skill is called `pfd`") for text in script.texts] == [1, 0, 0]
+
+
 # ── several `Skills`, and other tools ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -488,6 +497,11 @@ WRONG_SKILLS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
         lambda here: [Skills(here), Skills(here, budget=60)],
         "the `Skills` of one agent have different options",
     ),
+    "scripts": (lambda here: [Skills(here, scripts="yes")], "`scripts` cannot be 'yes'"),  # type: ignore[arg-type]
+    "other scripts": (
+        lambda here: [Skills(here, scripts=True), Skills(here)],
+        "the `Skills` of one agent have different options",
+    ),
     "ids": (
         lambda here: [Skills(here, id="one"), Skills(here, id="two")],
         "two `Skills` of one agent have different ids",
@@ -524,6 +538,65 @@ def test_the_session_of_a_conversation_may_be_in_the_dependencies(here: Path, co
     talk.run_sync("hello", deps=context(session))
     again = talk.run_sync("hello", deps=context(session))
     assert results(again.all_messages())[0].startswith("The skill `pdf` is already active since turn 1")
+
+
+# ── scripts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+NOTE = (
+    'import pathlib, sys\npath = pathlib.Path("note.txt")\npath.open("a").write(sys.argv[1])\nprint(path.read_text())\n'
+)
+
+
+def note(text: str) -> ToolCallPart:
+    """One call of a script that adds to a file in its working folder."""
+    return call("run_skill_script", skill="pdf", script="note.py", args=[text])
+
+
+def test_scripts_are_off_by_default(here: Path) -> None:
+    script = Script("one", "two")
+    agent(script, Skills(here)).run_sync("hello")
+    agent(script, Skills(here, scripts=True)).run_sync("hello")
+    names = [[tool.name for tool in info.function_tools] for _, info in script.sent]
+    assert names[0] == ["activate_skill", "read_skill_file"]
+    assert names[1] == [*names[0], "run_skill_script", "read_script_file"]
+
+
+@pytest.mark.needs("bwrap")
+def test_a_script_is_refused_until_its_skill_is_trusted(here: Path, tmp_path: Path) -> None:
+    """The model gets the command that trusts it. The folder of the scripts stays between runs."""
+    (here / ".agents/skills/pdf/note.py").write_text(NOTE)
+    trust = Trust(str(tmp_path / "trust.json"))
+    session = Session(discover(here), trust=trust)
+    script = Script(call("activate_skill", name="pdf"), note("a"), "one", note("b"), "two", note("c"))
+    talk = agent(script, Skills(session, scripts=True))
+    refused = results(talk.run_sync("hello").all_messages())[1]
+    assert refused.startswith("error: `pdf` is not trusted: review it, then type `prowess trust ")
+    trust.allow(session.catalog.resolve("pdf"))
+    texts = [results(talk.run_sync("hello").all_messages())[0] for _ in range(2)]
+    assert [text.split("\n")[:3] for text in texts] == [
+        ["exit code 0", "stdout:", "b"],
+        ["exit code 0", "stdout:", "bc"],
+    ]
+
+
+@pytest.mark.needs("bwrap")
+def test_the_application_can_ask_about_an_untrusted_skill(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each conversation once: without a session of its own, each run is one."""
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(here / "config"))
+    (here / ".agents/skills/pdf/note.py").write_text(NOTE)
+    asked: list[str] = []
+
+    def ask(untrusted: UntrustedSkill) -> bool:
+        asked.append(untrusted.script)
+        return len(asked) == 1
+
+    script = Script(note("a"), note("b"), "one", note("c"))
+    talk = agent(script, Skills(here, scripts=Scripts(on_untrusted=ask)))
+    one, two = (results(talk.run_sync("use $pdf").all_messages()) for _ in range(2))
+    assert [text.split("\n")[0] for text in one] == ["exit code 0", "exit code 0"]
+    assert two[0].startswith("error: `pdf` is not trusted")
+    assert asked == ["note.py", "note.py"]
 
 
 # ── compaction ───────────────────────────────────────────────────────────────────────────────────────────────────────

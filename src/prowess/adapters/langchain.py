@@ -9,25 +9,30 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
+from prowess.catalog import Catalog
 from prowess.errors import ConfigError
-from prowess.session import Session
+from prowess.session import Session, scripts_option
 
+from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._session_records import merge_sessions
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
+    from langchain.agents.middleware.types import PrivateStateAttr
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
+    from langgraph.channels.untracked_value import UntrackedValue
     from langgraph.types import Command
 except ImportError as error:
     raise ImportError(missing_extra("langchain", "langchain")) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    import os
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Tool
+    from prowess.catalog import LiveCatalog
+    from prowess.session import Scripts, Tool
 
 __all__ = ["SkillsMiddleware", "SkillsState"]
 
@@ -37,43 +42,58 @@ class SkillsState(AgentState):
 
     skills: NotRequired[Annotated[str, merge_sessions]]  # type: ignore[valid-type]
     """What `Session.to_json` returns."""
+    skills_of_turn: NotRequired[Annotated[Catalog, UntrackedValue, PrivateStateAttr]]  # type: ignore[valid-type]
+    """The skills as they were when the turn began; never saved."""
 
 
 class SkillsMiddleware(AgentMiddleware):
     """Gives the skills of a catalog to an agent of `create_agent`.
 
     Args:
-        catalog: the skills to choose from; with a `LiveCatalog`, those of the moment of each call of the model.
+        catalog: the skills to choose from: a directory, a catalog or a live catalog. Those of a directory or a live
+            catalog are seen in each turn as they are when it begins.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: unknown unit or format.
+        ConfigError: no such directory, or an invalid option.
     """
 
     state_schema = SkillsState
 
-    def __init__(self, catalog: Catalog | LiveCatalog, **options: Any) -> None:
+    def __init__(
+        self,
+        catalog: str | os.PathLike[str] | Catalog | LiveCatalog,
+        *,
+        scripts: bool | Scripts = False,
+        **options: Any,
+    ) -> None:
         super().__init__()
-        self.catalog = catalog
+        self.catalog = catalog_argument(catalog)
         self._options = options
-        template_session = Session(catalog, **options)
-        self._template_session = template_session
-        self.tools = [
-            StructuredTool(
-                name=tool.name,
-                description=tool.description,
-                args_schema=dict(tool.parameters),
-                func=_standalone_call(tool),
-            )
-            for tool in template_session.tools()
-        ]
+        # One for all sessions, because it keeps the folders of conversations.
+        self._scripts = False if scripts is False else scripts_option(scripts)
+        self.tools = _structured_tools(Session(self.catalog, **options).tools(scripts=self._scripts))
+        self._shown: tuple[Session, list[StructuredTool]] | None = None
+        """Of the last catalog: a session without conversation, which writes the block, and the tools."""
+
+    @property
+    def name(self) -> str:
+        """The name of the middleware: another one than that of deepagents, whose class has the same name."""
+        return "ProwessSkillsMiddleware"
 
     def session(self, state: Mapping[str, Any]) -> Session:
         """Return the session of a conversation from its state, or a new session if there is no valid record."""
+        return self._session(state, state.get("skills_of_turn") or self._current())
+
+    def _session(self, state: Mapping[str, Any], catalog: Catalog) -> Session:
         try:
-            return Session.from_json(state.get("skills") or "", self.catalog, **self._options)
+            return Session.from_json(state.get("skills") or "", catalog, **self._options)
         except ConfigError:
-            return Session(self.catalog, **self._options)
+            return Session(catalog, **self._options)
+
+    def _current(self) -> Catalog:
+        return self.catalog if isinstance(self.catalog, Catalog) else self.catalog.current()
 
     # ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -88,23 +108,38 @@ class SkillsMiddleware(AgentMiddleware):
         return ExtendedModelResponse(model_response=await handler(filled), command=update)
 
     def _with_skills(self, request: Any) -> tuple[Any, Any]:
-        session, messages = self.session(request.state), request.messages
+        messages = request.messages
+        # A turn begins with the user's message; otherwise the last message is a tool result.
+        begins = bool(messages) and isinstance(messages[-1], HumanMessage)
+        session = self._session(request.state, self._current()) if begins else self.session(request.state)
         visible = [message.text for message in messages]
         added: list[str] = []
-        update = None
-        if messages and isinstance(
-            messages[-1], HumanMessage
-        ):  # a turn begins; otherwise the last message is a tool result
+        if begins:
             added += [message["content"] for message in session.inject(visible[-1], visible=visible)]
-            update = Command(update={"skills": session.to_json()})
         tail = session.tail(visible=[*visible, *added])
         skill_messages = [HumanMessage(text) for text in (*added, tail) if text]
         prompts = [message.text for message in messages if isinstance(message, HumanMessage)]
-        if self._template_session.catalog is not session.catalog:
-            self._template_session.update(self.catalog)
-        block = self._template_session.block(prompts[-1] if prompts else "")
-        system = _append_to_system(request.system_message, block)
-        return request.override(system_message=system, messages=[*messages, *skill_messages]), update
+        template, tools = self._show(session.catalog)
+        system = _append_to_system(request.system_message, template.block(prompts[-1] if prompts else ""))
+        filled = request.override(
+            system_message=system,
+            messages=[*messages, *skill_messages],
+            tools=self._replace_tools(request.tools, tools),
+        )
+        return filled, Command(update={"skills": session.to_json(), "skills_of_turn": session.catalog})
+
+    def _show(self, catalog: Catalog) -> tuple[Session, list[StructuredTool]]:
+        """Return the session that writes the block of a catalog, and the tools for its skills."""
+        shown = self._shown
+        if shown is None or shown[0].catalog is not catalog:
+            session = Session(catalog, **self._options)
+            shown = self._shown = session, _structured_tools(session.tools(scripts=self._scripts))
+        return shown
+
+    def _replace_tools(self, tools: list[Any], own: list[StructuredTool]) -> list[Any]:
+        """Replace the tools that the agent was created with by those for the skills of this turn."""
+        others = [tool for tool in tools if not any(tool is registered for registered in self.tools)]
+        return [*others, *own] if len(others) < len(tools) or not self.tools else others
 
     # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -119,17 +154,32 @@ class SkillsMiddleware(AgentMiddleware):
         )
 
     def _is_session_tool(self, request: Any) -> bool:
+        if request.tool is None:  # it came with the skills of this turn
+            return any(tool.name == request.tool_call["name"] for tool in self._show(self._current())[1])
         return any(request.tool is tool for tool in self.tools)
 
     def _call_skill_tool(self, request: Any) -> Any:
         session, call = self.session(request.state), request.tool_call
-        tools = {tool.name: tool for tool in session.tools()}
+        tools = {tool.name: tool for tool in session.tools(scripts=self._scripts)}
         for other in _earlier_calls(call, request.state["messages"]):
-            if other["name"] == "activate_skill":
+            if other["name"] == "activate_skill" and other["name"] in tools:
                 tools["activate_skill"].call(**other["args"])
-        text = tools[call["name"]].call(**call["args"])
+        tool = tools.get(call["name"])
+        text = "error: there are no skills now\nhint: go on without them" if tool is None else tool.call(**call["args"])
         message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
         return Command(update={"skills": session.to_json(), "messages": [message]})
+
+
+def _structured_tools(tools: Iterable[Tool]) -> list[StructuredTool]:
+    return [
+        StructuredTool(
+            name=tool.name,
+            description=tool.description,
+            args_schema=dict(tool.parameters),
+            func=_standalone_call(tool),
+        )
+        for tool in tools
+    ]
 
 
 def _standalone_call(tool: Tool) -> Callable[..., str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.catalog import Catalog, LiveCatalog, join_catalogs
 from prowess.errors import ConfigError
-from prowess.session import Session, Tool
+from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
 from ._catalog_argument import HINT, catalog_argument
 from ._extras import missing_extra
@@ -63,6 +63,8 @@ class Skills(AbstractCapability[Any]):
     _: KW_ONLY
     budget: float | None = None
     """The most characters of the catalog; `None` is 8,000 tokens, `math.inf` no limit. A session has its own budget."""
+    scripts: bool | Scripts = False
+    """Whether a model may run the scripts of active skills that the user trusts, and how."""
     id: str | None = "prowess"
     """An agent has only one capability with this id."""
     turn: _Turn | None = field(default=None, init=False, repr=False, compare=False)
@@ -71,6 +73,8 @@ class Skills(AbstractCapability[Any]):
     def __post_init__(self) -> None:
         if not isinstance(self.skills, Session | _JoinedCatalogs):
             catalog_argument(self.skills, hint=f"{HINT}, or a `Session`")
+        if self.scripts is not False:
+            scripts_option(self.scripts)
 
     @classmethod
     def combine(cls, capabilities: Sequence[AbstractCapability[Any]]) -> AbstractCapability[Any]:
@@ -116,7 +120,9 @@ class Skills(AbstractCapability[Any]):
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
         """Return the tools for using skills, or `None` before a run starts."""
-        return _SessionToolset(self, self.skills.tools()) if isinstance(self.skills, Session) else None
+        return (
+            _SessionToolset(self, self.skills.tools(scripts=self.scripts)) if isinstance(self.skills, Session) else None
+        )
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
         """Add the tools for using skills where they are missing, or those of another session.
@@ -165,7 +171,7 @@ class Skills(AbstractCapability[Any]):
             the text for the model, and the record of the session after the call.
         """
         session = self._session(ctx)
-        call = next(tool.call for tool in session.tools() if tool.name == name)
+        call = next(tool.call for tool in session.tools(scripts=self.scripts) if tool.name == name)
 
         async def run() -> tuple[str, str]:
             text = await asyncio.to_thread(call, **arguments)
@@ -206,7 +212,7 @@ def _source(skills: Any) -> Any:
 
 
 def _options(skills: Skills) -> tuple[object, ...]:
-    return skills.budget, skills.description, skills.defer_loading
+    return skills.budget, skills.scripts, skills.description, skills.defer_loading
 
 
 class _Turn:
@@ -214,7 +220,7 @@ class _Turn:
 
     def __init__(self, prompt: str, warnings: tuple[str, ...]) -> None:
         self.prompt = prompt
-        self._notes = tuple(f"warning: {warning}" for warning in warnings)
+        self._notes = tuple(escape_tags(f"warning: {warning}") for warning in warnings)
         self._step: int | None = None
 
     def notes(self, step: int) -> tuple[str, ...]:
