@@ -18,7 +18,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.workflow import Context
 from llama_index.llms.openai_like import OpenAILike
 
-from prowess import LiveCatalog, discover
+from prowess import LiveCatalog, Scripts, Trust, UntrustedSkill, discover
 from prowess.adapters._catalog_argument import HINT
 from prowess.adapters.llama_index import Skills, SkillsFunctionAgent, SkillsReActAgent
 from prowess.errors import ConfigError
@@ -301,6 +301,7 @@ def test_a_tool_call_that_fails_is_text_and_the_run_goes_on(
     assert words in text
 
 
+@pytest.mark.slow
 def test_fifty_conversations_with_one_agent_at_once_do_not_mix(folder: Path, server: ModelServer) -> None:
     for number in range(50):
         skill(folder / f".agents/skills/k{number:02}", body=f"Body of k{number:02}.")
@@ -425,6 +426,41 @@ def test_without_skills_nothing_is_added(tmp_path: Path, server: ModelServer) ->
     asyncio.run(Talk(agent_of(server, catalog_of(tmp_path))).send("Hello."))
     assert not server.requests[0].get("tools")
     assert whole(server.requests[0]) == "You count pages.\nHello."
+
+
+@pytest.mark.slow
+@pytest.mark.needs("bwrap")
+def test_a_script_runs_after_its_skill_was_activated_in_the_same_message(folder: Path, server: ModelServer) -> None:
+    """Its files are in the folder of the conversation, also in a later turn; other conversations do not see them."""
+    script = folder / ".agents/skills/pages/scripts/count.py"
+    script.parent.mkdir()
+    script.write_text("import sys\nopen('out.txt', 'w').write('written')\nprint(sys.argv[1:])\n")
+    run: Any = ("run_skill_script", {"skill": "pages", "script": "scripts/count.py", "args": ["a b", "*"]})
+    read: Any = [("read_script_file", {"path": "out.txt"})]
+    server.answers = [[*PAGES, run], DONE, read, DONE, read, DONE]
+    asked: list[str] = []
+
+    def ask(untrusted: UntrustedSkill) -> bool:
+        asked.append(untrusted.entry.name)
+        return True
+
+    trust = Trust(str(folder.parent / "trust.json"))
+    agent = agent_of(server, Skills(catalog_of(folder), scripts=Scripts(on_untrusted=ask), trust=trust))
+    asyncio.run(Talk(agent).send("How many?", "And what did it write?"))
+    asyncio.run(Talk(agent).send("What is in the file?"))
+    assert results(server.requests[1])[1].startswith("exit code 0\nstdout:\n['a b', '*']\n")
+    assert results(server.requests[3])[-1] == "written"
+    assert results(server.requests[5])[-1].startswith("error: ")
+    assert asked == ["pages"]
+
+
+def test_scripts_are_off_unless_allowed(folder: Path) -> None:
+    catalog = catalog_of(folder)
+    names = [[tool.metadata.name for tool in Skills(catalog, scripts=given).tools()] for given in (False, True)]
+    assert names[0] == ["activate_skill", "read_skill_file"]
+    assert names[1] == [*names[0], "run_skill_script", "read_script_file"]
+    with pytest.raises(ConfigError, match="`scripts` cannot be 'yes'"):
+        Skills(catalog, scripts="yes").tools()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("wrong", [None, 7, b"."])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from prowess.errors import ConfigError
-from prowess.session import Session
+from prowess.session import Scripts, Session
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
@@ -43,6 +43,7 @@ class Skills:
         catalog: the directory whose skills each run gets as they are then, or a catalog.
         key: of the session in the store of a `Context`. Agents of one workflow with different skills need different
             keys.
+        scripts: whether the model may run scripts of trusted skills, and how.
         options: as for a `Session`.
 
     Raises:
@@ -50,17 +51,24 @@ class Skills:
     """
 
     def __init__(
-        self, catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".", *, key: str = "skills", **options: Any
+        self,
+        catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        *,
+        key: str = "skills",
+        scripts: bool | Scripts = False,
+        **options: Any,
     ) -> None:
         self.catalog = catalog_argument(catalog)
         self.key = key
         self._options = options
+        # One object keeps the working folders of all conversations.
+        self._scripts = Scripts() if scripts is True else scripts
         self._template_session = Session(self.catalog, **options)
         self._runs: WeakKeyDictionary[Any, _Run] = WeakKeyDictionary()
 
     def tools(self) -> list[FunctionTool]:
         """Return the tools for using skills; an empty list if there are no skills."""
-        return [self._function_tool(tool) for tool in self._template_session.tools()]
+        return [self._function_tool(tool) for tool in self._template_session.tools(scripts=self._scripts)]
 
     async def session(self, ctx: Context) -> Session:
         """Return the session of a conversation, or a new session if its context has no valid record."""
@@ -96,7 +104,7 @@ class Skills:
             if run is None:  # the process that began this run has ended
                 run = self._runs[ctx.store] = _Run(await self.session(ctx))
             async with run.lock:  # in the order of the model, as a call may need the skill of the one before it
-                tools = {tool.name: tool for tool in run.session.tools()}
+                tools = {tool.name: tool for tool in run.session.tools(scripts=self._scripts)}
                 if tool.name not in tools:
                     return "error: this conversation has no skills\nhint: continue without them"
                 text = await asyncio.to_thread(tools[tool.name].call, **arguments)

@@ -1,0 +1,1 @@
+"""Conversations in each framework, for the suite of claims of `prowess.testing`."""
