@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from prowess import Scripts, Session, Tool
@@ -83,8 +84,12 @@ class TinyConversation:
             "tools": [{"type": "function", "function": tool} for tool in tools],
         }
         request = Request(f"{self.url}/chat/completions", json.dumps(body).encode())  # noqa: S310 - loopback
-        with urlopen(request, timeout=60) as response:  # noqa: S310
-            message: Message = json.load(response)["choices"][0]["message"]
+        try:
+            with urlopen(request, timeout=60) as response:  # noqa: S310
+                message: Message = json.load(response)["choices"][0]["message"]
+        except HTTPError as error:
+            with error:
+                raise RuntimeError(json.load(error)["error"]["message"]) from None
         return message
 
     def save(self) -> str:

@@ -204,6 +204,20 @@ class Swallows(TinyConversation):
             return "cancelled"
 
 
+NO_RESULT = "messages with the role `tool` are missing after an assistant message with `tool_calls`"
+
+
+class StoresHalfTurns(TinyConversation):
+    async def send(self, text: str) -> str:
+        before = self.history
+        try:
+            return await super().send(text)
+        except asyncio.CancelledError:
+            call = {"id": "1", "type": "function", "function": {"name": "activate_skill", "arguments": "{}"}}
+            self.history = [*before, {"role": "assistant", "content": "", "tool_calls": [call]}]
+            raise
+
+
 class SavesNothing(TinyConversation):
     def save(self) -> str:
         return ""
@@ -252,6 +266,11 @@ def test_an_explanation_names_a_claim_and_a_reason() -> None:
     [
         (Fails, "cancellation", "the adapter raised RuntimeError: no mentions"),
         (Swallows, "cancellation", "expected a cancelled `send` to raise `asyncio.CancelledError`"),
+        (
+            StoresHalfTurns,
+            "cancellation",
+            f"the adapter raised RuntimeError: {NO_RESULT}",
+        ),
         (SavesNothing, "resume", "expected `save` to return JSON; it returned ''"),
         (Silent, "file", "expected `send` to call the model at `model_url`, but no request came"),
     ],

@@ -18,7 +18,7 @@ from prowess.testing._scripted_endpoint import FINAL_ANSWER, ScriptedConversatio
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HELLO = {"model": "any", "messages": [{"role": "user", "content": "Hello"}]}
+HELLO: dict[str, Any] = {"model": "any", "messages": [{"role": "user", "content": "Hello"}]}
 CALL = Step(calls=(Call(tool="now", arguments={"zone": "é"}), Call(tool="list")))
 
 
@@ -158,11 +158,25 @@ def test_a_body_that_is_no_request_is_answered_with_400(body: bytes, endpoint: S
     assert still_answers(model)
 
 
+CALLS = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "now"}}]}
+RESULT = {"role": "tool", "tool_call_id": "1", "content": "5"}
+
+
+@pytest.mark.parametrize(
+    "messages", [[CALLS], [CALLS, HELLO["messages"][0], RESULT], [RESULT], [CALLS, RESULT, RESULT], [CALLS, CALLS]]
+)
+def test_a_call_without_its_result_is_refused_as_openai_does(messages: list[Any], endpoint: ScriptedEndpoint) -> None:
+    """A framework that stores half of a cancelled turn would fail with a real model."""
+    model = endpoint.conversation()
+    assert post(model, {"messages": messages})[0] == 400
+    assert post(model, {"messages": [*HELLO["messages"], CALLS, RESULT, *HELLO["messages"]]})[0] == 200
+
+
 ODD = [
     b'{"messages": [], "tools": 1}',
     b'{"messages": [], "tools": [1, {"function": {"parameters": 1}}]}',
     b'{"messages": [{"content": [1, {}, {"text": null}]}], "stream_options": 1}',
-    b'{"messages": [{"tool_calls": [{"function": {"arguments": "{"}}]}], "stream": "no"}',
+    b'{"messages": [{"tool_calls": [{"id": [], "function": {}}]}, {"role": "tool", "tool_call_id": []}], "stream": 1}',
     b'{"messages": [{"role": 1, "content": {"a": 1}, "tool_calls": 1}]}',
 ]
 

@@ -78,15 +78,20 @@ async def cancelled_send(project: Project) -> None:
     stars, tides = project.add("star-charts", "Draws charts."), project.add("tide-tables", "Reads tide tables.")
     chat = project.chat()
     await chat.turn("How long does it bake?", call("activate_skill", name=bread.name))
-    await _cancel_turn(chat, f"$star-charts {FINAL_ANSWER}", project)
+    await _cancel_turn(project, chat, "$star-charts Where is Mars?")
     requests = await chat.turn("$tide-tables When is high water?")
     expect_times(requests[0], tides.word, 1, "the body of the mentioned skill once after a cancelled turn")
     expect_times(requests[0], stars.word, 0, "no body that the cancelled turn mentioned")
     expect_times(requests[0], bread.word, 1, "the body of the active skill once after a cancelled turn")
+    await _cancel_turn(project, chat, "And Venus?", call("activate_skill", name=stars.name))
+    requests = await chat.turn("And low water?")
+    expect_times(requests[0], bread.word, 1, "the body of the active skill once after a turn cancelled in the middle")
+    found = requests[0].text.count(stars.word)
+    expect(found <= 1, f"expected at most one body of a skill that a cancelled turn activated, found {found}", requests)
 
 
-async def _cancel_turn(chat: Chat, text: str, project: Project) -> None:
-    """Cancel a `send` while the model thinks."""
+async def _cancel_turn(project: Project, chat: Chat, text: str, *steps: Step) -> None:
+    """Cancel a `send` while the model thinks, after the steps."""
     asked, release = threading.Event(), threading.Event()
 
     def think(_: ModelRequest) -> Step:
@@ -94,7 +99,7 @@ async def _cancel_turn(chat: Chat, text: str, project: Project) -> None:
         release.wait(_WAIT_SECONDS)
         return project.step(Step(say="Too late."))
 
-    chat.model.expect(think)
+    chat.model.expect(*map(project.step, steps), think)
     task = asyncio.ensure_future(chat.conversation.send(text))
     waiting = asyncio.ensure_future(asyncio.to_thread(asked.wait, _WAIT_SECONDS))
     try:

@@ -110,7 +110,7 @@ def read_request(body: bytes) -> ModelRequest:
     """Return a request in one form.
 
     Raises:
-        ValueError: it is not a request for a chat completion.
+        ValueError: it is not a request for a chat completion, or OpenAI would refuse it.
     """
     try:
         value = json.loads(body)
@@ -118,6 +118,7 @@ def read_request(body: bytes) -> ModelRequest:
         raise ValueError("the body is nested too deeply") from None
     if not isinstance(value, Mapping) or not isinstance(value.get("messages"), list):
         raise ValueError("the body is not a JSON object with `messages`")  # noqa: TRY004 - of a client's bytes
+    _check_calls(value["messages"])
     options, tools = value.get("stream_options"), value.get("tools")
     return ModelRequest(
         messages=tuple(_read_message(item) for item in value["messages"]),
@@ -125,6 +126,28 @@ def read_request(body: bytes) -> ModelRequest:
         stream=value.get("stream") is True,
         counts_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
     )
+
+
+def _check_calls(messages: Sequence[Any]) -> None:
+    """Check that the results of tool calls follow them, as OpenAI does.
+
+    Raises:
+        ValueError: a result or a call is missing.
+    """
+    pending: list[object] = []
+    for item in messages:
+        message: Mapping[str, Any] = item if isinstance(item, Mapping) else {}
+        if message.get("role") == "tool":
+            if message.get("tool_call_id") not in pending:
+                raise ValueError("a message with the role `tool` does not follow its tool call")
+            pending.remove(message.get("tool_call_id"))
+            continue
+        if pending:
+            raise ValueError("messages with the role `tool` are missing after an assistant message with `tool_calls`")
+        calls = message.get("tool_calls")
+        pending = [call.get("id") for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
+    if pending:
+        raise ValueError("messages with the role `tool` are missing after an assistant message with `tool_calls`")
 
 
 def _read_message(item: Any) -> ModelMessage:
