@@ -11,7 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from prowess.errors import ConfigError
-from prowess.session import Session
+from prowess.session import Session, escape_tags, scripts_option
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agent_framework import AgentSession, ChatContext, SessionContext
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Tool
+    from prowess.session import Scripts, Tool
 
 __all__ = ["Skills"]
 
@@ -42,6 +42,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
 
     Args:
         skills: a directory, whose skills each turn gets as they are then, or a catalog.
+        scripts: whether the model may run the scripts of active skills that the user trusts, and how.
         source_id: where the state of a conversation has its record.
         options: as for a `Session`.
 
@@ -53,6 +54,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
         self,
         skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
         *,
+        scripts: bool | Scripts = False,
         source_id: str = "prowess",
         **options: Any,
     ) -> None:
@@ -60,6 +62,8 @@ class Skills(ContextProvider):  # type: ignore[misc]
         self.catalog = catalog_argument(skills)
         """The skills to choose from."""
         self._options = options
+        # One object for all conversations: it keeps a folder for each.
+        self._scripts = scripts_option(scripts) if scripts is not False else False
         Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
 
     def session(self, state: Mapping[str, Any]) -> Session:
@@ -94,7 +98,8 @@ class Skills(ContextProvider):  # type: ignore[misc]
         block = await asyncio.to_thread(skills.block, prompt or (history[-1].text if history else ""))
         if block:
             context.extend_instructions(self.source_id, block)
-        context.extend_tools(self.source_id, [_as_function(tool, skills, state) for tool in skills.tools()])
+        tools = skills.tools(scripts=self._scripts)
+        context.extend_tools(self.source_id, [_as_function(tool, skills, state) for tool in tools])
         context.extend_middleware(self.source_id, _Requests(skills, named, self.source_id))
 
     def _begin(self, state: Mapping[str, Any], prompt: str) -> tuple[Session, list[str]]:
@@ -108,7 +113,7 @@ class _Requests(ChatMiddleware):  # type: ignore[misc]
 
     Args:
         session: of the conversation.
-        named: the contents of the skills that the user's message names.
+        named: the texts for the skills that the user's message names.
         source_id: marks what is added; the framework does not store it.
     """
 
@@ -142,12 +147,12 @@ class _Requests(ChatMiddleware):  # type: ignore[misc]
             is_stored: whether the model's service keeps what it was sent: then nothing is sent twice.
         """
         first, self._first = self._first, False
-        texts = [f"warning: {warning}" for warning in self._session.warnings] if first else []
         visible = list(_visible_texts(messages))
-        if not is_stored:
+        if is_stored:
+            texts = [text for text in self._named if not any(text in seen for seen in visible)] if first else []
+        else:
+            texts = [escape_tags(f"warning: {warning}") for warning in self._session.warnings]
             texts.append(await asyncio.to_thread(self._session.tail, visible=visible))
-        elif first:
-            texts += (content for content in self._named if not any(content in text for text in visible))
         mark = {"_attribution": {"source_id": self._source_id}}
         return [Message("user", [text], additional_properties=dict(mark)) for text in texts if text]
 

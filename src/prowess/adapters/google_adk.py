@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from prowess.errors import ConfigError
-from prowess.session import Session
+from prowess.session import Session, escape_tags, scripts_option
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Tool
+    from prowess.session import Scripts, Tool
 
 __all__ = ["Skills"]
 
@@ -44,6 +44,7 @@ class Skills(BaseToolset):  # type: ignore[misc]
 
     Args:
         skills: a directory, whose skills each turn gets as they are then, or a catalog.
+        scripts: whether the model may run the scripts of active skills that the user trusts, and how.
         tool_filter: the tools to offer, as for any toolset.
         tool_name_prefix: what the names of the tools begin with, as for any toolset.
         options: as for a `Session`.
@@ -56,6 +57,7 @@ class Skills(BaseToolset):  # type: ignore[misc]
         self,
         skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
         *,
+        scripts: bool | Scripts = False,
         tool_filter: Any = None,
         tool_name_prefix: str | None = None,
         **options: Any,
@@ -64,6 +66,8 @@ class Skills(BaseToolset):  # type: ignore[misc]
         self.catalog = catalog_argument(skills)
         """The skills to choose from."""
         self._options = options
+        # One object for all conversations: it keeps a folder for each.
+        self._scripts = scripts_option(scripts) if scripts is not False else False
         Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
         self._turns: WeakValueDictionary[tuple[str, str], _Turn] = WeakValueDictionary()
         # The base class keeps the tools of an invocation, but an invocation may reach several agents.
@@ -89,7 +93,7 @@ class Skills(BaseToolset):  # type: ignore[misc]
             turn = _Turn(await asyncio.to_thread(Session, self.catalog, **self._options))
         else:
             turn = await self._turn(readonly_context)
-        tools = (_SkillTool(tool, turn) for tool in turn.session.tools())
+        tools = (_SkillTool(tool, turn) for tool in turn.session.tools(scripts=self._scripts))
         return [tool for tool in tools if self._is_tool_selected(tool, readonly_context)]
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
@@ -165,7 +169,7 @@ class _Turn:
 
     def warnings(self) -> Iterator[str]:
         """Return what went wrong when the turn began, for the model."""
-        return (f"warning: {warning}" for warning in self.session.warnings)
+        return (escape_tags(f"warning: {warning}") for warning in self.session.warnings)
 
 
 class _SkillTool(BaseTool):  # type: ignore[misc]
