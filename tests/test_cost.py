@@ -117,6 +117,12 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     assert ("prowess.catalog._check" in loaded) == (name == "check")
 
 
+def test_testing_skills_loads_nothing_of_the_tests_of_adapters() -> None:
+    """No server, no event loop."""
+    loaded = modules("from prowess.testing import ScriptedModel, load_suite, run_tests")
+    assert not loaded & {"asyncio", "http.server", "socketserver", "prowess.testing._adapter_suite"}
+
+
 def test_mounting_a_path_loads_no_discovery(project: Path) -> None:
     """Only mounting by name needs the catalog."""
     arguments = ["mount", ".agents/skills/pdf", "--to", str(project.parent / "agent")]

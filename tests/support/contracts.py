@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from prowess.testing import Adapter
+from prowess.testing._adapter_claims import CLAIMS
 
 if TYPE_CHECKING:
     from prowess.testing import AdapterClaim
@@ -51,7 +52,8 @@ def _record(file: Path, package: str, claim: str, result: str) -> None:
         fcntl.flock(stream, fcntl.LOCK_EX)
         stream.seek(0)
         text = stream.read()
-        claims = {**(json.loads(text)["claims"] if text else {}), claim: result}
-        value = {"package": package, "version": version(package), "claims": dict(sorted(claims.items()))}
+        results = {**(json.loads(text)["claims"] if text else {}), claim: result}
+        claims = {name: results[name] for name in CLAIMS if name in results}
+        value = {"package": package, "version": version(package), "claims": claims}
         stream.truncate(0)
         stream.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
