@@ -319,7 +319,7 @@ def adapters_page(page: str) -> str:
         file.stem: json.loads(file.read_text(encoding="utf-8"))
         for file in sorted((DOCS / "adapters/results").glob("*.json"))
     }
-    titles = {name: (DOCS / f"adapters/{name}.md").read_text(encoding="utf-8").split("\n")[0][2:] for name in records}
+    titles = {name: record["framework"] for name, record in records.items()}
     links = [f"[{titles[name]}]({name}.md)" for name in records]
     notes: list[str] = []
 

@@ -37,15 +37,16 @@ def check_claim(claim: AdapterClaim) -> None:
     """
     claim.check()
     driver: Any = claim.adapter
-    file, result = RESULTS / f"{driver.name}.json", claim.explanation or OK
+    module = type(driver).__module__.rpartition(".")[2]  # of the same name as that of the adapter
+    file, result = RESULTS / f"{module}.json", claim.explanation or OK
     if os.environ.get("PROWESS_RECORD_ADAPTERS"):
-        _record(file, driver.package, claim.name, result)
+        _record(file, driver, claim.name, result)
     recorded = json.loads(file.read_text(encoding="utf-8"))["claims"] if file.exists() else {}
     hint = "run this test with PROWESS_RECORD_ADAPTERS=1, then `make docs`"
     assert recorded.get(claim.name) == result, f"docs/adapters/results/{file.name} is not up to date: {hint}"
 
 
-def _record(file: Path, package: str, claim: str, result: str) -> None:
+def _record(file: Path, driver: Any, claim: str, result: str) -> None:
     """Write a result; other processes may record others at the same time."""
     file.parent.mkdir(exist_ok=True)
     with file.open("a+", encoding="utf-8") as stream:
@@ -54,6 +55,6 @@ def _record(file: Path, package: str, claim: str, result: str) -> None:
         text = stream.read()
         results = {**(json.loads(text)["claims"] if text else {}), claim: result}
         claims = {name: results[name] for name in CLAIMS if name in results}
-        value = {"package": package, "version": version(package), "claims": claims}
+        value = {"framework": driver.name, "version": version(driver.package), "claims": claims}
         stream.truncate(0)
         stream.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
