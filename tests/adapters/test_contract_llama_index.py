@@ -8,6 +8,7 @@ pytest.importorskip("llama_index.core")
 
 from adapters.drivers.llama_index import LlamaIndexAdapter
 from prowess.testing import AdapterClaim, adapter_suite
+from support.contracts import check_claim
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # LlamaIndex reads all members of its models
@@ -18,4 +19,4 @@ pytestmark = [
 @pytest.mark.slow
 @pytest.mark.parametrize("claim", adapter_suite(LlamaIndexAdapter()), ids=str)
 def test_claim(claim: AdapterClaim) -> None:
-    claim.check()
+    check_claim(claim, "llama-index-core")

@@ -10,9 +10,8 @@ import json
 import os
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from prowess.testing import Adapter
 from prowess.testing._adapter_claims import CLAIMS
 
 if TYPE_CHECKING:
@@ -22,39 +21,35 @@ RESULTS = Path(__file__).parents[2] / "docs/adapters/results"
 OK = "ok"
 
 
-class Driver(Adapter, Protocol):
-    """An adapter of this repository."""
-
-    package: str
-    """The distribution of the framework, for its version."""
-
-
-def check_claim(claim: AdapterClaim) -> None:
+def check_claim(claim: AdapterClaim, package: str) -> None:
     """Check a claim, and compare the result with what is recorded.
+
+    Args:
+        claim: about an adapter of this repository.
+        package: the distribution of its framework, for the version.
 
     Raises:
         AssertionError: the claim is false, or its result is not what is recorded.
     """
     claim.check()
-    driver: Any = claim.adapter
-    module = type(driver).__module__.rpartition(".")[2]  # of the same name as that of the adapter
+    module = type(claim.adapter).__module__.rpartition(".")[2]  # of the same name as that of the adapter
     file, result = RESULTS / f"{module}.json", claim.explanation or OK
     if os.environ.get("PROWESS_RECORD_ADAPTERS"):
-        _record(file, driver, claim.name, result)
+        _record(file, claim, version(package), result)
     recorded = json.loads(file.read_text(encoding="utf-8"))["claims"] if file.exists() else {}
     hint = "run this test with PROWESS_RECORD_ADAPTERS=1, then `make docs`"
     assert recorded.get(claim.name) == result, f"docs/adapters/results/{file.name} is not up to date: {hint}"
 
 
-def _record(file: Path, driver: Any, claim: str, result: str) -> None:
+def _record(file: Path, claim: AdapterClaim, tested_version: str, result: str) -> None:
     """Write a result; other processes may record others at the same time."""
     file.parent.mkdir(exist_ok=True)
     with file.open("a+", encoding="utf-8") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         stream.seek(0)
         text = stream.read()
-        results = {**(json.loads(text)["claims"] if text else {}), claim: result}
+        results = {**(json.loads(text)["claims"] if text else {}), claim.name: result}
         claims = {name: results[name] for name in CLAIMS if name in results}
-        value = {"framework": driver.name, "version": version(driver.package), "claims": claims}
+        value = {"framework": claim.adapter.name, "version": tested_version, "claims": claims}
         stream.truncate(0)
         stream.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
