@@ -24,9 +24,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess.agent.role import _initrunner as initrunner, _role as role
-from prowess.agent.role._schema import UNSUPPORTED_KINDS
-from prowess.agent.role._tool_schemas import TOOL_FIELDS
+from prowess.agent import role
+from prowess.agent.role import _initrunner as initrunner, _initrunner_tools as initrunner_tools, _keys as keys
+from prowess.agent.role._tool_schemas import SHARED_FIELDS, TOOL_FIELDS
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.hosts import folders as skills_folders
@@ -183,7 +183,7 @@ def _replace_generated(page: str, *parts: str) -> str:
 def roles_page(page: str) -> str:
     """Return the page about roles, with the tables of all keys."""
     return _replace_generated(
-        page, "\n".join(_key_table(role.FLAT_FIELDS)), "\n".join(_tool_tables()), "\n".join(_initrunner_table())
+        page, "\n".join(_key_table(keys.FLAT_FIELDS)), "\n".join(_tool_tables()), "\n".join(_initrunner_table())
     )
 
 
@@ -196,29 +196,38 @@ def _key_table(fields: FieldTable) -> Iterator[str]:
 
 def _key_rows(fields: FieldTable, prefix: str) -> Iterator[str]:
     for name, field in fields.items():
-        if field.kind in UNSUPPORTED_KINDS:
+        if field.kind == "refused" or field.unused:
             continue
         yield f"| `{prefix}{name}` | {_field_type(field)} | {_field_default(field)} | {_one_line(field.doc)} |"
-        nested = role.MODEL_FIELDS if field.kind == "model" else field.keys
+        nested = keys.MODEL_FIELDS if field.kind == "model" else field.keys
         yield from _key_rows(nested, f"{prefix}{name}{'[]' if field.kind == 'maps' else ''}.")
 
 
 def _initrunner_table() -> Iterator[str]:
     """Yield a table of the keys of InitRunner's roles, with what happens to each."""
-    yield from ("| key | here | because, and what to do |", "|---|---|---|")
-    yield from _initrunner_rows(role.INITRUNNER_FIELDS, "")
+    yield from ("| key | here | what to use instead, or why |", "|---|---|---|")
+    yield from _initrunner_rows(keys.INITRUNNER_FIELDS, "")
     for name, field in initrunner.TEAM_FIELDS.items():
-        yield f"| `{name}` (flat form) | {field.kind} | {field.doc}; {field.hint} |"
+        yield f"| `{name}` (flat form) | refused | {field.doc}; {field.hint} |"
+    for kind, table in TOOL_FIELDS.items():
+        yield f"| tool `{kind}` | run |  |"
+        yield from _initrunner_rows({name: field for name, field in table.items() if field.unused}, f"{kind}.")
+    for kind, field in initrunner_tools.UNUSED_TOOLS.items():
+        yield f"| tool `{kind}` | read | {field.unused} |"
+    yield f"| any other tool | read | {initrunner_tools.instead_of_tool('')} |"
     yield ""
 
 
 def _initrunner_rows(fields: FieldTable, prefix: str) -> Iterator[str]:
     for name, field in fields.items():
-        is_read = field.kind not in UNSUPPORTED_KINDS
-        reason = "" if is_read else f"{field.doc}; {field.hint}" if field.hint else field.doc
-        yield f"| `{prefix}{name}` | {'read' if is_read else field.kind} | {reason} |"
-        nested = role.MODEL_FIELDS if field.kind == "model" else field.keys
-        yield from _initrunner_rows(nested, f"{prefix}{name}.")
+        if field.kind == "refused":
+            outcome, text = "refused", f"{field.doc}; {field.hint}"
+        else:
+            outcome, text = ("read", field.unused) if field.unused else ("run", "")
+        yield f"| `{prefix}{name}` | {outcome} | {text} |"
+        nested = keys.MODEL_FIELDS if field.kind == "model" else field.keys
+        if not field.unused:
+            yield from _initrunner_rows(nested, f"{prefix}{name}.")
 
 
 _TYPE_NAMES = {
@@ -229,6 +238,10 @@ _TYPE_NAMES = {
     "maps": "list of maps",
     "model": "text or map",
     "tools": "list of maps",
+    "guardrails": "map",
+    "capabilities": "list",
+    "backend": "text",
+    "memory": "text",
 }
 
 
@@ -257,7 +270,9 @@ def _field_default(field: FieldSpec) -> str:
 def _tool_tables() -> Iterator[str]:
     for tool_type, fields in TOOL_FIELDS.items():
         yield from (f"### `{tool_type}`", "")
-        yield from _key_table(fields)
+        yield from _key_table({name: field for name, field in fields.items() if name not in SHARED_FIELDS})
+    yield from ("### Keys of every type", "")
+    yield from _key_table(SHARED_FIELDS)
 
 
 # ── architecture ─────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -357,6 +357,43 @@ def test_the_tokens_of_a_run_are_limited(top: Path) -> None:
     assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize(
+    "limit",
+    [
+        "max_tokens_per_run: 9000, total_tokens_limit: 200",
+        "max_tokens_per_run: 9000, run_token_budget: 200",
+        "input_tokens_limit: 150",
+        "session_token_budget: 200",
+    ],
+)
+def test_initrunners_limits_of_tokens_are_kept(top: Path, limit: str) -> None:
+    """A request costs 100 tokens, and its answer 10."""
+    with ModelServer([("read_file", {"path": "notes.txt"})]) as server:
+        turn = ask(start_conversation(top, server.model, f"{FILES}guardrails: {{{limit}}}\n"))
+    assert turn.output is None
+    assert "token" in (turn.error or "")
+    assert len(server.requests) == 2
+
+
+def test_one_request_has_a_limit_of_tokens(top: Path) -> None:
+    """InitRunner: `per_request_input_tokens_limit`."""
+    with ModelServer([("read_file", {"path": "notes.txt"})]) as server:
+        more = "guardrails: {per_request_input_tokens_limit: 99}\n"
+        turn = ask(start_conversation(top, server.model, FILES + more))
+    assert turn.output is None
+    assert len(server.requests) == 1
+
+
+def test_a_conversation_has_a_budget_of_tokens(top: Path) -> None:
+    """Turns that failed count too; one that would begin without a token left asks no model."""
+    with ModelServer("One.") as server:
+        conversation = start_conversation(top, server.model, "guardrails: {session_token_budget: 150}\n")
+        turns = [ask(conversation) for _ in range(4)]
+    assert [turn.output for turn in turns] == ["One.", None, None, None]
+    assert turns[-1].error == "the conversation has used all its tokens (`guardrails.session_token_budget`)"
+    assert len(server.requests) == 2
+
+
 def test_the_requests_of_a_run_are_limited(top: Path) -> None:
     """A model may never answer."""
     more = FILES + "guardrails: {max_requests: 2, max_tool_calls: 100}\n"

@@ -38,7 +38,7 @@ def test_a_valid_role_has_no_problems(top: Path, capsys: pytest.CaptureFixture[s
     (top / "role.yaml").write_text(GOOD)
     assert typed(capsys, "validate", "role.yaml") == (0, "", "no problems\n")
     code, out, err = typed(capsys, "validate", "role.yaml", "--json")
-    assert (code, json.loads(out), err) == (0, {"findings": [], "notes": [], "counts": {"error": 0}}, "")
+    assert (code, json.loads(out), err) == (0, {"findings": [], "notes": [], "not_run": [], "counts": {"error": 0}}, "")
 
 
 def test_all_problems_are_reported(top: Path, capsys: pytest.CaptureFixture[str]) -> None:

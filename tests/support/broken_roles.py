@@ -50,10 +50,6 @@ BROKEN: dict[str, tuple[str, str]] = {
         "name: a\nprompt: Help.\nmodel: {name: m, temperature: 3}\n",
         "3:31: `model.temperature` is a number (`3`), not a number from 0 to 2",
     ),
-    "model has no name": (
-        "name: a\nprompt: Help.\nmodel: {provider: openai}\n",
-        "3:8: missing key `model.name` (add `name: ...`)",
-    ),
     "timeout is in quotes": (
         FLAT_ROLE + "guardrails: {timeout_seconds: '9'}\n",
         "4:31: `guardrails.timeout_seconds` is text (`9`), not a number above 0 and at most 86400 (write it without quotes)",
@@ -70,9 +66,25 @@ BROKEN: dict[str, tuple[str, str]] = {
         FLAT_ROLE + "tools:\n- type: filesytem\n",
         "5:9: unknown tool type `filesytem` (did you mean `filesystem`?)",
     ),
-    "unknown tool without a similar name": (
-        FLAT_ROLE + "tools:\n- type: telepathy\n",
-        f"5:9: unknown tool type `telepathy` (the types are {_TYPES})",
+    "unknown tool in the short form": (
+        FLAT_ROLE + "tools: [git, filesytem]\n",
+        "4:14: unknown tool type `filesytem` (did you mean `filesystem`?)",
+    ),
+    "blank tool": (
+        FLAT_ROLE + "tools:\n- type: ' '\n",
+        f"5:9: unknown tool type ` ` (the types are {_TYPES})",
+    ),
+    "tool has another key in the short form": (
+        FLAT_ROLE + "tools:\n- git: {red_only: true}\n",
+        "5:9: unknown key `tools[0].git.red_only` (did you mean `read_only`?)",
+    ),
+    "option of a tool that is not run": (
+        FLAT_ROLE + "tools:\n- think: {max_thoughts: many}\n",
+        "5:25: `tools[0].think.max_thoughts` is text (`many`), not a whole number from 1 to 200",
+    ),
+    "two types in one entry": (
+        FLAT_ROLE + "tools:\n- git: {}\n  shell: {}\n",
+        "5:3: missing key `tools[0].type` (add `type: ...`)",
     ),
     "tool has another key": (
         FLAT_ROLE + "tools:\n- type: filesystem\n  root: .\n",
@@ -90,7 +102,10 @@ BROKEN: dict[str, tuple[str, str]] = {
         FLAT_ROLE + "tools:\n  type: git\n",
         "5:3: `tools` is a map, not a list (write each item below `tools:`, after a dash)",
     ),
-    "a tool is a word": (FLAT_ROLE + "tools: [git]\n", "4:9: `tools[0]` is text (`git`), not a map"),
+    "a tool is a number": (
+        FLAT_ROLE + "tools: [3]\n",
+        "4:9: `tools[0]` is a number (`3`), not the type of a tool, or a map",
+    ),
     "deny is a word": (
         FLAT_ROLE + "security: {deny: shell}\n",
         "4:18: `security.deny` is text (`shell`), not a list of texts (write it below `deny:`, after a dash)",
@@ -120,7 +135,9 @@ BROKEN: dict[str, tuple[str, str]] = {
         "8:3: unknown key `spec.prompt` (the known keys are role, model, skills, auto_skills, tools, guardrails, security)",
     ),
 }
-"""Mistakes that the JSON Schema reports too."""
+"""Mistakes that the JSON Schema reports too, but for those of `NOT_IN_SCHEMA`."""
+NOT_IN_SCHEMA = ("unknown tool", "unknown tool in the short form")
+"""Misspelt types: a schema knows no similar names."""
 
 UNREADABLE: dict[str, tuple[str, str]] = {
     "empty": ("", "the file is empty (add its content, or remove the file)"),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError
 
-from .tools import make_tools
+from .role import instead_of_tool
+from .tools import CallRules, make_tools, with_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,6 +82,10 @@ class Toolbox:
         Raises:
             ConfigError: the configuration cannot be used on this machine.
         """
+        if not config.is_known:
+            instead = instead_of_tool(config.kind)
+            self.notes.append(f"the tool {quoted(config.kind)} of {quoted(origin)} is not run; use instead: {instead}")
+            return
         # What runs is in the skill's folder, so the same configuration in another folder is another tool.
         key = f"{config.key} {folder}" if config.runs_files else config.key
         if key in self._origins:
@@ -96,9 +101,11 @@ class Toolbox:
             _check_mcp_server(config, context)
             self.mcp_servers.append((origin, config, context))
         else:
+            rules = CallRules.from_options(config.kind, config.options, context)
             for tool in make_tools(config.kind, config.options, context):
                 checked = tool if sealed is None or config.kind == "script" else _with_check(tool, sealed)
-                self._add_tool(checked.with_changes(origin=origin))
+                checked = checked if rules is None else with_rules(checked, rules)
+                self._add_tool(checked.with_changes(origin=origin, ask=tool.ask or config.needs_approval))
 
     def _visible_env(self, variables: Iterable[str] | None) -> Mapping[str, str]:
         env = self.context.env

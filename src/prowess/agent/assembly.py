@@ -256,6 +256,8 @@ def _make_policy(role: Role) -> Policy:
         roots=absolute(security.roots),
         unix_sockets=absolute(security.unix_sockets),
         allow_writes=frozenset(security.allow_writes),
+        commands_network=security.commands_network,
+        memory=security.memory,
     )
 
 

@@ -83,6 +83,8 @@ class Conversation:
         self.assembly, self.model, self.confirm, self.instrument = assembly, model, confirm, instrument
         self.session = assembly.new_session()
         self.history: list[Any] = []
+        self.lost_tokens = 0
+        """Tokens of turns that failed, which the history does not have."""
         self.mcp_names: dict[tuple[str, str], str] = {}
         """The names under which tools of MCP servers are offered, by server and the server's own name."""
 
@@ -103,7 +105,9 @@ class Conversation:
             on_call: called with each tool call when it has ended.
         """
         run = _RunningTurn(self, on_text, on_call)
-        timeout = self.assembly.role.guardrails.timeout_seconds
+        timeout, budget = self.assembly.role.guardrails.timeout_seconds, self._tokens_left()
+        if budget is not None and budget <= 0:
+            return run.finish(None, "the conversation has used all its tokens (`guardrails.session_token_budget`)")
         output = error = None
         try:
             agent = self._make_agent(run)
@@ -112,7 +116,7 @@ class Conversation:
                 self.model,
                 asyncio.timeout(timeout),
                 agent.run_stream_events(
-                    prompt, message_history=self.history or None, usage_limits=_usage_limits(self.assembly)
+                    prompt, message_history=self.history or None, usage_limits=_usage_limits(self.assembly, budget)
                 ) as events,
             ):
                 async for event in events:
@@ -128,7 +132,17 @@ class Conversation:
             error = f"the run took longer than {timeout:g} seconds (`guardrails.timeout_seconds`)"
         except Exception as problem:  # noqa: BLE001 - a model server can fail in any way
             error = describe_run_error(problem)
+        if error is not None:
+            self.lost_tokens += usage_counts(run.usage)["total_tokens"]
         return run.finish(output, error)
+
+    def _tokens_left(self) -> int | None:
+        """Return the tokens that the conversation may still use; `None` if it has no budget."""
+        budget = self.assembly.role.guardrails.session_token_budget
+        if budget is None:
+            return None
+        used = sum(message.usage.total_tokens for message in self.history if message.kind == "response")
+        return int(budget - self.lost_tokens - used)
 
     def _make_agent(self, run: _RunningTurn) -> Any:
         agent: Any = Agent(
@@ -149,12 +163,15 @@ def _model_settings(assembly: Assembly) -> ModelSettings:
     return ModelSettings(**{name: value for name, value in settings.items() if value is not None})
 
 
-def _usage_limits(assembly: Assembly) -> UsageLimits:
+def _usage_limits(assembly: Assembly, tokens_left: int | None) -> UsageLimits:
     guardrails = assembly.role.guardrails
+    totals = [limit for limit in (guardrails.max_tokens_per_run, tokens_left) if limit is not None]
     return UsageLimits(
         request_limit=guardrails.max_requests,
         tool_calls_limit=guardrails.max_tool_calls,
-        total_tokens_limit=guardrails.max_tokens_per_run,
+        total_tokens_limit=min(totals, default=None),
+        input_tokens_limit=guardrails.input_tokens_limit,
+        per_request_input_tokens_limit=guardrails.per_request_input_tokens_limit,
     )
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["dry_run", "explain_assembly", "format_explanation"]
 
 _GUARDRAIL_NAMES = ("max_tokens_per_run", "max_tool_calls", "max_requests", "timeout_seconds")
+_MORE_LIMITS = ("input_tokens_limit", "per_request_input_tokens_limit", "session_token_budget")
+"""Limits that are shown if they are set."""
 _SECURITY_NAMES = ("deny", "ask", "allowed_hosts", "allow_private", "roots", "unix_sockets", "allow_writes")
 
 
@@ -72,6 +74,7 @@ def dry_run(assembly: Assembly, model: str | None = None, prompt: str | None = N
         "messages": messages,
         "tools": tools,
         "skills": skills,
+        "not_run": [item.as_dict() for item in assembly.role.unused],
         "notes": [
             *(() if session is None else session.warnings),
             *(() if toolbox is assembly.toolbox else toolbox.notes),
@@ -101,11 +104,13 @@ def explain_assembly(assembly: Assembly) -> dict[str, Any]:
         "parts": _explain_prompt(assembly, session),
         "tools": _explain_tools(assembly, session),
         "skills": skills,
-        "guardrails": {name: getattr(role.guardrails, name) for name in _GUARDRAIL_NAMES},
+        "guardrails": {name: getattr(role.guardrails, name) for name in _GUARDRAIL_NAMES}
+        | {name: value for name in _MORE_LIMITS if (value := getattr(role.guardrails, name)) is not None},
         "security": {
             name: [*value] if isinstance(value := getattr(role.security, name), tuple) else value
             for name in _SECURITY_NAMES
         },
+        "not_run": [item.as_dict() for item in role.unused],
         "findings": [item.as_dict() for item in assembly.findings],
         "notes": [*assembly.notes, *(() if session is None else listing_notes(session)), *notes],
     }

@@ -54,6 +54,10 @@ class Policy(Frozen):
     """Absolute paths of Unix sockets that programs of the role's own tools may connect to; never those of skills."""
     allow_writes: frozenset[str] = frozenset()
     """Kinds of protected files that tools may write; see `protected.KINDS`."""
+    commands_network: bool = True
+    """Whether a tool's configuration can open the network to its commands."""
+    memory: int | None = None
+    """Bytes of memory of a command; `None` is the sandbox's own limit, and more than that has no effect."""
     max_result_bytes: int = 200_000
     """Bytes of one result that the model gets."""
 

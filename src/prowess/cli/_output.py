@@ -41,6 +41,7 @@ __all__ = [
     "print_evidence_note",
     "print_findings",
     "print_json",
+    "print_message",
     "print_note",
     "print_output",
     "print_stderr",
@@ -65,6 +66,14 @@ def print_error(message: str, hint: str | None = None) -> None:
 def print_note(text: str) -> None:
     """Print a note on stderr, made safe to show."""
     print_stderr(f"note: {neutral(text)}")
+
+
+def print_message(text: str) -> None:
+    """Print a message of one line as a note, one of several lines without that word."""
+    if "\n" in text:
+        print_stderr("\n".join(map(neutral, text.split("\n"))))
+    else:
+        print_note(text)
 
 
 def print_evidence_note(hosts: Iterable[str]) -> None:

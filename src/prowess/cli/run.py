@@ -20,6 +20,7 @@ from ._input import ask_to_allow_call, read_prompt, read_stdin_line
 from ._options import add_json_option, add_role_options, add_sandbox_option, make_parser
 from ._output import (
     print_json,
+    print_message,
     print_note,
     print_stderr,
     print_stdout,
@@ -100,7 +101,7 @@ def _run_mode(args: Namespace) -> int:
     if args.dry_run:
         return _dry_run(args)
     reloader = RoleReloader(
-        args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, notify=_print_message
+        args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, notify=print_message
     )
     try:
         from prowess.agent import Conversation, make_model
@@ -152,7 +153,7 @@ def _serve(reloader: RoleReloader, model: Any, args: Namespace) -> int:
     if key is None and args.address not in ("127.0.0.1", "::1", "localhost"):
         message = f"anyone who can reach {quoted(args.address)} could use the role"
         raise ConfigError(message, hint="set PROWESS_SERVE_KEY to the key that clients must send")
-    backend = RoleBackend(reloader, model, yes=args.yes, instrument=args.otel, notify=_print_message)
+    backend = RoleBackend(reloader, model, yes=args.yes, instrument=args.otel, notify=print_message)
     serve(
         backend,
         host=args.address,
@@ -231,14 +232,6 @@ def _flushed_telemetry(enabled: bool) -> Iterator[None]:
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _print_message(text: str) -> None:
-    """Print a message of one line as a note, one of several lines without that word."""
-    if "\n" in text:
-        print_stderr("\n".join(map(neutral, text.split("\n"))))
-    else:
-        print_note(text)
-
-
 def _print_turn(turn: Turn, args: Namespace) -> int:
     """Print an answer and return the exit code."""
     if args.json:
@@ -250,7 +243,7 @@ def _print_turn(turn: Turn, args: Namespace) -> int:
             print_untrusted_text(turn.output)
     if not args.json:
         for note in turn.notes:
-            _print_message(note)
+            print_message(note)
     if turn.error is not None and not args.json:
         print_stderr(f"error: {neutral(turn.error)}")
     return OK if turn.error is None else FAILED
@@ -284,4 +277,4 @@ def _print_dry_run(assembly: Assembly, request: dict[str, Any]) -> None:
         first_line = tool["description"].partition("\n")[0]
         print_stdout(f"tool  {neutral(tool['name'])}  ({neutral(tool['origin'])})  {neutral(first_line)}")
     for note in (*assembly.notes, *request["notes"]):
-        _print_message(note)
+        print_message(note)

@@ -21,7 +21,7 @@ from ._output import (
     format_value,
     print_findings,
     print_json,
-    print_note,
+    print_message,
     print_stdout,
     to_json_value,
 )
@@ -120,7 +120,7 @@ def _show_role(args: Namespace) -> int:
         print_stdout("findings")
         print_findings(findings, base=os.path.dirname(assembly.role.path), indent="  ")
     for note in explanation["notes"]:
-        print_note(note)
+        print_message(note)
     return OK
 
 

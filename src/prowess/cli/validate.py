@@ -10,12 +10,13 @@ from prowess.agent.role import load_skill
 
 from ._commands import FAILED, OK, USAGE
 from ._options import add_json_option, add_role_options, make_parser
-from ._output import pluralize, print_findings, print_json, print_note, print_stderr
+from ._output import pluralize, print_findings, print_json, print_message, print_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from prowess.agent.role import UnusedKey
     from prowess.findings import Finding
 
 _EPILOG = """\
@@ -50,6 +51,7 @@ def run(args: Namespace) -> int:
         return _print_result(tuple(skill_findings), (), args, "the skill is not loaded", code)
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home)
     notes = () if assembly is None else assembly.notes
+    unused = () if assembly is None else assembly.role.unused
     code = FAILED if findings and os.path.isfile(path) else USAGE
     # If the role itself is invalid, its missing model is a consequence and not another problem.
     if assembly is not None and not (findings and assembly.role.model.name is None and args.model is None):
@@ -57,20 +59,27 @@ def run(args: Namespace) -> int:
         findings += problems
         if problems and args.model is None:
             code = FAILED
-    return _print_result(findings, notes, args, "the role does not run", code)
+    return _print_result(findings, notes, args, "the role does not run", code, unused)
 
 
 def _print_result(
-    findings: tuple[Finding, ...], notes: tuple[str, ...], args: Namespace, consequence: str, code: int
+    findings: tuple[Finding, ...],
+    notes: tuple[str, ...],
+    args: Namespace,
+    consequence: str,
+    code: int,
+    unused: tuple[UnusedKey, ...] = (),
 ) -> int:
     """Print the findings and return the exit code: 0 without findings, otherwise `code`."""
     if args.json:
         counts = {"error": len(findings)}
-        print_json({"findings": [item.as_dict() for item in findings], "notes": [*notes], "counts": counts})
+        not_run = [item.as_dict() for item in unused]
+        findings_json = [item.as_dict() for item in findings]
+        print_json({"findings": findings_json, "notes": [*notes], "not_run": not_run, "counts": counts})
         return code if findings else OK
     print_findings(findings)
     for note in notes:
-        print_note(note)
+        print_message(note)
     if findings:
         print_stderr(f"{pluralize(len(findings), 'problem')}: {consequence}")
         return code

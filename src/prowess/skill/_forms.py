@@ -46,8 +46,8 @@ class FindingCollector:
         self.is_json = False
         """Whether the hints show JSON, not YAML."""
         self.findings: list[Finding] = []
-        self.notes: list[str] = []
-        """What is good to know, and no problem."""
+        self.unused: list[tuple[str, Node, str]] = []
+        """Keys that are read and not used: the path inside the file, the key, and what to use instead."""
 
     def add(self, message: str, node: Node | None = None, hint: str | None = None) -> None:
         """Add a finding at the position of a value."""
@@ -205,6 +205,16 @@ class MappingReader:
     def report_wrong_type(self, name: str, node: Node, wanted: str, hint: str | None = None) -> None:
         """Report a value of another type."""
         self.report.add(f"{quoted(self.key_path(name))} is {_describe_node(node)}, not {wanted}", node, hint)
+
+    def add_unused(self, name: str, instead: str) -> None:
+        """Remember that a key has no effect.
+
+        Args:
+            name: of the key.
+            instead: what to use in its place.
+        """
+        key = next(key for key in self.node.keys if key.text == name)
+        self.report.unused.append((self.key_path(name), key, instead))
 
     def report_empty(self, *names: str) -> None:
         """Report those of these keys that have no value, not even `null`."""

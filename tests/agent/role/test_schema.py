@@ -24,6 +24,13 @@ TABLE: FieldTable = {
     "env": FieldSpec(kind="text-map", doc="", default={}),
     "inner": FieldSpec(kind="map", doc="", keys={"deep": FieldSpec(kind="integer", doc="", default=0)}, default={}),
     "rows": FieldSpec(kind="maps", doc="", keys={"name": FieldSpec(kind="text", doc="", needed=True)}, default=()),
+    "free": FieldSpec(kind="map", keys={"deep": FieldSpec(kind="integer")}, is_open=True, default={}),
+    "whatever": FieldSpec(kind="any"),
+    "events": FieldSpec(
+        kind="typed-maps", variants={"a": {"name": FieldSpec(kind="text", needed=True)}, "GET": {}}, default=()
+    ),
+    "unused": FieldSpec(kind="integer", unused="nothing", maximum=5),
+    "gone": FieldSpec(kind="refused", doc="it is dangerous", hint="remove it"),
 }
 DEFAULTS = {
     "choice": "a",
@@ -36,6 +43,9 @@ DEFAULTS = {
     "env": {},
     "inner": {},
     "rows": (),
+    "free": {},
+    "whatever": None,
+    "events": (),
 }
 
 
@@ -51,7 +61,10 @@ def read_text(text: str, **readers: Any) -> tuple[dict[str, Any], list[str]]:
 def test_missing_and_empty_keys_have_defaults() -> None:
     """Changing a returned default does not change the table."""
     assert read_text("word: w\n") == ({"word": "w", **DEFAULTS}, [])
-    assert read_text("word: w\n" + "".join(f"{name}:\n" for name in DEFAULTS)) == ({"word": "w", **DEFAULTS}, [])
+    assert read_text("word: w\n" + "".join(f"{name}:\n" for name in TABLE if name != "word")) == (
+        {"word": "w", **DEFAULTS},
+        [],
+    )
     read_text("word: w\n")[0]["env"]["A"] = "changed"
     assert read_text("word: w\n")[0]["env"] == {}
 
@@ -60,7 +73,8 @@ def test_each_kind_is_read() -> None:
     """Text is what the author typed."""
     text = (
         "word: 012\nchoice: b\nwords: [1.0, yes]\nchoices: [PUT]\non: false\ncount: 5\nseconds: 0.25\ndegree: 0\n"
-        "env: {A: 1}\ninner: {deep: 7}\nrows:\n- name: n\n"
+        "env: {A: 1}\ninner: {deep: 7}\nrows:\n- name: n\nfree: {deep: 1, other: [x]}\n"
+        "events: [{type: a, name: n}, {type: b, x: []}]\n"
     )
     assert read_text(text) == (
         {
@@ -75,6 +89,9 @@ def test_each_kind_is_read() -> None:
             "env": {"A": "1"},
             "inner": {"deep": 7},
             "rows": ({"name": "n"},),
+            "free": {"deep": 1},
+            "whatever": None,
+            "events": ("a", "b"),
         },
         [],
     )
@@ -84,11 +101,14 @@ def test_all_errors_are_reported_together() -> None:
     """Each with its place; the value is then the default."""
     text = (
         "wrd: w\nchoice: c\nwords: w\nchoices: [GOT]\non: on\ncount: 6\nseconds: 0\ndegree: -1\nenv: [A]\n"
-        "inner: {deep: x, dep: 1}\nrows:\n- nam: n\n- x\n"
+        "inner: {deep: x, dep: 1}\nrows:\n- nam: n\n- x\nfree: {deep: x}\nevents: [{type: a}, {name: n}]\nunused: 6\n"
+        "gone: 1\n"
     )
     values, messages = read_text(text)
     assert messages == [
         "1:1 unknown key `wrd`",
+        "16:9 `unused` is a number (`6`), not a whole number from 0 to 5",
+        "17:7 `gone` is not supported: it is dangerous",
         "1:1 missing key `word`",
         "2:9 invalid value `c` of `choice`",
         "3:8 `words` is text (`w`), not a list of texts",
@@ -103,9 +123,23 @@ def test_all_errors_are_reported_together() -> None:
         "13:3 `rows[1]` is text (`x`), not a map",
         "12:3 unknown key `rows[0].nam`",
         "12:3 missing key `rows[0].name`",
+        "14:14 `free.deep` is text (`x`), not a whole number from 0 to 1000000000",
+        "15:10 missing key `events[0].name`",
+        "15:21 missing key `events[1].type`",
     ]
     assert (values["choice"], values["on"], values["count"], values["seconds"]) == ("a", True, 3, 1.5)
     assert values["inner"] == {"deep": 0}
+
+
+def test_a_key_that_is_not_used_is_checked_and_remembered() -> None:
+    """With the place of the key and what to use instead; it has no value."""
+    report = FindingCollector("f.yaml", "role-invalid")
+    form = read_yaml_mapping(b"word: w\n\nunused: 4\n", report)
+    assert form is not None
+    assert read_fields(form, TABLE) == {"word": "w", **DEFAULTS}
+    ((key, node, instead),) = report.unused
+    assert (key, node.line, node.column, instead) == ("unused", 3, 1, "nothing")
+    assert report.findings == []
 
 
 def test_a_kind_can_have_a_custom_reader() -> None:
@@ -130,12 +164,10 @@ def test_the_schema_is_valid_json_schema() -> None:
     assert made["required"] == ["word"]
     assert made["additionalProperties"] is False
     assert made["properties"]["word"] == {
-        "description": "",
         "type": ["string", "number", "boolean"],
         "pattern": r"\S",
     }
     assert made["properties"]["count"] == {
-        "description": "",
         "type": ["integer", "null"],
         "minimum": 1,
         "maximum": 5,
@@ -155,6 +187,7 @@ _VALUES = st.one_of(
     _SCALARS,
     st.lists(st.sampled_from(["a", "GET", 1]), max_size=2),
     st.dictionaries(st.sampled_from(["deep", "A", "name"]), _SCALARS, max_size=2),
+    st.lists(st.dictionaries(st.sampled_from(["type", "name"]), _SCALARS, max_size=2), max_size=2),
 )
 
 

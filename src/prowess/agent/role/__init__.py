@@ -8,16 +8,18 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._initrunner_tools import instead_of_tool as instead_of_tool
+    from ._keys import schema as schema
     from ._role import (
         ROLE_INVALID as ROLE_INVALID,
         Guardrails as Guardrails,
         ModelConfig as ModelConfig,
         Role as Role,
         Security as Security,
+        UnusedKey as UnusedKey,
         load_role as load_role,
         parse_model as parse_model,
         role_error as role_error,
-        schema as schema,
     )
     from ._skills import (
         LoadedSkill as LoadedSkill,
@@ -31,6 +33,8 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_initrunner_tools": ("instead_of_tool",),
+            "_keys": ("schema",),
             "_role": (
                 "Guardrails",
                 "ModelConfig",
@@ -38,9 +42,9 @@ else:  # otherwise every misspelt name would have a type
                 "Role",
                 "Security",
                 "load_role",
+                "UnusedKey",
                 "parse_model",
                 "role_error",
-                "schema",
             ),
             "_skills": ("LoadedSkill", "load_explicit_skills", "load_skill", "read_skill_tools", "skill_dirs"),
             "_tool_config": ("ToolConfig",),

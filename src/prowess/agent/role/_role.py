@@ -10,22 +10,18 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import UnreadableError, read_file
-from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import quoted
-from prowess.agent.protected import KINDS
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, quoted
 from prowess.errors import ConfigError, RoleError
-from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
+from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, Node, read_yaml_mapping
 
 from . import _initrunner as initrunner
-from ._schema import FieldSpec, read_fields, schema as fields_schema
-from ._tool_config import ToolConfig, read_tools
-from ._tool_schemas import TOOL_FIELDS
+from ._keys import FLAT_FIELDS, GUARDRAIL_FIELDS, INITRUNNER_FIELDS, MODEL_FIELDS
+from ._schema import read_fields
+from ._tool_config import ToolConfig, read_role_tools
 
 if TYPE_CHECKING:
     from prowess.findings import Finding
-    from prowess.skill import Node
-
-    from ._schema import FieldTable
 
 __all__ = [
     "ROLE_INVALID",
@@ -34,15 +30,20 @@ __all__ = [
     "Role",
     "Security",
     "load_role",
+    "UnusedKey",
+    "parse_model",
     "role_error",
-    "schema",
 ]
 
 ROLE_INVALID = "role-invalid"
 """The code of every finding about a role."""
-API_VERSION = "initrunner/v1"
-MAX_SKILLS = 200
-"""InitRunner, "Configuration": `max_skills: 50   # default: 50, max: 200`."""
+_MAX_SHOWN = 50
+"""Keys that the warning about what is not run names."""
+_SAME_LIMITS = {
+    "max_requests": ("max_request_limit",),
+    "max_tokens_per_run": ("total_tokens_limit", "run_token_budget"),
+}
+"""Prowess's name of a limit, and InitRunner's names of the same one."""
 
 
 class ModelConfig(Frozen):
@@ -71,6 +72,12 @@ class Guardrails(Frozen):
     max_requests: int | None = 50
     """Requests to the model."""
     timeout_seconds: float | None = 300.0
+    input_tokens_limit: int | None = None
+    """Tokens of all requests."""
+    per_request_input_tokens_limit: int | None = None
+    """Tokens of one request."""
+    session_token_budget: int | None = None
+    """Tokens of a conversation."""
 
 
 class Security(Frozen):
@@ -88,6 +95,25 @@ class Security(Frozen):
     """Unix sockets, relative to the role's folder, that programs which its own tools run may connect to."""
     allow_writes: tuple[str, ...] = ()
     """Kinds of protected files that tools may write; see `protected.KINDS`."""
+    commands_network: bool = True
+    """Whether a tool can open the network to commands; InitRunner's `sandbox.network: none` says that none can."""
+    memory: int | None = None
+    """Bytes of memory of a command; `None` is the sandbox's own limit. InitRunner's `sandbox.memory_limit`."""
+
+
+class UnusedKey(Frozen):
+    """A key of InitRunner's roles that is read and has no effect."""
+
+    key: str
+    """Its path inside the file, such as `spec.triggers`; of a tool with its type."""
+    line: int | None
+    column: int | None
+    instead: str
+    """What to use in its place."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the key as JSON has it."""
+        return {"key": self.key, "line": self.line, "column": self.column, "instead": self.instead}
 
 
 class Role(Frozen):
@@ -108,134 +134,29 @@ class Role(Frozen):
     tools: tuple[ToolConfig, ...] = ()
     guardrails: Guardrails = Guardrails()
     security: Security = Security()
-    notes: tuple[str, ...] = ()
-    """Notes for the user: keys that are ignored."""
+    unused: tuple[UnusedKey, ...] = ()
+    """What the file says and Prowess does not run, in the order of the file."""
 
     @property
     def folder(self) -> str:
         """The file's folder; relative paths start here."""
         return os.path.dirname(self.path)
 
-
-# ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-MODEL_FIELDS: FieldTable = {
-    "provider": FieldSpec(kind="text", doc="the provider, such as `openai` or `anthropic`", default="openai"),
-    "name": FieldSpec(kind="text", doc="the provider's name of the model", needed=True),
-    "base_url": FieldSpec(kind="text", doc="the URL of a server with OpenAI's API"),
-    "api_key_env": FieldSpec(
-        kind="text", doc="the environment variable with the API key, instead of the provider's usual one"
-    ),
-    "temperature": FieldSpec(kind="number", doc="the sampling temperature", inclusive=True, maximum=2),
-    "top_p": FieldSpec(kind="number", doc="nucleus sampling: the share of likely words to choose from", maximum=1),
-    "max_tokens": FieldSpec(kind="integer", doc="the most tokens of one answer", minimum=1),
-    "context_window": FieldSpec(
-        kind="integer", doc="the tokens of its context window; the catalog of skills gets 2 % of it", minimum=1
-    ),
-    **initrunner.MODEL_FIELDS,
-}
-_GUARDRAIL_FIELDS: FieldTable = {
-    "max_tokens_per_run": FieldSpec(
-        kind="integer", doc="the most tokens of all requests and answers in a run", default=50_000, minimum=1
-    ),
-    "max_tool_calls": FieldSpec(kind="integer", doc="the most tool calls in a run", default=20, minimum=0),
-    "max_requests": FieldSpec(kind="integer", doc="the most requests to the model in a run", default=50, minimum=1),
-    "timeout_seconds": FieldSpec(
-        kind="number", doc="the time limit of a run, in seconds", default=300.0, maximum=86_400
-    ),
-    **initrunner.GUARDRAIL_FIELDS,
-}
-_SECURITY_FIELDS: FieldTable = {
-    "deny": FieldSpec(kind="texts", doc="types or names of tools that are not offered", default=()),
-    "ask": FieldSpec(
-        kind="texts", doc="types or names of tools that need the user's confirmation before each call", default=()
-    ),
-    "allowed_hosts": FieldSpec(
-        kind="texts", doc="domains that tools may connect to, with their subdomains; empty allows all", default=()
-    ),
-    "allow_private": FieldSpec(
-        kind="truth",
-        doc="whether commands and a skill's tools may connect to this machine and its network",
-        default=False,
-    ),
-    "roots": FieldSpec(kind="texts", doc="the folders that tools may read and write", default=(".",)),
-    "unix_sockets": FieldSpec(
-        kind="texts", doc="Unix sockets that programs of the role's own tools may connect to", default=()
-    ),
-    "allow_writes": FieldSpec(
-        kind="texts", doc="kinds of protected files that tools may write", default=(), choices=tuple(KINDS)
-    ),
-    **initrunner.SECURITY_FIELDS,
-}
-_AUTO_SKILLS_FIELDS: FieldTable = {
-    "enabled": FieldSpec(kind="truth", doc="whether to discover skills", default=True),
-    "max_skills": FieldSpec(
-        kind="integer", doc="the most skills to discover", default=50, minimum=1, maximum=MAX_SKILLS
-    ),
-}
-_MODEL_SCHEMA = {
-    "anyOf": [
-        {"type": "string", "pattern": r"\S", "description": "`provider:name` or `openai:NAME@URL`"},
-        fields_schema(MODEL_FIELDS),
-        {"type": "null"},
-    ]
-}
-_TOOLS_SCHEMA = {
-    "type": ["array", "null"],
-    "items": {
-        "oneOf": [
-            {
-                **(inner := fields_schema(table)),
-                "properties": {"type": {"const": kind}, **inner["properties"]},
-                "required": ["type", *inner.get("required", ())],
-            }
-            for kind, table in TOOL_FIELDS.items()
-        ]
-    },
-}
-_COMMON_FIELDS: FieldTable = {
-    "model": FieldSpec(kind="model", doc="the model, as a map or as `provider:name`", schema=_MODEL_SCHEMA),
-    "skills": FieldSpec(kind="texts", doc="names or paths of skills to load whole", default=()),
-    "auto_skills": FieldSpec(kind="map", doc="settings for discovered skills", keys=_AUTO_SKILLS_FIELDS, default=EMPTY),
-    "tools": FieldSpec(kind="tools", doc="the role's own tools", schema=_TOOLS_SCHEMA, default=()),
-    "guardrails": FieldSpec(kind="map", doc="the limits of one run", keys=_GUARDRAIL_FIELDS, default=EMPTY),
-    "security": FieldSpec(
-        kind="map",
-        doc="the policy for every tool, the role's own and those of skills",
-        keys=_SECURITY_FIELDS,
-        default=EMPTY,
-    ),
-    **initrunner.SPEC_FIELDS,
-}
-_METADATA_FIELDS: FieldTable = {
-    "name": FieldSpec(kind="text", doc="the agent's name", needed=True),
-    "description": FieldSpec(kind="text", doc="what the agent is for", default=""),
-    "tags": FieldSpec(kind="texts", doc="words to find the role by", default=()),
-    "author": FieldSpec(kind="text", doc="the role's author", default=""),
-    "version": FieldSpec(kind="text", doc="the role's version", default=""),
-    **initrunner.METADATA_FIELDS,
-}
-_PROMPT_FIELD = FieldSpec(kind="text", doc="the system prompt", needed=True)
-INITRUNNER_FIELDS: FieldTable = {
-    "apiVersion": FieldSpec(kind="text", doc="the version of the format", needed=True, choices=(API_VERSION,)),
-    "kind": FieldSpec(kind="text", doc="the kind of file", needed=True, choices=("Agent",)),
-    "metadata": FieldSpec(
-        kind="map", doc="information about the role", keys=_METADATA_FIELDS, needed=True, default=EMPTY
-    ),
-    "spec": FieldSpec(
-        kind="map", doc="the role", keys={"role": _PROMPT_FIELD, **_COMMON_FIELDS}, needed=True, default=EMPTY
-    ),
-}
-FLAT_FIELDS: FieldTable = {**_METADATA_FIELDS, "prompt": _PROMPT_FIELD, **_COMMON_FIELDS, **initrunner.TEAM_FIELDS}
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a role's file, with both forms."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A role of Prowess",
-        "oneOf": [fields_schema(INITRUNNER_FIELDS), fields_schema(FLAT_FIELDS)],
-    }
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One warning, in several lines, about all that is not run; nothing if there is no such key."""
+        if not self.unused:
+            return ()
+        shown, more = self.unused[:_MAX_SHOWN], len(self.unused) - _MAX_SHOWN
+        return (
+            "\n".join(
+                (
+                    f"warning: {neutral(os.path.basename(self.path))} has parts that are not run; use instead:",
+                    *(f"  {item.line}:{item.column}: {quoted(item.key)}: {item.instead}" for item in shown),
+                    *((f"  and {more} more",) if more > 0 else ()),
+                )
+            ),
+        )
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -263,7 +184,8 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         return None, tuple(report.findings)
     flat = mapping.get("apiVersion") is None and mapping.get("spec") is None and mapping.get("kind") is None
     table = FLAT_FIELDS if flat else INITRUNNER_FIELDS
-    values = read_fields(mapping, table, {"model": _read_model, "tools": read_tools})
+    values = read_fields(mapping, table, _READERS)
+    _check_servers(values if flat else values["spec"] or {}, report)
     metadata, spec = (values, values) if flat else (values["metadata"] or {}, values["spec"] or {})
     auto_skills = spec.get("auto_skills") or {}
     role = Role(
@@ -277,11 +199,31 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         auto_skills_enabled=auto_skills.get("enabled", True),
         max_skills=auto_skills.get("max_skills", 50),
         tools=tuple(spec.get("tools") or ()),
-        guardrails=Guardrails(**(spec.get("guardrails") or {})),
-        security=Security(**(spec.get("security") or {})),
-        notes=tuple(report.notes),
+        guardrails=spec.get("guardrails") or Guardrails(),
+        security=_make_security(spec.get("security") or {}),
+        unused=tuple(
+            UnusedKey(key=key, line=node.line, column=node.column, instead=instead)
+            for key, node, instead in sorted(report.unused, key=lambda item: (item[1].line, item[1].column))
+        ),
     )
     return role, tuple(report.findings)
+
+
+def _make_security(values: dict[str, Any]) -> Security:
+    sandbox = values.pop("sandbox", None) or {}
+    return Security(**values, commands_network=sandbox.get("network") != "none", memory=sandbox.get("memory_limit"))
+
+
+def _check_servers(spec: dict[str, Any], report: FindingCollector) -> None:
+    """Report servers that would run outside the sandbox although the role demands one."""
+    sandbox = (spec.get("security") or {}).get("sandbox") or {}
+    if sandbox.get("backend", "none") == "none":
+        return
+    for tool in spec.get("tools") or ():
+        if tool.kind == "mcp" and tool.options["transport"] == "stdio":
+            message = f"{quoted(tool.where)} would run outside the sandbox that `security.sandbox` demands"
+            hint = "let a skill declare the server, which then runs in the sandbox, or remove `sandbox`"
+            report.add(message, Node(kind="map", line=tool.line, column=1), hint)
 
 
 def role_error(path: str | os.PathLike[str], message: str, hint: str) -> ConfigError:
@@ -306,6 +248,20 @@ def _item_lines(mapping: MappingReader | Node | None, name: str) -> tuple[int | 
     return tuple(item.line for node in nodes for item in node.items if item.kind not in ("list", "map"))
 
 
+def _read_guardrails(mapping: MappingReader, name: str) -> Guardrails | None:
+    """Read the limits of a run; of several names of one limit, the smallest value counts."""
+    inner = mapping.get_mapping(name)
+    if inner is None:
+        return None
+    values = read_fields(inner, GUARDRAIL_FIELDS)
+    for own, others in _SAME_LIMITS.items():
+        given = [value for other in others if (value := values.pop(other)) is not None]
+        if inner.get(own) is not None:  # otherwise it is a default
+            given.append(values[own])
+        values[own] = min(given, default=values[own])
+    return Guardrails(**values)
+
+
 def _read_model(mapping: MappingReader, name: str) -> ModelConfig | None:
     """Read a model: a map or `provider:name`."""
     node = mapping.get(name)
@@ -313,7 +269,13 @@ def _read_model(mapping: MappingReader, name: str) -> ModelConfig | None:
         return None
     if node.kind == "map":
         inner = mapping.get_mapping(name)
-        return None if inner is None else ModelConfig(**read_fields(inner, MODEL_FIELDS))
+        if inner is None:
+            return None
+        values = read_fields(inner, MODEL_FIELDS)
+        provider, colon, rest = (values["name"] or "").partition(":")
+        if colon and inner.get("provider") is None and values["base_url"] is None:
+            values |= {"provider": provider, "name": rest}
+        return ModelConfig(**values)
     text = mapping.get_text(name)
     if text is not None and not text.strip():
         mapping.report.add(f"{quoted(mapping.key_path(name))} is empty", node, "write it as `provider:name`")
@@ -328,3 +290,13 @@ def parse_model(text: str) -> ModelConfig:
         provider, name = "openai", text
     name, at, url = name.partition("@http")
     return ModelConfig(provider=provider, name=name, base_url=f"http{url}" if at else None)
+
+
+_READERS = {
+    "model": _read_model,
+    "guardrails": _read_guardrails,
+    "tools": read_role_tools,
+    "capabilities": initrunner.read_capabilities,
+    "backend": initrunner.read_backend,
+    "memory": initrunner.read_memory,
+}

@@ -12,19 +12,22 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, quoted
 from prowess.skill import MappingReader
 
-__all__ = ["UNSUPPORTED_KINDS", "FieldSpec", "FieldTable", "map_items", "read_fields", "schema"]
+__all__ = ["FieldSpec", "FieldTable", "map_items", "read_fields", "schema"]
 
 
 class FieldSpec(Frozen):
     """The specification of one key."""
 
     kind: str
-    """`text`, `texts`, `truth`, `integer`, `number`, `text-map`, `map`, `maps` (a list of maps), or the name of a
-    custom reader that `read_fields` gets; or one of `UNSUPPORTED_KINDS`."""
-    doc: str
-    """What the key means, for the docs and the schema; of a key that is not supported, why."""
+    """`text`, `texts`, `truth`, `integer`, `number`, `text-map`, `map`, `maps` (a list of maps), `typed-maps` (a list
+    of maps whose `type` decides their keys), `any`, or the name of a custom reader that `read_fields` gets; or
+    `refused`: a key that another program reads and that Prowess would not keep to."""
+    doc: str = ""
+    """What the key means, for the docs and the schema; of a key that is refused or not used, why."""
     hint: str = ""
-    """Of a `refused` key: what to do instead."""
+    """Of a `refused` key, and of a value that is not one of `choices`: what to do instead."""
+    unused: str = ""
+    """Of a key that is checked and then not used: what to use instead."""
     default: Any = None
     """The value if the key is missing or invalid."""
     needed: bool = False
@@ -37,39 +40,48 @@ class FieldSpec(Frozen):
     """The allowed texts; empty allows any."""
     keys: Mapping[str, FieldSpec] = EMPTY
     """The keys of a `map`, and of each of `maps`."""
+    is_open: bool = False
+    """Whether a `map` or each of `maps` may have other keys too, of any type."""
+    variants: Mapping[str, Mapping[str, FieldSpec]] = EMPTY
+    """Of `typed-maps`: the keys for each `type`; any other type may have any keys."""
     schema: Mapping[str, Any] = EMPTY
     """The JSON Schema of a kind with a custom reader."""
 
 
-UNSUPPORTED_KINDS = ("ignored", "refused")
-"""The kinds of keys that another program reads: one is noted, the other one is an error."""
 FieldTable = Mapping[str, FieldSpec]
 FieldReaders = Mapping[str, Callable[[MappingReader, str], Any]]
 
 
-def read_fields(mapping: MappingReader, table: FieldTable, readers: FieldReaders = EMPTY) -> dict[str, Any]:
+def read_fields(
+    mapping: MappingReader, table: FieldTable, readers: FieldReaders = EMPTY, *, is_open: bool = False
+) -> dict[str, Any]:
     """Return the values of a map; invalid ones are reported to `mapping.report` and replaced by their defaults.
+
+    Keys that are refused or not used have no value in the result; the latter are added to `mapping.report.unused`.
 
     Args:
         mapping: the map.
         table: its keys.
         readers: custom readers by kind: each gets the map and the key's name, and returns the value.
+        is_open: whether other keys are accepted.
     """
-    own = {name: field for name, field in table.items() if field.kind not in UNSUPPORTED_KINDS}
-    mapping.allow_only(*own, also=table)
+    own = {name: field for name, field in table.items() if field.kind != "refused" and not field.unused}
+    if not is_open:
+        mapping.allow_only(*own, also=table)
     for name, field in table.items():
         if name not in own and mapping.get(name) is not None:
-            _report_unsupported(mapping, name, field)
+            _report_without_effect(mapping, name, field, readers)
     return {name: _read_field(mapping, name, field, readers) for name, field in own.items()}
 
 
-def _report_unsupported(mapping: MappingReader, name: str, field: FieldSpec) -> None:
-    """Note that a key is ignored, or report that it is refused."""
-    key = quoted(mapping.key_path(name))
-    if field.kind == "ignored":
-        mapping.report.notes.append(f"{key} is ignored: {field.doc}")
-    else:
-        mapping.report.add(f"{key} is not supported: {field.doc}", mapping.get(name), field.hint)
+def _report_without_effect(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> None:
+    """Report a key that is refused, or check and remember one that is not used."""
+    if field.kind == "refused":
+        message = f"{quoted(mapping.key_path(name))} is not supported: {field.doc}"
+        mapping.report.add(message, mapping.get(name), field.hint)
+        return
+    _read_field(mapping, name, field, readers)
+    mapping.add_unused(name, field.unused)
 
 
 def _read_field(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> Any:
@@ -89,7 +101,7 @@ def _text(mapping: MappingReader, name: str, field: FieldSpec, _readers: FieldRe
         return None
     if text is not None and field.choices and text not in field.choices:
         message = f"invalid value {quoted(text)} of {quoted(mapping.key_path(name))}"
-        mapping.report.add(message, mapping.get(name), _choices_hint(text, field.choices))
+        mapping.report.add(message, mapping.get(name), field.hint or _choices_hint(text, field.choices))
         return None
     return text
 
@@ -99,7 +111,7 @@ def _texts(mapping: MappingReader, name: str, field: FieldSpec, _readers: FieldR
     for text in texts:
         if field.choices and text not in field.choices:
             message = f"invalid value {quoted(text)} in {quoted(mapping.key_path(name))}"
-            mapping.report.add(message, mapping.get(name), _choices_hint(text, field.choices))
+            mapping.report.add(message, mapping.get(name), field.hint or _choices_hint(text, field.choices))
     return texts
 
 
@@ -117,11 +129,22 @@ def _number(mapping: MappingReader, name: str, field: FieldSpec, _readers: Field
 
 def _map(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> dict[str, Any] | None:
     inner = mapping.get_mapping(name)
-    return None if inner is None else read_fields(inner, field.keys, readers)
+    return None if inner is None else read_fields(inner, field.keys, readers, is_open=field.is_open)
 
 
 def _maps(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> tuple[dict[str, Any], ...]:
-    return tuple(read_fields(inner, field.keys, readers) for inner in map_items(mapping, name))
+    return tuple(read_fields(inner, field.keys, readers, is_open=field.is_open) for inner in map_items(mapping, name))
+
+
+def _typed_maps(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> tuple[str, ...]:
+    """Check each map by its type; return the types."""
+    types = []
+    for inner in map_items(mapping, name):
+        kind = inner.get_text("type", required=True)
+        if kind is not None:
+            read_fields(inner, field.variants.get(kind, EMPTY), readers, is_open=True)
+            types.append(kind)
+    return tuple(types)
 
 
 def map_items(mapping: MappingReader, name: str) -> list[MappingReader]:
@@ -150,6 +173,8 @@ _KIND_READERS: Mapping[str, Callable[[MappingReader, str, FieldSpec, FieldReader
     "text-map": lambda mapping, name, _field, _readers: mapping.get_text_map(name),
     "map": _map,
     "maps": _maps,
+    "typed-maps": _typed_maps,
+    "any": lambda mapping, name, _field, _readers: mapping.get(name),
 }
 
 _SCALAR_TYPES = ("string", "number", "boolean")
@@ -163,15 +188,21 @@ _JSON_TYPES: Mapping[str, tuple[str, ...]] = {
     "text-map": ("object",),
     "map": ("object",),
     "maps": ("array",),
+    "typed-maps": ("array",),
 }
 
 
-def schema(table: FieldTable) -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) for a map."""
+def schema(table: FieldTable, *, is_open: bool = False) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) for a map.
+
+    Args:
+        table: its keys.
+        is_open: whether other keys are accepted.
+    """
     result: dict[str, Any] = {
         "type": "object",
         "properties": {name: _field_schema(field) for name, field in table.items()},
-        "additionalProperties": False,
+        **({} if is_open else {"additionalProperties": False}),
     }
     if needed := [name for name, field in table.items() if field.needed]:
         result["required"] = needed
@@ -179,19 +210,23 @@ def schema(table: FieldTable) -> dict[str, Any]:
 
 
 def _field_schema(field: FieldSpec) -> dict[str, Any]:
-    if field.kind in UNSUPPORTED_KINDS:
-        described = {"description": f"{field.kind}: {field.doc}"}
-        return described if field.kind == "ignored" else {**described, "type": "null"}
-    result: dict[str, Any] = {"description": field.doc}
+    if field.kind == "refused":
+        return {"description": f"refused: {field.doc}", "type": "null"}
+    text = f"read, not used: {field.unused}" if field.unused else field.doc
+    result: dict[str, Any] = {"description": text} if text else {}
+    if field.kind == "any":
+        return result
     if field.schema:
         return result | dict(field.schema)
     # A key without a value counts as missing.
     types = [*_JSON_TYPES[field.kind], *(() if field.needed else ("null",))]
     result |= {"type": types[0] if len(types) == 1 else types}
     if field.kind == "map":
-        return {**schema(field.keys), **result}
+        return {**schema(field.keys, is_open=field.is_open), **result}
     if field.kind == "maps":
-        return result | {"items": schema(field.keys)}
+        return result | {"items": schema(field.keys, is_open=field.is_open)}
+    if field.kind == "typed-maps":
+        return result | {"items": _typed_schema(field.variants)}
     if field.kind in ("integer", "number"):
         exclusive = field.kind == "number" and not field.inclusive
         result |= {"exclusiveMinimum" if exclusive else "minimum": field.minimum, "maximum": field.maximum}
@@ -206,3 +241,16 @@ def _field_schema(field: FieldSpec) -> dict[str, Any]:
     if field.default is not None and field.default != ():
         result["default"] = [*field.default] if isinstance(field.default, tuple) else field.default
     return result
+
+
+def _typed_schema(variants: Mapping[str, FieldTable]) -> dict[str, Any]:
+    """Return the JSON Schema of a map whose `type` decides its keys."""
+    return {
+        "type": "object",
+        "properties": {"type": {"type": [*_SCALAR_TYPES]}},
+        "required": ["type"],
+        "allOf": [
+            {"if": {"properties": {"type": {"const": kind}}}, "then": schema(table, is_open=True)}
+            for kind, table in variants.items()
+        ],
+    }

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import did_you_mean, quoted
+from prowess.skill import MappingReader, Node
 
-from ._schema import FieldSpec, map_items, read_fields
+from ._initrunner_tools import UNUSED_TOOLS, instead_of_tool
+from ._schema import FieldSpec, read_fields, schema as fields_schema
 from ._tool_schemas import TOOL_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prowess.skill import MappingReader
+    from prowess.skill import FindingCollector
 
-__all__ = ["ToolConfig", "read_tools"]
+__all__ = ["TOOLS_SCHEMA", "ToolConfig", "read_role_tools", "read_tools"]
 
 
 class ToolConfig(Frozen):
@@ -36,6 +38,16 @@ class ToolConfig(Frozen):
         return json.dumps([self.kind, self.options], sort_keys=True, default=list)
 
     @property
+    def is_known(self) -> bool:
+        """Whether Prowess has tools of this type."""
+        return self.kind in TOOL_FIELDS
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether the user must confirm each call, also one that only reads: InitRunner's `approval`."""
+        return self.options.get("approval") in ("required", "judged")
+
+    @property
     def needs_trust(self) -> bool:
         """Whether a skill beside the role needs its user's trust for it.
 
@@ -52,22 +64,126 @@ class ToolConfig(Frozen):
         return self.kind == "script" or (self.kind == "mcp" and self.options["transport"] == "stdio")
 
 
+def read_role_tools(mapping: MappingReader, name: str) -> tuple[ToolConfig, ...]:
+    """Read `tools:` of a role; types that Prowess does not have are remembered as unused, and left out."""
+    return tuple(tool for tool in read_tools(mapping, name) if tool.is_known)
+
+
 def read_tools(mapping: MappingReader, name: str) -> tuple[ToolConfig, ...]:
-    """Read `tools:` of a role or a skill; invalid entries are reported and left out."""
+    """Read `tools:` of a role or a skill; invalid entries are reported and left out.
+
+    An entry is a map with `type`, a type alone, or a map from a type to its configuration.
+    """
+    node = mapping.get(name)
+    if node is not None and node.kind != "list":
+        mapping.report_wrong_type(name, node, "a list", f"write each item below `{name}:`, after a dash")
     tools = []
-    for inner in map_items(mapping, name):
-        kind = inner.get_text("type", required=True)
-        if kind is None:
-            continue
-        if kind not in TOOL_FIELDS:
-            hint = did_you_mean(kind, TOOL_FIELDS, f"the types are {', '.join(TOOL_FIELDS)}")
-            inner.report.add(f"unknown tool type {quoted(kind)}", inner.get("type"), hint)
-            continue
-        table = {"type": FieldSpec(kind="text", doc="", needed=True), **TOOL_FIELDS[kind]}
-        before = len(inner.report.findings)
-        options = {key: value for key, value in read_fields(inner, table).items() if key != "type"}
-        # An invalid entry may lack required keys.
-        if len(inner.report.findings) > before or inner.report.is_full:
-            continue
-        tools.append(ToolConfig(kind=kind, options=options, where=inner.prefix, line=inner.node.line))
+    for index, item in enumerate(() if node is None or node.kind != "list" else node.items):
+        where = f"{mapping.key_path(name)}[{index}]"
+        config = _read_entry(item, where, mapping.report)
+        if config is not None:
+            tools.append(config)
     return tuple(tools)
+
+
+def _read_entry(item: Node, where: str, report: FindingCollector) -> ToolConfig | None:
+    """Read one entry; if it is invalid, report it and return `None`."""
+    short = _short_form(item)
+    if short is not None:
+        kind_node, options = short
+        inner = MappingReader(options, report, where if options.line is None else f"{where}.{kind_node.text}")
+        kind: str | None = kind_node.text
+    elif item.kind == "map":
+        inner = MappingReader(item, report, where)
+        kind, kind_node = inner.get_text("type", required=True), inner.get("type") or item
+    else:
+        MappingReader(item, report).report_wrong_type(where, item, "the type of a tool, or a map")
+        return None
+    if kind is None:
+        return None
+    before = len(report.findings)
+    if kind in TOOL_FIELDS:
+        values = read_fields(inner, _type_field(short is None) | dict(TOOL_FIELDS[kind]))
+    else:
+        values = {}
+        _read_unknown(inner, kind, kind_node, where, short is None)
+    # An invalid entry may lack required keys.
+    if len(report.findings) > before or report.is_full:
+        return None
+    values.pop("type", None)
+    config = ToolConfig(kind=kind, options=values, where=where, line=item.line)
+    if config.needs_approval and "require_confirmation" in values:
+        return config.with_changes(options=values | {"require_confirmation": True})
+    return config
+
+
+def _short_form(item: Node) -> tuple[Node, Node] | None:
+    """Return the type and the options of an entry without `type`, as newer roles of InitRunner have it."""
+    if item.kind == "text" and item.text:
+        return item, _EMPTY_MAP
+    if item.kind == "map" and len(item.keys) == 1 and item.keys[0].text != "type":
+        options = item.items[0]
+        if options.kind in ("map", "null"):
+            return item.keys[0], options if options.kind == "map" else _EMPTY_MAP
+    return None
+
+
+def _read_unknown(inner: MappingReader, kind: str, kind_node: Node, where: str, has_type: bool) -> None:
+    """Check an entry of a type that Prowess does not have, and remember it as unused; report what is misspelt."""
+    known = UNUSED_TOOLS.get(kind)
+    near = did_you_mean(kind, (*TOOL_FIELDS, *UNUSED_TOOLS), "") if known is None else ""
+    if near or not kind.strip():
+        hint = near or f"the types are {', '.join(TOOL_FIELDS)}"
+        inner.report.add(f"unknown tool type {quoted(kind)}", kind_node, hint)
+        return
+    if known is not None:
+        read_fields(inner, _type_field(has_type) | dict(known.keys), is_open=True)
+    inner.report.unused.append((f"{where} ({kind})", kind_node, instead_of_tool(kind)))
+
+
+def _type_field(has_type: bool) -> dict[str, FieldSpec]:
+    return {"type": FieldSpec(kind="text", needed=True)} if has_type else {}
+
+
+_EMPTY_MAP = Node(kind="map")
+
+
+def _tools_schema() -> dict[str, Any]:
+    """Return the JSON Schema of `tools:`."""
+    tables = {kind: fields_schema(table) for kind, table in TOOL_FIELDS.items()}
+    tables |= {kind: fields_schema(field.keys, is_open=True) for kind, field in UNUSED_TOOLS.items()}
+    with_type = [
+        {
+            **table,
+            "properties": {"type": {"const": kind}, **table["properties"]},
+            "required": ["type", *table.get("required", ())],
+        }
+        for kind, table in tables.items()
+    ]
+    short = [
+        {
+            "type": "object",
+            "properties": {kind: table if "required" in table else {"anyOf": [table, {"type": "null"}]}},
+            "required": [kind],
+            "additionalProperties": False,
+        }
+        for kind, table in tables.items()
+    ]
+    needs_options = [kind for kind, table in tables.items() if "required" in table]
+    unknown = {"type": "string", "pattern": r"\S", "not": {"enum": [*tables]}}
+    others = [
+        {"type": "string", "pattern": r"\S", "not": {"enum": needs_options}},
+        {"type": "object", "properties": {"type": unknown}, "required": ["type"]},
+        {
+            "type": "object",
+            "propertyNames": {"allOf": [unknown, {"not": {"const": "type"}}]},
+            "additionalProperties": {"type": ["object", "null"]},
+            "minProperties": 1,
+            "maxProperties": 1,
+        },
+    ]
+    return {"type": ["array", "null"], "items": {"oneOf": [*with_type, *short, *others]}}
+
+
+TOOLS_SCHEMA = _tools_schema()
+"""The JSON Schema of `tools:` in a role. A misspelt type, such as `filesytem`, is an error that it does not see."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ._schema import FieldTable
 
-__all__ = ["TOOL_FIELDS"]
+__all__ = ["SHARED_FIELDS", "TOOL_FIELDS"]
 
 _TIMEOUT_FIELD = FieldSpec(kind="number", doc="time limit of one call, in seconds", default=30.0, maximum=3600)
 _OUTPUT_FIELD = FieldSpec(
@@ -28,7 +28,7 @@ _DOMAIN_FIELDS: FieldTable = {
     ),
     "blocked_domains": FieldSpec(kind="texts", doc="blocked domains, with their subdomains", default=()),
 }
-TOOL_FIELDS: Mapping[str, FieldTable] = {
+_OWN_FIELDS: Mapping[str, FieldTable] = {
     "filesystem": {
         "root_path": FieldSpec(
             kind="text", doc="the folder that the tools may use, relative to the role's folder", default="."
@@ -85,6 +85,7 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
     },
     "web_reader": {
         **_DOMAIN_FIELDS,
+        "user_agent": FieldSpec(kind="text", unused="requests name Prowess"),
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_content_bytes": FieldSpec(
             kind="integer", doc="the most bytes of a page to read", default=1_000_000, minimum=1
@@ -120,6 +121,8 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "tool_prefix": FieldSpec(kind="text", doc="a prefix for the names of the server's tools, joined with `_`"),
         "timeout_seconds": _TIMEOUT_FIELD,
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=False),
+        "max_retries": FieldSpec(kind="integer", unused="the model sees the error, and may call again"),
+        "defer": FieldSpec(kind="truth", unused="the model gets every tool at once"),
     },
     "python": {
         "timeout_seconds": _TIMEOUT_FIELD,
@@ -127,6 +130,9 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "working_dir": FieldSpec(kind="text", doc="the folder that the code can read, relative to the role's folder"),
         "network": FieldSpec(
             kind="truth", doc="whether the code reaches the hosts that the role allows, through a proxy", default=False
+        ),
+        "network_disabled": FieldSpec(
+            kind="truth", doc="InitRunner's name: `true` is no network, whatever `network` says; `false` is the network"
         ),
         **_DOMAIN_FIELDS,
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=True),
@@ -157,6 +163,11 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
                     },
                 ),
                 "timeout_seconds": FieldSpec(kind="number", doc="the script's time limit, in seconds", maximum=3600),
+                "allowed_commands": FieldSpec(
+                    kind="texts",
+                    doc="the commands that lines of `body` may begin with; empty allows all",
+                    default=(),
+                ),
             },
         ),
         "interpreter": FieldSpec(kind="text", doc="the program that runs scripts without their own `interpreter`"),
@@ -173,3 +184,29 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=False),
     },
 }
+
+SHARED_FIELDS: FieldTable = {
+    "permissions": FieldSpec(
+        kind="map",
+        doc="which calls are allowed, by their arguments",
+        keys={
+            "default": FieldSpec(
+                kind="text",
+                doc="what happens to a call that no pattern matches",
+                default="allow",
+                choices=("allow", "deny"),
+            ),
+            "allow": FieldSpec(
+                kind="texts", doc="patterns, `ARGUMENT=PATTERN` or `PATTERN`; `*` is any text", default=()
+            ),
+            "deny": FieldSpec(kind="texts", doc="patterns of refused calls; they count before `allow`", default=()),
+        },
+    ),
+    "approval": FieldSpec(
+        kind="text",
+        doc="`required` and `judged`: the user must confirm each call",
+        choices=("auto", "required", "judged"),
+    ),
+}
+"""Keys of every type."""
+TOOL_FIELDS: Mapping[str, FieldTable] = {kind: {**table, **SHARED_FIELDS} for kind, table in _OWN_FIELDS.items()}

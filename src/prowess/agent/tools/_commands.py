@@ -85,7 +85,7 @@ def run_command(
             cwd=cwd,
             env=env,
             stdin=stdin,
-            limits=Limits(timeout=timeout, output=output_limit),
+            limits=_limits(context, timeout, output_limit),
             readable=readable,
             writable=writable,
             read_only=read_only,
@@ -99,13 +99,22 @@ def run_command(
         raise ToolFailedError(str(error), hint=error.hint) from None
 
 
+def _limits(context: ToolContext, timeout: float, output: int) -> Limits:
+    limits = Limits(timeout=timeout, output=output)
+    memory = context.policy.memory
+    return limits if memory is None else limits.with_changes(memory=min(memory, limits.memory or memory))
+
+
 def command_network(options: Mapping[str, Any], context: ToolContext) -> bool | NetworkRules:
-    """Return the hosts that a tool's commands can reach; `False` without `network: true`.
+    """Return the hosts that a tool's commands can reach; `False` without `network: true`, or if the role closes it.
 
     Raises:
         ConfigError: a domain is invalid, or has no effect.
     """
-    if not options["network"]:
+    disabled = options.get("network_disabled")
+    if not context.policy.commands_network:
+        return False
+    if disabled or not (options["network"] or disabled is False):
         for name in ("allowed_domains", "blocked_domains"):
             if options.get(name):
                 raise ConfigError(f"`{name}` has no effect without the network", hint="add `network: true`")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import Policy, SealedSkill
 
+    from ._permissions import CallRules
+
     Permit = Callable[[str, bool, Mapping[str, Any]], Awaitable[None]]
 
 __all__ = ["McpServerToolset", "start_seconds"]
@@ -71,6 +73,8 @@ class McpServerToolset(WrapperToolset[Any]):
     note: Callable[[str], None]
     sealed: SealedSkill | None = None
     """Checks the skill that declares the server before each call."""
+    rules: CallRules | None = None
+    """Refuses calls by their arguments."""
 
     @property
     def label(self) -> str:
@@ -234,6 +238,8 @@ class McpServerToolset(WrapperToolset[Any]):
         """
         if self.sealed is not None:
             await asyncio.to_thread(self.sealed.check)
+        if self.rules is not None:
+            self.rules.check(arguments)
         confirm = self.options["require_confirmation"]
         permissions = {self.policy.permission("mcp", known, ask=confirm) for known in names}
         if "deny" in permissions:

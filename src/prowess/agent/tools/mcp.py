@@ -19,6 +19,7 @@ from prowess.agent.policy import RefusedError
 from prowess.errors import ConfigError
 
 from ._network import GuardedTransport, NetworkAccess, parse_url
+from ._permissions import CallRules
 
 try:
     import mcp.client.session
@@ -95,6 +96,7 @@ def make_mcp_toolset(
         origin=origin,
         note=note or _ignore_note,
         sealed=context.sealed,
+        rules=CallRules.from_options("mcp", options, context),
     )
     if log is not None:
         weakref.finalize(server, log.close)

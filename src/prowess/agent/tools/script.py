@@ -6,6 +6,7 @@ copy whose bytes were compared with those that the user allowed (`_script_files`
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -40,6 +41,8 @@ _RESERVED_VARIABLES = re.compile(
     re.ASCII,
 )
 """Variables that decide what a program runs; a model must not set them."""
+_OPERATORS = frozenset(("|", "||", "&", "&&", ";", ";;", ">", ">>", "<", "<<", "<<<", "(", ")", "{", "}"))
+"""Words that begin another command, or that write a file."""
 _MAX_VALUE_BYTES = 100_000
 """Bytes of one value; the system accepts no more."""
 
@@ -78,6 +81,8 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             raise ConfigError(f"invalid script name: {quoted(name)}", hint=hint)
         if name in {tool.name for tool in agent_tools}:
             raise ConfigError(f"two scripts have the name {quoted(name)}", hint="rename one of them")
+        if config.get("allowed_commands"):
+            _check_commands(name, config["body"], config["allowed_commands"])
         script = _Script(
             file=_load_file(name, folder, config["path"], config["body"], context),
             folder=folder,
@@ -104,6 +109,27 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             )
         )
     return tuple(agent_tools)
+
+
+def _check_commands(name: str, body: str | None, allowed: Sequence[str]) -> None:
+    """Check that each line of a body is one allowed command with its arguments.
+
+    Raises:
+        ConfigError: a line is something else, or the text is in a file.
+    """
+    subject = f"the script {quoted(name)}"
+    if body is None:
+        raise ConfigError(f"{subject} has `allowed_commands`, and no `body`", hint="write its text as `body`")
+    for number, line in enumerate(body.splitlines(), 1):
+        if not line.strip() or line.strip().startswith("#"):
+            continue
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            words = []
+        if not words or set(words) & _OPERATORS or os.path.basename(words[0]) not in allowed:
+            message = f"line {number} of {subject} is not one of its `allowed_commands`: {quoted(line.strip())}"
+            raise ConfigError(message, hint=f"use one of {', '.join(map(quoted, allowed))}, without shell operators")
 
 
 def _split_interpreter(name: str, interpreter: str | None) -> tuple[str, ...]:
