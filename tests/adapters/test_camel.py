@@ -23,7 +23,7 @@ with warnings.catch_warnings():
     from camel.storages import JsonStorage
     from camel.types import ChatCompletion, ChatCompletionChunk, ModelType, OpenAIBackendRole
 
-from prowess import Session, discover
+from prowess import Scripts, Session, UntrustedSkill, discover
 from prowess.adapters.camel import (
     FilesystemSkillProvider,
     SkillDocument,
@@ -627,6 +627,72 @@ def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(world:
     assert "s299" not in system + schemas
     assert 4 * 7_000 < len(system) + len(schemas) < 4 * 8_800
     assert "Body of 299." in str(model.sent[-1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_runs_the_scripts_of_a_skill_that_its_user_allows(world: World, way: str) -> None:
+    """Also in a clone of the agent."""
+    file = world.pdf.parent / "scripts/count.py"
+    file.parent.mkdir()
+    file.write_text("import sys\nprint(len(sys.argv[1:]), 'pages')\n")
+    lines = [
+        [("activate_skill", {"name": "pdf"})],
+        [("run_skill_script", {"skill": "pdf", "script": "scripts/count.py", "args": ["a", "b"]})],
+        "done",
+    ]
+    model, asked = Script(*lines, *lines, stream="stream" in way), list[str]()
+
+    def ask(untrusted: UntrustedSkill) -> bool:
+        asked.append(untrusted.entry.name)
+        return True
+
+    scripts = Scripts(sandbox="none", on_untrusted=ask)
+    agent = attach(agent_of(model), world.session(), catalog=True, scripts=scripts)
+    twin = agent.clone()
+    for one in (agent, twin):
+        steps(one, way, "Count.")
+        assert "exit code 0\nstdout:\n2 pages" in model.sent[-1][-1]["content"]
+    assert asked == ["pdf", "pdf"]
+    assert model.tools[0] == ["activate_skill", "read_skill_file", "run_skill_script", "read_script_file"]
+
+
+def test_a_script_does_not_block_the_event_loop(world: World) -> None:
+    file, ended = world.pdf.parent / "wait.py", world.top / "ended"
+    file.write_text("import sys, time, pathlib\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.02)\n")
+    run = ("run_skill_script", {"skill": "pdf", "script": "wait.py", "args": [str(ended)]})
+    model = Script([("activate_skill", {"name": "pdf"})], [run])
+    scripts = Scripts(sandbox="none", timeout=20, on_untrusted=lambda _: True)
+    agent = attach(agent_of(model), world.session(), catalog=True, scripts=scripts)
+
+    async def both() -> None:
+        task = asyncio.create_task(agent.astep("Count."))
+        while len(model.sent) < 2:
+            await asyncio.sleep(0.01)
+        ended.touch()
+        await task
+
+    asyncio.run(both())
+    assert "exit code 0" in model.sent[-1][-1]["content"]
+
+
+def test_scripts_need_the_tools_of_the_session(world: World) -> None:
+    agent = agent_of(Script())
+    with pytest.raises(ConfigError, match="`scripts` needs the tools of the session"):
+        attach(agent, world.session(), scripts=True)
+    with pytest.raises(ConfigError, match="`scripts` cannot be"):
+        attach(agent, world.session(), catalog=True, scripts="yes")  # type: ignore[arg-type]
+
+
+def test_a_name_that_no_skill_has_is_reported_to_the_model_once(world: World) -> None:
+    """In the requests of that turn; the program is not warned of what its user wrote."""
+    model = Script([("activate_skill", {"name": "csv"})])
+    agent = attach(agent_of(model), world.session(), catalog=True)
+    agent.step("use the pfd skill")
+    agent.step("use the pfd skill again")
+    reports = [sum(text.startswith("user: warning: ") for text in texts) for texts in model.texts]
+    assert reports == [1, 1, 0]
+    assert "pfd" in model.texts[0][1]
+    assert "warning: " not in memory_of(agent)
 
 
 def test_an_agent_without_a_system_message_gets_the_catalog_too(world: World) -> None:

@@ -135,8 +135,8 @@ def test_without_skills_there_are_no_tools_and_no_text(tmp_path: Path) -> None:
     skills = Skills(catalog_of(tmp_path / "project"))
     agent, model = agent_with(skills, DONE)
     assert (agent.tools, agent.instructions) == ([], "You count pages.")
-    Chat(skills, agent).say("Use the pages skill.")
-    assert model.calls[0].input == [{"content": "Use the pages skill.", "role": "user"}]
+    Chat(skills, agent).say("How many pages?")
+    assert model.calls[0].input == [{"content": "How many pages?", "role": "user"}]
 
 
 def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path, loop: AbstractEventLoop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ from agents import (
 from agents.extensions.handoff_filters import remove_all_tools
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 
-from prowess import LiveCatalog, Session, discover
+from prowess import LiveCatalog, Scripts, Session, discover
 from prowess.adapters.openai_agents import Skills, SkillWarning
 from prowess.errors import ConfigError
 from support.skills import skill
@@ -307,7 +308,7 @@ def test_a_new_conversation_and_a_copy_of_it_have_all_catalogs(folder: Path, gar
     session = team.skills.session()
     team.run(team.agent, "Hm.", session)
     copy = pickle.loads(pickle.dumps(session))  # noqa: S301 - it is ours
-    assert copy.to_json() == session.to_json()
+    assert json.loads(copy.to_json()) == {**json.loads(session.to_json()), "turn": 1}
     session.restart()
     assert "roses" not in session.to_json()
     team.run(team.gardener, "Again.", session)
@@ -438,6 +439,68 @@ def test_fifty_conversations_at_once_have_their_own_skills(folder: Path, garden:
 
     loop.run_until_complete(run())
     assert named == {str(number): number % 2 for number in range(50)}
+
+
+# ── scripts and unknown names ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def add_script(folder: Path, text: str) -> None:
+    file = folder / ".agents/skills/pages/scripts/count.py"
+    file.parent.mkdir()
+    file.write_text(text)
+
+
+def run_script(call_id: str, *arguments: str) -> list[Any]:
+    given = {"skill": "pages", "script": "scripts/count.py", "args": list(arguments)}
+    return call("run_skill_script", given, call_id)
+
+
+def test_scripts_are_offered_only_if_asked_for(folder: Path) -> None:
+    catalog = catalog_of(folder)
+    assert [tool.name for tool in Skills(catalog).tools()] == ["activate_skill", "read_skill_file"]
+    names = [tool.name for tool in Skills(catalog, scripts=True).tools()]
+    assert names == ["activate_skill", "read_skill_file", "run_skill_script", "read_script_file"]
+    with pytest.raises(ConfigError, match="`scripts` cannot be"):
+        Skills(catalog, scripts="yes")  # type: ignore[arg-type]
+
+
+def test_a_script_that_waits_does_not_stop_other_conversations(folder: Path, loop: AbstractEventLoop) -> None:
+    """Nor do more of them than `asyncio.to_thread` has threads."""
+    go = folder / "go"
+    add_script(folder, "import sys, time, pathlib\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n")
+    options = Scripts(sandbox="none", timeout=20, on_untrusted=lambda _: True)
+    skills = Skills(catalog_of(folder), scripts=options)
+    waiting = 3
+    loop.set_default_executor(ThreadPoolExecutor(2))
+    steps = [*[activate("pages")] * waiting, *[run_script("2", str(go))] * waiting, DONE, *[DONE] * waiting]
+    model, config = ScriptedModel(steps), skills.run_config()
+    agent = agent_of(skills, model)
+
+    async def run() -> None:
+        runs = [Runner.run(agent, "Count.", context=skills.session(), run_config=config) for _ in range(waiting)]
+        tasks = [asyncio.create_task(run) for run in runs]
+        while len(model.calls) < 2 * waiting:
+            await asyncio.sleep(0.01)
+        other = Runner.run(agent, "Use $pages.", context=skills.session(), run_config=config)
+        assert (await asyncio.wait_for(other, 10)).final_output == "Done."
+        assert not any(task.done() for task in tasks)
+        go.touch()
+        await asyncio.gather(*tasks)
+
+    loop.run_until_complete(run())
+    loop.run_until_complete(loop.shutdown_default_executor())
+    assert outputs(model.calls[-1])[-1].startswith("exit code 0")
+
+
+def test_a_name_that_no_skill_has_is_reported_once(folder: Path, garden: Path) -> None:
+    """Not again to the second agent of a handoff, for which the skill of the first is no mistake of the user."""
+    team = Team(folder, garden, HANDOFF, DONE, DONE)
+    session = team.skills.session()
+    team.run(team.agent, "Use $pages. Use the pagse skill.", session)
+    result = team.run(team.gardener, "Use the pagse skill.", session)
+    assert result.final_output == "Done."
+    assert counts(team.model, "warning: ") == [1, 0, 0]
+    assert "pagse" in str(team.model.calls[0].input[-1])
 
 
 def test_a_live_catalog_may_be_closed(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from ._camel_design import SkillWarning
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from prowess.session import Session
+    from prowess.session import Scripts, Session
 
 __all__ = ["ATTACHMENT_ATTRIBUTE", "REQUIRED_ATTRIBUTES", "Attachment"]
 
@@ -64,8 +64,10 @@ _CURRENT_TURN: ContextVar[_Turn | None] = ContextVar("prowess_camel_turn", defau
 class Attachment:
     """The connection of an agent and a session."""
 
-    def __init__(self, agent: Any, session: Session, function_tool: Any, *, catalog: bool) -> None:
-        self.agent, self.session, self.catalog = agent, session, catalog
+    def __init__(
+        self, agent: Any, session: Session, function_tool: Any, *, catalog: bool, scripts: bool | Scripts
+    ) -> None:
+        self.agent, self.session, self.catalog, self.scripts = agent, session, catalog, scripts
         self._function_tool = function_tool
         self._tools: list[str] = []
         self._original_attributes: dict[str, Any] = {}
@@ -102,7 +104,7 @@ class Attachment:
         """Update the tools of the session, which may change, and wrap the agent's models, which may be new ones."""
         if self.catalog:
             self.agent.remove_tools(self._tools)
-            tools = [_function_tool(self._function_tool, tool) for tool in self.session.tools()]
+            tools = [_function_tool(self._function_tool, tool) for tool in self.session.tools(scripts=self.scripts)]
             self.agent.add_tools(tools)
             self._tools = [tool.get_function_name() for tool in tools]
         models = vars(self.agent.model_backend)
@@ -114,9 +116,16 @@ class Attachment:
         text = message if isinstance(message, str) else message.content
         messages = self.session.inject(text)  # first, because it brings a live catalog up to date
         self._update_tools_and_models()
-        for warning in self.session.warnings:
-            warnings.warn(warning, SkillWarning, stacklevel=4)
+        self._warn(text)
         return _Turn(self, text, messages)
+
+    def _warn(self, text: str) -> None:
+        """Warn of skills that cannot be read; a name that no skill has is a matter of the user and the model."""
+        if self.session.warnings:
+            unknown = {mention.problem for mention in self.session.mentions(text) if mention.entry is None}
+            for warning in self.session.warnings:
+                if warning not in unknown:
+                    warnings.warn(warning, SkillWarning, stacklevel=5)
 
     def _end_turn(self, turn: _Turn) -> None:
         """Clear the cached token count of the last request: the memory does not contain the added skills."""
@@ -200,7 +209,7 @@ class Attachment:
             session = self.session.fork()
             if with_memory:
                 session.restore(self.session.to_json())
-            Attachment(agent, session, self._function_tool, catalog=self.catalog).install()
+            Attachment(agent, session, self._function_tool, catalog=self.catalog, scripts=self.scripts).install()
             return agent
 
         return clone_with_session

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from prowess.catalog import Catalog
-from prowess.session import Session
+from prowess.session import Session, escape_tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,7 +49,7 @@ class RootSession(Session):
         super().restore(text)  # it checks the text
         table, unclaimed = json.loads(text), list[dict[str, Any]]()
         if _OTHERS in table:
-            others = table[_OTHERS]
+            others = table.pop(_OTHERS)
             rows = [*table["ledger"], *(others if isinstance(others, list) else [None])]
             super().restore(_with_rows(table, rows))  # it checks the other records
             own, unclaimed = _split(_latest(rows), self.catalog)
@@ -140,12 +140,19 @@ class Conversation:
         """
         with self._lock:
             member = self._member(source, restore)
+            is_first = all(other.turn != self.turn for other in self._members)
             begins, member.turn = member.turn != self.turn and self.message is not None, self.turn
             session, message = member.session, self.message or ""
         if not begins:
             return session, []
         session.turn = self.turn - 1  # all sessions count the turns of the conversation
-        return session, [found["content"] for found in session.inject(message, visible=visible)]
+        contents = [found["content"] for found in session.inject(message, visible=visible)]
+        if is_first:
+            return session, contents
+        # The name may be of a skill that another agent of this turn has.
+        problems = [mention.problem for mention in session.mentions(message) if mention.entry is None]
+        unknown = {escape_tags(f"warning: {problem}") for problem in problems}
+        return session, [content for content in contents if content not in unknown]
 
     def _member(self, source: Catalog | LiveCatalog, restore: Callable[[str], Session]) -> _Member:
         for member in self._members:
@@ -185,7 +192,7 @@ def _rows(session: Session) -> list[dict[str, Any]]:
 
 
 def _with_rows(table: dict[str, Any], rows: list[Any]) -> str:
-    return json.dumps({"version": table["version"], "turn": table["turn"], "ledger": rows})
+    return json.dumps({**table, "ledger": rows})
 
 
 def _latest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

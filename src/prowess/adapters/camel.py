@@ -6,7 +6,7 @@ its storage and `chat_history` never contain them. The classes of CAMEL's own de
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError
@@ -26,6 +26,9 @@ from ._camel_design import (
     import_camel,
 )
 
+if TYPE_CHECKING:
+    from prowess.session import Scripts
+
 __all__ = [
     "attach",
     "detach",
@@ -41,7 +44,7 @@ __all__ = [
 ]
 
 
-def attach(agent: Any, session: Session, *, catalog: bool = False) -> Any:
+def attach(agent: Any, session: Session, *, catalog: bool = False, scripts: bool | Scripts = False) -> Any:
     """Let a `ChatAgent` use the skills of a session: a skill that a user's message names is active for that turn.
 
     Attaching the same session again changes nothing. `agent.reset()` restarts the conversation of the session, and
@@ -52,26 +55,32 @@ def attach(agent: Any, session: Session, *, catalog: bool = False) -> Any:
         session: the session of the agent's conversation.
         catalog: whether the model may choose skills itself: then the system message lists them, and the agent gets
             the tools of the session.
+        scripts: with `catalog`, whether the model may run the scripts of skills that the user trusts, and how; see
+            `Session.tools`.
 
     Raises:
         ImportError: CAMEL is not installed.
-        ConfigError: not a session, or the agent has another session, is too old, or has a tool of the same name.
+        ConfigError: not a session, or `scripts` without `catalog`; or the agent has another session, is too old, or has
+            a tool of the same name.
     """
     camel = import_camel()
     attachment = vars(agent).get(ATTACHMENT_ATTRIBUTE)
     _check_session(session)
     if attachment is not None:
-        if attachment.session is session and attachment.catalog is catalog:
+        if (attachment.session, attachment.catalog, attachment.scripts) == (session, catalog, scripts):
             return agent
         raise ConfigError("the agent already has a session", hint="call `detach(agent)` first")
     missing = [name for name in REQUIRED_ATTRIBUTES if not hasattr(agent, name)]
     if missing:
         hint = "this adapter supports `ChatAgent` of camel-ai 0.2.90 and later"
         raise ConfigError(f"the agent has no `{missing[0]}`", hint=hint)
-    duplicates = [tool.name for tool in session.tools() if catalog and tool.name in agent.tool_dict]
+    if scripts is not False and not catalog:
+        raise ConfigError("`scripts` needs the tools of the session", hint="attach with `catalog=True`")
+    tools = session.tools(scripts=scripts) if catalog else ()
+    duplicates = [tool.name for tool in tools if tool.name in agent.tool_dict]
     if duplicates:
         raise ConfigError(f"the agent already has a tool `{duplicates[0]}`", hint="attach without `catalog=True`")
-    Attachment(agent, session, camel.FunctionTool, catalog=catalog).install()
+    Attachment(agent, session, camel.FunctionTool, catalog=catalog, scripts=scripts).install()
     return agent
 
 

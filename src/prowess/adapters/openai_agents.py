@@ -18,6 +18,7 @@ from prowess.session import Session
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._openai_conversation import Conversation, RootSession
+from ._tool_threads import call_in_thread
 
 try:
     from agents import FunctionTool, GuardrailFunctionOutput, InputGuardrail, RunConfig, Tool
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from agents import Agent, RunContextWrapper
 
     from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Scripts
 
 __all__ = ["SkillWarning", "Skills"]
 
@@ -46,16 +48,25 @@ class Skills:
 
     Args:
         catalog: a directory, whose skills are as they are when a turn begins, or a catalog.
+        scripts: whether a model may run the scripts of skills that the user trusts, and how; see `Session.tools`.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: not a catalog, or an unknown unit or format.
+        ConfigError: not a catalog, or an invalid option.
     """
 
-    def __init__(self, catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> None:
+    def __init__(
+        self,
+        catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        *,
+        scripts: bool | Scripts = False,
+        **options: Any,
+    ) -> None:
         self.catalog = catalog_argument(catalog)
+        self._scripts = scripts
         self._options = options
         self._template_session = Session(self.catalog, **options)
+        self._template_tools = self._template_session.tools(scripts=scripts)
 
     def instructions(self, base_instructions: str = "") -> str:
         """Return an agent's instructions followed by its skills: the same bytes for each run.
@@ -75,7 +86,7 @@ class Skills:
                 strict_json_schema=False,  # strict schemas do not allow optional arguments
                 is_enabled=True if number else _warn_without_configuration,
             )
-            for number, tool in enumerate(self._template_session.tools())
+            for number, tool in enumerate(self._template_tools)
         ]
 
     def session(self, text: str | None = None) -> Session:
@@ -140,7 +151,8 @@ class Skills:
         return ModelInputData(input=[*data.input, *skill_items], instructions=instructions)
 
     def _call_tool(self, conversation: Conversation, name: str, arguments: dict[str, Any]) -> str:
-        tools = {tool.name: tool for tool in conversation.session_of(self.catalog, self._restore).tools()}
+        session = conversation.session_of(self.catalog, self._restore)
+        tools = {tool.name: tool for tool in session.tools(scripts=self._scripts)}
         if name not in tools:
             return "error: this conversation has no skills\nhint: continue without them"
         return tools[name].call(**arguments)
@@ -168,7 +180,7 @@ class _ToolCall:
             parsed = None
         if not isinstance(parsed, dict):
             return "error: the arguments are not a JSON object"
-        return await asyncio.to_thread(self._call_tool, conversation, context.tool_name, parsed)
+        return await call_in_thread(self._call_tool, conversation, context.tool_name, parsed)
 
 
 def _tool_calls(agent: Agent[Any]) -> Iterable[_ToolCall]:
