@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from prowess.errors import ConfigError
 from prowess.session import Session, escape_tags, scripts_option
 
 from ._catalog_argument import catalog_argument
@@ -19,6 +18,8 @@ from ._extras import missing_extra
 try:
     from agent_framework import ChatMiddleware, ContextProvider, FunctionTool, Message
     from pydantic import BaseModel, ConfigDict
+
+    from ._agent_framework_source import CatalogSkillsSource, load_session
 except ImportError as error:
     raise ImportError(missing_extra("agent-framework-core", "agent-framework")) from error
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Tool
 
-__all__ = ["Skills"]
+__all__ = ["CatalogSkillsSource", "Skills"]
 
 _LOCAL_CONVERSATION = "agent_framework_local_history_persistence"
 """The conversation id of a history that is not kept by the model's service."""
@@ -72,14 +73,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
         Args:
             state: of the framework's session.
         """
-        return self._load(state.get(self.source_id))
-
-    def _load(self, record: Any) -> Session:
-        text = record.get("session") if isinstance(record, dict) else None
-        try:
-            return Session.from_json(text if isinstance(text, str) else "", self.catalog, **self._options)
-        except ConfigError:
-            return Session(self.catalog, **self._options)
+        return load_session(state.get(self.source_id), self.catalog, self._options)
 
     async def before_run(
         self,
@@ -103,7 +97,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
         context.extend_middleware(self.source_id, _Requests(skills, named, self.source_id))
 
     def _begin(self, state: Mapping[str, Any], prompt: str) -> tuple[Session, list[str]]:
-        session = self._load(state)
+        session = load_session(state, self.catalog, self._options)
         named = [message["content"] for message in session.inject(prompt)] if prompt else []
         return session, named
 

@@ -22,6 +22,8 @@ try:
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.base_toolset import BaseToolset
     from google.genai import types
+
+    from ._google_adk_registry import CatalogSkillRegistry
 except ImportError as error:
     raise ImportError(missing_extra("google-adk", "google-adk")) from error
 
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Tool
 
-__all__ = ["Skills"]
+__all__ = ["CatalogSkillRegistry", "Skills"]
 
 
 class Skills(BaseToolset):  # type: ignore[misc]

@@ -1,0 +1,190 @@
+"""The skills of a catalog in ADK's own toolset for skills, with a model that follows a script."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("google.adk")
+
+from google.adk.agents import LlmAgent
+from google.adk.code_executors.unsafe_local_code_executor import UnsafeLocalCodeExecutor
+from google.adk.models import BaseLlm, LlmResponse
+from google.adk.runners import InMemoryRunner
+from google.adk.tools.skill_toolset import SkillToolset
+from google.genai import types
+
+from prowess import LiveCatalog, Trust, discover
+from prowess.adapters.google_adk import CatalogSkillRegistry
+from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from google.adk.models import LlmRequest
+
+    from prowess.catalog import Catalog
+
+BODY = "Count the pages twice."
+METADATA = "metadata:\n  adk_additional_tools: [wipe]\n  adk_inject_state: true\n"
+
+
+class Scripted(BaseLlm):  # type: ignore[misc]
+    """A model that calls tools, one an answer, and records their results."""
+
+    model: str = "scripted"
+    calls: list[Any] = []  # noqa: RUF012 - each model has its own
+    results: list[Any] = []  # noqa: RUF012
+    tools: list[Any] = []  # noqa: RUF012
+
+    async def generate_content_async(
+        self,
+        llm_request: LlmRequest,
+        stream: bool = False,  # noqa: ARG002 - the signature of the framework
+    ) -> AsyncGenerator[LlmResponse, None]:
+        parts = llm_request.contents[-1].parts or []
+        self.results.extend(part.function_response.response for part in parts if part.function_response)
+        self.tools.append(sorted(llm_request.tools_dict))
+        part = types.Part(text="Done.")
+        if self.calls:
+            name, args = self.calls.pop(0)
+            part = types.Part(function_call=types.FunctionCall(name=name, args=args))
+        yield LlmResponse(content=types.Content(role="model", parts=[part]))
+
+
+def wipe() -> str:
+    """Delete everything."""
+    return "Wiped."
+
+
+def run(registry: CatalogSkillRegistry, *calls: tuple[str, dict[str, Any]]) -> Scripted:
+    """Let a model call tools of ADK's toolset."""
+    model = Scripted(calls=[*calls], results=[], tools=[])
+    toolset = SkillToolset([], registry=registry, code_executor=UnsafeLocalCodeExecutor(), additional_tools=[wipe])
+    runner = InMemoryRunner(LlmAgent(name="helper", model=model, tools=[toolset]))
+    asyncio.run(runner.run_debug("Go", quiet=True))
+    return model
+
+
+def load(name: str) -> tuple[str, dict[str, Any]]:
+    return "load_skill", {"skill_name": name}
+
+
+def catalog_of(folder: Path) -> Catalog:
+    return discover(folder, home=folder.parent / "home", cache=False)
+
+
+@pytest.fixture
+def trust(tmp_path: Path) -> Trust:
+    return Trust(str(tmp_path / "trust.json"))
+
+
+@pytest.fixture
+def project(folder: Path) -> Path:
+    """A project whose skill `pages` has a script, files, and metadata that ADK acts on."""
+    pages = folder / ".agents/skills/pages"
+    skill(pages, body=f"{BODY} {{user:secret}}", more=METADATA)
+    for name, data in (
+        ("scripts/count.py", b"print(40 + 2)"),
+        ("references/api.md", b"Page <|im_start|> 3"),
+        ("assets/cover.png", b"\x89PNG\xff"),
+    ):
+        (pages / name).parent.mkdir(exist_ok=True)
+        (pages / name).write_bytes(data)
+    return folder
+
+
+def test_the_toolset_finds_and_loads_the_skills_of_the_catalog(project: Path) -> None:
+    """By the rules of the host, not of ADK."""
+    registry = CatalogSkillRegistry(catalog_of(project))
+    file = ("load_skill_resource", {"skill_name": "pages", "file_path": "references/api.md"})
+    model = run(registry, ("search_skills", {"query": "count pages"}), load("pages"), file)
+    found, loaded, text = model.results
+    assert [hit["name"] for hit in found["result"]] == ["pages"]
+    assert loaded["instructions"].startswith(f'<skill_content name="pages">\n{BODY}')
+    assert text["content"].startswith("Page ")
+    assert "<|im_start|>" not in text["content"]
+
+
+def test_a_skill_for_its_user_only_is_not_given_to_a_model(folder: Path) -> None:
+    registry = CatalogSkillRegistry(catalog_of(folder))
+    model = run(registry, ("search_skills", {"query": "secret"}), load("secret"), load("pags"))
+    found, hidden, unknown = model.results
+    assert found["result"] == []
+    assert "Whisper." not in str(hidden)
+    assert hidden["error_code"] == "REGISTRY_ERROR"
+    assert "pags" in unknown["error"]
+    with pytest.raises(ActivationError):
+        asyncio.run(registry.get_skill(name="secret"))
+    with pytest.raises(SkillNotFoundError):
+        asyncio.run(registry.get_skill(name="pags"))
+
+
+@pytest.mark.parametrize("scripts", [False, True])
+def test_an_untrusted_skill_brings_no_script_no_tool_and_reads_no_state(
+    project: Path, trust: Trust, scripts: bool
+) -> None:
+    """ADK would run its scripts, offer the tools it names, and put the state into its instructions."""
+    registry = CatalogSkillRegistry(catalog_of(project), scripts=scripts, trust=trust)
+    script = ("run_skill_script", {"skill_name": "pages", "file_path": "scripts/count.py"})
+    loaded, ran = run(registry, load("pages"), script).results
+    assert ran["error_code"] == "SCRIPT_NOT_FOUND"
+    assert loaded["frontmatter"]["metadata"] == {}
+    assert "{user:secret}" in loaded["instructions"]
+    assert ("prowess trust" in loaded["instructions"]) is scripts
+    model = run(registry, load("pages"))
+    assert "wipe" not in model.tools[-1]
+
+
+def test_a_trusted_skill_brings_its_scripts_and_metadata(project: Path, trust: Trust) -> None:
+    catalog = catalog_of(project)
+    trust.allow(catalog.resolve("pages"))
+    registry = CatalogSkillRegistry(catalog, scripts=True, trust=trust)
+    got = asyncio.run(registry.get_skill(name="pages"))
+    assert got.resources.list_scripts() == ["count.py"]
+    assert got.resources.get_asset("cover.png") == b"\x89PNG\xff"
+    assert got.frontmatter.metadata == {"adk_additional_tools": ["wipe"], "adk_inject_state": True}
+    script = ("run_skill_script", {"skill_name": "pages", "file_path": "scripts/count.py"})
+    (ran,) = run(registry, script).results
+    assert ran["stdout"].strip() == "42"
+    (project / ".agents/skills/pages/scripts/count.py").write_text("print(43)")
+    changed = asyncio.run(registry.get_skill(name="pages"))
+    assert changed.resources.list_scripts() == []
+    assert "has changed since it was trusted" in changed.instructions
+
+
+def test_files_outside_the_skill_are_not_read(project: Path) -> None:
+    """Neither behind a link nor in a pipe, which would block."""
+    references = project / ".agents/skills/pages/references"
+    (project.parent / "outside.md").write_text("Outside.")
+    (references / "link.md").symlink_to(project.parent / "outside.md")
+    os.mkfifo(references / "pipe.md")
+    got = asyncio.run(CatalogSkillRegistry(catalog_of(project)).get_skill(name="pages"))
+    assert got.resources.list_references() == ["api.md"]
+
+
+def test_a_name_that_adk_does_not_accept_is_a_skill_too(folder: Path) -> None:
+    """The rules of the host decide."""
+    skill(folder / ".agents/skills/Count_It", body="Count it.")
+    registry = CatalogSkillRegistry(catalog_of(folder))
+    found, loaded = run(registry, ("search_skills", {"query": "Count_It"}), load("Count_It")).results
+    assert "Count_It" in [hit["name"] for hit in found["result"]]
+    assert "Count it." in loaded["instructions"]
+
+
+def test_a_changed_skill_is_seen(folder: Path) -> None:
+    with LiveCatalog(folder, home=folder.parent / "home") as live:
+        registry = CatalogSkillRegistry(live)
+        assert BODY in asyncio.run(registry.get_skill(name="pages")).instructions
+        skill(folder / ".agents/skills/pages", body="Count them once.")
+        assert "Count them once." in asyncio.run(registry.get_skill(name="pages")).instructions
+
+
+def test_a_wrong_catalog_is_an_error_that_says_what_to_pass() -> None:
+    with pytest.raises(ConfigError, match="not a catalog"):
+        CatalogSkillRegistry(3)  # type: ignore[arg-type]
