@@ -92,6 +92,8 @@ async def _mention(project: Project) -> None:
     requests = await chat.turn(f"$tide-tables {_FIRST}", call("activate_skill", name="star-charts"))
     for request in requests:
         expect_times(request, tides.word, 1, "the body once in each request of a turn whose text mentions the skill")
+    saved = chat.conversation.save()
+    expect(tides.word not in saved, "expected no body of a mentioned skill in what `save` returns", requests)
     requests = await chat.turn(_SECOND)
     expect_times(requests[0], tides.word, 0, "no body of a mentioned skill in a later turn")
 
@@ -211,7 +213,7 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
         _body_on_activation,
     ),
     "mention": (
-        "A skill that the user's text mentions is sent in that turn, and not in later ones.",
+        "A skill that the user's text mentions is sent in that turn, and neither stored nor sent later.",
         _mention,
     ),
     "mention-not-found": ("A mention of an unknown skill is reported to the model once.", _mention_not_found),
