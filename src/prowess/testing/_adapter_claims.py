@@ -57,16 +57,22 @@ async def _catalog_stays_the_same(project: Project) -> None:
 
 async def _changed_skill(project: Project) -> None:
     tides = _tides(project)
+    old, changed, added = tides.description, "Reads tables of tides and currents.", "Tells the phase of the moon."
+
+    def change(_: ModelRequest) -> Step:
+        tides.description = changed
+        tides.write(project.skills, body="End with TIDES_CHANGED.")
+        project.add("moon-phases", added)
+        return project.step(call("activate_skill", name="star-charts"))
+
     with project.live_catalog() as catalog:
         chat = project.chat(catalog)
-        await chat.turn(_FIRST)
-        tides.description = "Reads tables of tides and currents."
-        tides.write(project.skills, body="End with TIDES_CHANGED.")
-        added = project.add("moon-phases", "Tells the phase of the moon.")
+        requests = await chat.turn(_FIRST, change)
+        front = requests[-1].front(_FIRST)
+        expect(front == requests[0].front(_FIRST), "expected the same skills until the end of the turn", requests)
         requests = await chat.turn(_SECOND, call("activate_skill", name=tides.name))
-    for words in (tides.description, added.name, added.description):
+    for words in (changed, "moon-phases", added):
         expect(words in requests[0].whole, f"expected {words!r} in the turn after the change", requests)
-    old = "Reads tide tables."
     expect(old not in requests[0].whole, f"expected {old!r} no more: the skill has changed", requests)
     expect_times(requests[-1], "TIDES_CHANGED", 1, "the changed body after `activate_skill`")
 
@@ -220,7 +226,7 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
     "file": ("A file of a skill reaches the model when it reads the file.", _file),
     "scripts-off": ("Without the option `scripts`, the model is offered no tool that runs scripts.", _scripts_off),
     "script": ("A script is refused until its user trusts the skill; then its output reaches the model.", _script),
-    "changed-skill": ("A skill that changes is seen in the next turn.", _changed_skill),
+    "changed-skill": ("A skill that changes is seen when the next turn begins, and not before.", _changed_skill),
     "compaction": ("An active skill's body still reaches the model after its messages were dropped.", _compaction),
     "resume": ("A conversation goes on in a new process, with its active skills.", _resume),
     "fifty-conversations": ("Fifty conversations at once see each its own skill and messages.", fifty_conversations),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ._adapter import Adapter, Conversation
     from ._chat_completions import ModelRequest
+    from ._scripted_endpoint import Answer
 
 __all__ = ["Chat", "Project", "SkillText", "call", "expect", "expect_times", "project_for"]
 
@@ -114,12 +115,12 @@ class Chat:
         self._adapter, self.model = adapter, model
         self.conversation: Conversation = adapter.conversation(catalog, model_url=model.url, **options)
 
-    async def turn(self, text: str, *steps: Step) -> list[ModelRequest]:
+    async def turn(self, text: str, *steps: Answer) -> list[ModelRequest]:
         """Send a user's text, and return what the model was sent in this turn.
 
         Args:
             text: of the user.
-            steps: what the model does before it answers.
+            steps: what the model does before it answers; a function returns a step of the framework.
         """
         before = len(self.model.requests)
         self.expect(*steps)
@@ -138,10 +139,11 @@ class Chat:
         )
         return requests
 
-    def expect(self, *steps: Step) -> None:
+    def expect(self, *steps: Answer) -> None:
         """Set what the model does next; then it answers."""
         final = framework_step(self._adapter, Step(say=FINAL_ANSWER))
-        self.model.expect(*(framework_step(self._adapter, step) for step in steps), default=lambda _: final)
+        answers = [framework_step(self._adapter, step) if isinstance(step, Step) else step for step in steps]
+        self.model.expect(*answers, default=final)
 
 
 def call(tool: str, **arguments: Any) -> Step:
