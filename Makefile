@@ -111,11 +111,13 @@ lint: $(READY)   ## ruff, mypy, import-linter
 mutations: $(READY)  ## change folders of skills ten thousand times: no cached result may be stale (about two minutes)
 	$(BIN)/python tests/mutations.py
 
-endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during mounts; run five hundred commands that leave processes behind; have 100 conversations beside 100 slow clients (minutes)
+endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during mounts; run five hundred commands that leave processes behind; have 100 conversations beside 100 slow clients and 100 in a database while processes are killed (minutes)
 	$(BIN)/python tests/endurance.py
 	PROWESS_SANDBOX_RUNS=500 $(BIN)/python -m pytest -q -s tests/sandbox -k "leaves_behind or gigabyte or costs or bomb"
 	PROWESS_SLOW_CLIENTS=100 $(BIN)/python -m pytest -q -s tests/agent/server -k beside_slow_clients
 	PROWESS_SLOW_CLIENTS=100 $(FRAMEWORKS)/bin/python -m pytest -q -s tests/adapters/test_serve_slow_clients.py
+	@$(SYSTEM_PACKAGES) postgres
+	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py
 
 docs: $(READY)   ## write the generated pages of docs/ and the modules made from src/prowess/hosts/*.toml
 	$(BIN)/python docs/hosts_module.py

@@ -32,7 +32,13 @@ class EchoAnswerer:
         """`answered` or `cancelled`, for each answer that was started."""
 
     async def answer(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        conversation: str | None,
+        client: str,
+        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
     ) -> ChatAnswer:
         text = messages[-1].text
         self.clients.append(client)
@@ -52,7 +58,13 @@ class EchoAnswerer:
         return ChatAnswer(text=f"{model}: {text}", input_tokens=3, output_tokens=2)
 
     async def stream(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        conversation: str | None,
+        client: str,
+        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         text = messages[-1].text
         try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from .models import make_model as make_model, model_findings as model_findings
     from .reload import RoleReloader as RoleReloader
+    from .stored import StoredConversation as StoredConversation
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
@@ -32,5 +33,6 @@ else:  # otherwise every misspelt name would have a type
             "explain": ("dry_run", "explain_assembly", "format_explanation"),
             "models": ("make_model", "model_findings"),
             "reload": ("RoleReloader",),
+            "stored": ("StoredConversation",),
         },
     )

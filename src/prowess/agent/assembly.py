@@ -6,6 +6,7 @@ No framework is needed: `validate` checks an assembly, `show` explains it and `r
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prowess._internal.files import real_path, real_path_or_none
@@ -95,11 +96,16 @@ class Assembly(Frozen):
         """All parts as one text."""
         return "\n\n".join(part.text for part in self.parts)
 
-    def new_session(self) -> Session | None:
-        """Return the session of a new conversation; `None` without discovered skills."""
+    def new_session(self, ledger: str | None = None) -> Session | None:
+        """Return the session of a new conversation, or of one with a ledger; `None` without discovered skills.
+
+        Raises:
+            ConfigError: the ledger is not what `Session.to_json` returned.
+        """
         if self.catalog is None:
             return None
-        return Session(self.catalog, env=self.env, window=self.role.model.context_window)
+        make = Session if ledger is None else partial(Session.from_json, ledger)
+        return make(self.catalog, env=self.env, window=self.role.model.context_window)
 
     def toolbox_with(self, session: Session | None) -> Toolbox:
         """Return the tools that a model is offered now: the role's, and those of the active skills of a session."""

@@ -27,6 +27,7 @@ from ._output import (
     print_untrusted_chunk,
     print_untrusted_text,
 )
+from ._store import add_store_options, check_store_options, open_chosen_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def parser() -> ArgumentParser:
     add_sandbox_option(setup, "the processes of tools")
     setup.add_argument("--yes", action="store_true", help="allow every tool call that would ask its user first")
     setup.add_argument("--otel", action="store_true", help="send telemetry with OpenTelemetry, as Pydantic AI does")
+    add_store_options(result)
     add_json_option(result, "print JSON: the transcript")
     return result
 
@@ -104,7 +106,7 @@ def _run_mode(args: Namespace) -> int:
         args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, notify=print_message
     )
     try:
-        from prowess.agent import Conversation, make_model
+        from prowess.agent import make_model
 
         model, model_name = make_model(reloader.current().role.model, args.model)
     except ImportError as error:
@@ -112,7 +114,7 @@ def _run_mode(args: Namespace) -> int:
     with _flushed_telemetry(args.otel):
         if args.serve:
             return _serve(reloader, model, args)
-        conversation = Conversation(reloader.current(), model, confirm=_confirm_callback(args), instrument=args.otel)
+        conversation = _make_conversation(reloader, model, args)
         if args.interactive:
             from ._chat import chat
 
@@ -139,6 +141,22 @@ def _check_options(args: Namespace) -> None:
     if args.daemon and args.prompt is not None:
         message = "`--prompt` and `--daemon` exclude each other"
         raise ConfigError(message, hint="use one of them; `--daemon` reads prompts from standard input")
+    check_store_options(args)
+
+
+def _make_conversation(reloader: RoleReloader, model: Any, args: Namespace) -> Conversation:
+    """Return a new conversation, or the one of `--conversation`.
+
+    Raises:
+        ConfigError: the store cannot be used.
+    """
+    from prowess.agent import Conversation, StoredConversation
+
+    options: dict[str, Any] = {"confirm": _confirm_callback(args), "instrument": args.otel}
+    store = None if args.conversation is None else open_chosen_store(args)
+    if store is None:
+        return Conversation(reloader.current(), model, **options)
+    return StoredConversation(reloader.current(), model, store, args.conversation, **options)
 
 
 def _serve(reloader: RoleReloader, model: Any, args: Namespace) -> int:
@@ -153,7 +171,9 @@ def _serve(reloader: RoleReloader, model: Any, args: Namespace) -> int:
     if key is None and args.address not in ("127.0.0.1", "::1", "localhost"):
         message = f"anyone who can reach {quoted(args.address)} could use the role"
         raise ConfigError(message, hint="set PROWESS_SERVE_KEY to the key that clients must send")
-    backend = RoleBackend(reloader, model, yes=args.yes, instrument=args.otel, notify=print_message)
+    backend = RoleBackend(
+        reloader, model, yes=args.yes, instrument=args.otel, notify=print_message, store=open_chosen_store(args)
+    )
     serve(
         backend,
         host=args.address,

@@ -115,7 +115,16 @@ def _make_engine(url: URL) -> Engine:
     connect = (
         {"timeout": _TIMEOUT_SECONDS}
         if sqlite
-        else {"connect_timeout": _CONNECT_SECONDS, "prepare_threshold": None, "application_name": "prowess"}
+        else {
+            "connect_timeout": _CONNECT_SECONDS,
+            "prepare_threshold": None,
+            "application_name": "prowess",
+            # A server that vanished without a word counts as failed after half a minute.
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 4,
+            "tcp_user_timeout": _TIMEOUT_SECONDS * 1000,
+        }
     )
     options: dict[str, Any] = {} if sqlite else {"pool_pre_ping": True, "isolation_level": "READ COMMITTED"}
     try:

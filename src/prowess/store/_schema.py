@@ -46,7 +46,7 @@ conversations = Table(
     "prowess_conversations",
     _metadata,
     Column("client", String(200), primary_key=True),
-    Column("id", String(200), primary_key=True),
+    Column("id", String(255), primary_key=True),
     Column("version", Integer, nullable=False),
     Column("ledger", Text),
     Column("history", Text),

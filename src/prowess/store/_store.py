@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
-_MAX_ID_CHARS, _MAX_KEY_CHARS = 200, 255
+_MAX_ID_CHARS, _MAX_CLIENT_CHARS = 255, 200
 _MAX_BYTES = 32 * 1024 * 1024
 """Bytes of one conversation at most."""
 _FIRST_DELAY, _LONGEST_DELAY = 0.02, 0.25
@@ -91,8 +91,8 @@ class Store:
         """
         for value, what, limit in (
             (conversation, "conversation ID", _MAX_ID_CHARS),
-            (key, "idempotency key", _MAX_KEY_CHARS),
-            (client or None, "client", _MAX_ID_CHARS),
+            (key, "idempotency key", _MAX_ID_CHARS),
+            (client or None, "client", _MAX_CLIENT_CHARS),
         ):
             if value is not None:
                 _check_text(value, what, limit)

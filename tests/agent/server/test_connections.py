@@ -418,6 +418,7 @@ class Memory:
         model: str,  # noqa: ARG002 - there is only one
         conversation: str | None,
         client: str,
+        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
     ) -> ChatAnswer:
         with self.store.checkout(messages, conversation, client) as known:
             said = [*(known or []), messages[-1].text]
@@ -426,7 +427,13 @@ class Memory:
         return ChatAnswer(text=text)
 
     async def stream(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,
+        conversation: str | None,
+        client: str,
+        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         yield await self.answer(messages, model=model, conversation=conversation, client=client)
 

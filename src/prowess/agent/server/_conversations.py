@@ -24,7 +24,7 @@ from ._requests import Message
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["ConversationStore", "first_new_index"]
+__all__ = ["ConversationStore", "conversation_key", "first_new_index", "messages_digest"]
 
 _T = TypeVar("_T")
 _Key = tuple[str, str]
@@ -72,9 +72,9 @@ class ConversationStore(Generic[_T]):
         """
         self._drop_expired()
         earlier = messages[: first_new_index(messages)]
-        key = _key(earlier, conversation_id, client)
+        key = conversation_key(earlier, conversation_id, client)
         stored = None if key is None else self._conversations.get(key)
-        if key is None or stored is None or (earlier and stored.digest != _digest(earlier)):
+        if key is None or stored is None or (earlier and stored.digest != messages_digest(earlier)):
             yield None
             return
         self._remove(key)
@@ -98,12 +98,12 @@ class ConversationStore(Generic[_T]):
             client: who asked.
         """
         all_messages = (*messages, Message(role="assistant", text=answer))
-        key = _key(all_messages, conversation_id, client)
+        key = conversation_key(all_messages, conversation_id, client)
         if key is None:
             return
         if key in self._conversations:
             self._remove(key)
-        self._add(key, _Stored(digest=_digest(all_messages), state=state, last_used=self._clock()))
+        self._add(key, _Stored(digest=messages_digest(all_messages), state=state, last_used=self._clock()))
 
     def _add(self, key: _Key, stored: _Stored[_T]) -> None:
         self._conversations[key] = stored
@@ -132,13 +132,15 @@ def first_new_index(messages: Sequence[Message]) -> int:
     return 1 + max((index for index, message in enumerate(messages) if message.role == "assistant"), default=-1)
 
 
-def _key(messages: Sequence[Message], conversation_id: str | None, client: str) -> _Key | None:
+def conversation_key(messages: Sequence[Message], conversation_id: str | None, client: str) -> _Key | None:
+    """Return the client and the ID of a conversation, or its messages; `None` if it is only beginning."""
     if conversation_id is not None:
         return client, f"id {conversation_id}"
-    return (client, f"messages {_digest(messages)}") if messages else None
+    return (client, f"messages {messages_digest(messages)}") if messages else None
 
 
-def _digest(messages: Sequence[Message]) -> str:
+def messages_digest(messages: Sequence[Message]) -> str:
+    """Return what identifies messages: a digest of their texts, without blanks around them."""
     # Clients may trim the texts that they show, and send those.
     data = json.dumps([(message.role, message.text.strip()) for message in messages])
     return hashlib.sha256(data.encode()).hexdigest()

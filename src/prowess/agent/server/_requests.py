@@ -24,6 +24,7 @@ __all__ = [
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _MAX_CONVERSATION_ID_CHARS = 200
+_MAX_KEY_CHARS = 255
 
 
 class RequestError(ProwessError, ValueError):
@@ -73,7 +74,7 @@ class ChatBackend(Protocol):
         """The names of the models, at least one; the first is the default."""
 
     async def answer(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str, request_key: str | None
     ) -> ChatAnswer:
         """Answer the last message.
 
@@ -82,10 +83,11 @@ class ChatBackend(Protocol):
             model: one of `names`.
             conversation: the client's ID of the conversation; `None` if only the messages identify it.
             client: a digest of the key that the client sent; conversations of two clients are never the same.
+            request_key: the client's idempotency key: a request that is sent again with it is answered once.
         """
 
     def stream(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str, request_key: str | None
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         """Answer the last message: yield parts of the text as they arrive, then the whole `ChatAnswer`."""
 
@@ -97,6 +99,7 @@ class ChatRequest(Frozen):
     model: str | None
     conversation: str | None
     client: str
+    request_key: str | None
     stream: bool
     include_usage: bool
 
@@ -138,9 +141,23 @@ def parse_chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
         model=model,
         conversation=conversation_id or None,
         client=_client_digest(headers),
+        request_key=_idempotency_key(headers),
         stream=stream or False,
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
     )
+
+
+def _idempotency_key(headers: Mapping[str, str]) -> str | None:
+    """Return the key that makes a request the same one when it is sent again.
+
+    Raises:
+        RequestError: it is too long, or has characters that cannot be printed.
+    """
+    key = headers.get("idempotency-key", "").strip()
+    if len(key) > _MAX_KEY_CHARS or not key.isprintable():
+        message = f"the header `Idempotency-Key` must have at most {_MAX_KEY_CHARS} printable characters"
+        raise RequestError(message, param="Idempotency-Key")
+    return key or None
 
 
 def _client_digest(headers: Mapping[str, str]) -> str:

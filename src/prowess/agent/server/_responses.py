@@ -58,7 +58,9 @@ async def _cancel_on_disconnect(receive: Receive, work: Coroutine[Any, Any, _T])
 
 async def full_response(request: Request, backend: ChatBackend, chat: ChatRequest, name: str) -> Response:
     """Answer a request with one object."""
-    work = backend.answer(chat.messages, model=name, conversation=chat.conversation, client=chat.client)
+    work = backend.answer(
+        chat.messages, model=name, conversation=chat.conversation, client=chat.client, request_key=chat.request_key
+    )
     answer = await _cancel_on_disconnect(request.receive, work)
     message = {"role": "assistant", "content": answer.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}
@@ -68,7 +70,9 @@ async def full_response(request: Request, backend: ChatBackend, chat: ChatReques
 
 async def streaming_response(request: Request, backend: ChatBackend, chat: ChatRequest, name: str) -> Response:
     """Answer a request with a stream of events; an error before the first part still has its own status."""
-    items = backend.stream(chat.messages, model=name, conversation=chat.conversation, client=chat.client)
+    items = backend.stream(
+        chat.messages, model=name, conversation=chat.conversation, client=chat.client, request_key=chat.request_key
+    )
     try:
         first = await _cancel_on_disconnect(request.receive, _first_item(items))
     except BaseException:

@@ -1,7 +1,7 @@
 """Answer chat requests with a role: each conversation has its own session and history.
 
-A conversation that is unknown, for example after a restart, starts with the messages that the client sends. The skills
-that were active in it have to be activated again.
+With a store, conversations go on after a restart and in other processes. Without one, a conversation that is unknown
+starts with the messages that the client sends, and the skills that were active in it have to be activated again.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, 
 
 from prowess.agent.conversation import Conversation
 
+from ._begun_turns import begin_kept_turn, begin_stored_turn
 from ._conversations import ConversationStore, first_new_index
 from ._requests import ChatAnswer, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from prowess.agent import RoleReloader, Turn
+    from prowess.store import Store
 
+    from ._begun_turns import BegunTurn
     from ._requests import Message
 
 __all__ = ["RoleBackend"]
@@ -35,6 +39,8 @@ class RoleBackend:
         yes: whether to allow calls that need confirmation.
         instrument: whether Pydantic AI reports to OpenTelemetry.
         notify: called once with each note of a turn, for the user who serves the role.
+        store: keeps the conversations, and the answers of requests that have a key.
+        wait: the seconds that a request waits for another turn of its conversation, with a store.
     """
 
     def __init__(
@@ -45,10 +51,13 @@ class RoleBackend:
         yes: bool = False,
         instrument: bool = False,
         notify: Callable[[str], None] | None = None,
+        store: Store | None = None,
+        wait: float = 30.0,
     ) -> None:
         self._reloader, self._model, self._yes, self._instrument = reloader, model, yes, instrument
         self._notify, self._reported_notes = notify, set[str]()
         self._conversations: ConversationStore[Conversation] = ConversationStore()
+        self._store, self._wait = store, wait
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -62,18 +71,21 @@ class RoleBackend:
         model: str,  # noqa: ARG002 - there is only one
         conversation: str | None,
         client: str,
+        request_key: str | None = None,
     ) -> ChatAnswer:
         """Answer the last message.
 
         Raises:
             RequestError: the turn failed.
         """
-        with self._conversations.checkout(messages, conversation, client) as known:
-            current = self._current_conversation(known, messages)
+        async with self._begin_turn(messages, conversation, client, request_key) as begun:
+            if begun.answer is not None:
+                return begun.answer
+            current = self._current_conversation(begun, messages)
             turn = await current.ask(_new_user_text(messages))
             self._report_notes(turn)
             answer = _answer_of(turn)
-            self._conversations.save(messages, answer.text, conversation, current, client)
+            await begun.save(answer, current)
             return answer
 
     async def stream(
@@ -83,40 +95,53 @@ class RoleBackend:
         model: str,  # noqa: ARG002 - there is only one
         conversation: str | None,
         client: str,
+        request_key: str | None = None,
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         """Answer the last message: yield parts of the text as they arrive, then the whole answer.
 
         Raises:
             RequestError: the turn failed, perhaps after some parts.
         """
-        with self._conversations.checkout(messages, conversation, client) as known:
-            current = self._current_conversation(known, messages)
-            parts: asyncio.Queue[str | None] = asyncio.Queue()
-            task = asyncio.create_task(current.ask(_new_user_text(messages), on_text=parts.put_nowait))
-            task.add_done_callback(lambda _: parts.put_nowait(None))
-            try:
-                while (part := await parts.get()) is not None:
-                    yield part
-                turn = await task
-                self._report_notes(turn)
-                answer = _answer_of(turn)
-                self._conversations.save(messages, answer.text, conversation, current, client)
-            finally:
-                # The turn must end before another request can use the conversation.
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+        async with self._begin_turn(messages, conversation, client, request_key) as begun:
+            if begun.answer is None:
+                current = self._current_conversation(begun, messages)
+                parts: asyncio.Queue[str | None] = asyncio.Queue()
+                task = asyncio.create_task(current.ask(_new_user_text(messages), on_text=parts.put_nowait))
+                task.add_done_callback(lambda _: parts.put_nowait(None))
+                try:
+                    while (part := await parts.get()) is not None:
+                        yield part
+                    turn = await task
+                    self._report_notes(turn)
+                    answer = _answer_of(turn)
+                    await begun.save(answer, current)
+                finally:
+                    # The turn must end before another request can use the conversation.
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+            else:
+                answer = begun.answer
+                yield answer.text
         # The conversation is saved before this: a client that disconnects after the last part does not undo the turn.
         yield answer
 
-    def _current_conversation(self, known: Conversation | None, messages: Sequence[Message]) -> Conversation:
+    def _begin_turn(
+        self, messages: Sequence[Message], conversation: str | None, client: str, request_key: str | None
+    ) -> AbstractAsyncContextManager[BegunTurn]:
+        if self._store is None:
+            return begin_kept_turn(self._conversations, messages, conversation, client)
+        return begin_stored_turn(self._store, messages, conversation, client, request_key, wait=self._wait)
+
+    def _current_conversation(self, begun: BegunTurn, messages: Sequence[Message]) -> Conversation:
         """Return the conversation for messages, with the role as it is now; start one if it is unknown."""
         assembly = self._reloader.current()
-        if known is not None:
-            known.update_assembly(assembly)
-            return known
+        if begun.known is not None:
+            begun.known.update_assembly(assembly)
+            return begun.known
         confirm = _allow_every_call if self._yes else None
         conversation = Conversation(assembly, self._model, confirm=confirm, instrument=self._instrument)
-        conversation.history = _history(messages)
+        if not begun.restore(conversation):
+            conversation.history = _history(messages)
         return conversation
 
     def _report_notes(self, turn: Turn) -> None:

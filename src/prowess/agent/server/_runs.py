@@ -52,7 +52,7 @@ class BoundedBackend:
             self._running -= 1
 
     async def answer(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str, request_key: str | None
     ) -> ChatAnswer:
         """Answer the last message.
 
@@ -60,17 +60,21 @@ class BoundedBackend:
             RequestError: there are too many runs, or the backend refuses the request.
         """
         with self._run():
-            return await self._inner.answer(messages, model=model, conversation=conversation, client=client)
+            return await self._inner.answer(
+                messages, model=model, conversation=conversation, client=client, request_key=request_key
+            )
 
     async def stream(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str, request_key: str | None
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         """Answer the last message: yield parts of the text as they arrive, then the whole answer.
 
         Raises:
             RequestError: there are too many runs, or the backend refuses the request.
         """
-        items = self._inner.stream(messages, model=model, conversation=conversation, client=client)
+        items = self._inner.stream(
+            messages, model=model, conversation=conversation, client=client, request_key=request_key
+        )
         with self._run():
             async with aclosing(items):
                 async for item in items:
