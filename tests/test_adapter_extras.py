@@ -19,6 +19,7 @@ ADAPTERS = [
         "this adapter needs claude-agent-sdk: pip install 'prowess[claude-agent-sdk]'",
     ),
     ("google_adk", "google.adk", "this adapter needs google-adk: pip install 'prowess[google-adk]'"),
+    ("crewai", "crewai", "this adapter needs crewai: pip install 'prowess[crewai]'"),
     ("langchain", "langchain", "this adapter needs langchain: pip install 'prowess[langchain]'"),
     (
         "llama_index",

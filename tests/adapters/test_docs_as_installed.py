@@ -34,6 +34,7 @@ PAGES = {
     "docs/adapters/smolagents.md": "smolagents",
     "docs/adapters/google_adk.md": "google.adk",
     "docs/adapters/llama_index.md": "llama_index",
+    "docs/adapters/crewai.md": "crewai",
     "docs/adapters/agent_framework.md": "agent_framework",
 }
 """Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
@@ -47,6 +48,7 @@ ONE_PROGRAM = (
     "docs/adapters/smolagents.md",
     "docs/adapters/google_adk.md",
     "docs/adapters/llama_index.md",
+    "docs/adapters/crewai.md",
     "docs/adapters/agent_framework.md",
 )
 """Pages whose blocks continue each other."""
@@ -134,6 +136,7 @@ def model_variables(url: str) -> dict[str, str]:
     """Return the variables with which the clients of frameworks use the model at a URL, and report to no one else."""
     variables = dict.fromkeys(("OPENAI_BASE_URL", "OPENAI_API_BASE"), url)
     variables |= {"GOOGLE_GEMINI_BASE_URL": url.removesuffix("/v1"), "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    variables |= dict.fromkeys(("CREWAI_DISABLE_TELEMETRY", "CREWAI_DISABLE_TRACKING", "OTEL_SDK_DISABLED"), "true")
     return variables | {"OPENAI_API_KEY": "key", "GOOGLE_API_KEY": "key"}
 
 
@@ -184,6 +187,7 @@ def test_every_page_has_lines() -> None:
         "docs/adapters/haystack.md": 1,
         "docs/adapters/smolagents.md": 1,
         "docs/adapters/llama_index.md": 1,
+        "docs/adapters/crewai.md": 1,
         "docs/adapters/google_adk.md": 1,
         "docs/adapters/agent_framework.md": 1,
     }
