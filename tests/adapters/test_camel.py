@@ -464,8 +464,9 @@ def test_other_objects_than_agents_are_refused(world: World) -> None:
     class Other:
         pass
 
-    with pytest.raises(ConfigError, match="the agent has no `_step_impl`"):
-        attach(Other(), world.session())
+    for other in (Other(), None, "agent"):
+        with pytest.raises(ConfigError, match="the agent has no `_step_impl`"):
+            attach(other, world.session())
 
 
 @pytest.mark.parametrize("wrong", [None, ".", discover], ids=["nothing", "text", "a function"])

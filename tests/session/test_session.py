@@ -11,7 +11,7 @@ import pytest
 
 import prowess._internal.files
 import prowess.session._activation
-from prowess.catalog import State
+from prowess.catalog import LiveCatalog, State
 from prowess.errors import ActivationError, ConfigError, SkillFileError, SkillNotFoundError
 from prowess.session import ActivationRecord, Session, Trust
 from prowess.session._ledger import text_fingerprint
@@ -276,6 +276,19 @@ def test_a_mention_keeps_the_arguments_of_the_model(project: Path) -> None:
     assert session.inject("$pdf", visible=[content]) == []
     assert session.inject("$pdf")[0]["content"] == content
     assert [(record.arguments, record.by, record.turn) for record in session.ledger] == [("a.pdf", "model", 2)]
+
+
+def test_a_fork_has_the_same_skills_and_options_and_no_ledger(project: Path) -> None:
+    """For another conversation; a live catalog stays live in it."""
+    with LiveCatalog(project, home=project.parent / "home") as live:
+        session = Session(live, budget=60, env={})
+        session.inject("use $pdf")
+        fork = session.fork()
+        assert (fork.ledger, fork.turn, fork.static_block()) == ((), 0, session.static_block())
+        skill(project / SKILLS / "new")
+        fork.inject("use $new")
+    assert [record.name for record in fork.ledger] == ["new"]
+    assert [record.name for record in session.ledger] == ["pdf"]
 
 
 def test_restart_clears_the_ledger(project: Path) -> None:

@@ -64,16 +64,16 @@ def attach(agent: Any, session: Session, *, catalog: bool = False, scripts: bool
             a tool of the same name.
     """
     camel = import_camel()
-    attachment = vars(agent).get(ATTACHMENT_ATTRIBUTE)
     _check_session(session)
-    if attachment is not None:
-        if (attachment.session, attachment.catalog, attachment.scripts) == (session, catalog, scripts):
-            return agent
-        raise ConfigError("the agent already has a session", hint="call `detach(agent)` first")
     missing = [name for name in REQUIRED_ATTRIBUTES if not hasattr(agent, name)]
     if missing:
         hint = "this adapter supports `ChatAgent` of camel-ai 0.2.90 and later"
         raise ConfigError(f"the agent has no `{missing[0]}`", hint=hint)
+    attachment = vars(agent).get(ATTACHMENT_ATTRIBUTE)
+    if attachment is not None:
+        if (attachment.session, attachment.catalog, attachment.scripts) == (session, catalog, scripts):
+            return agent
+        raise ConfigError("the agent already has a session", hint="call `detach(agent)` first")
     if scripts is not False and not catalog:
         raise ConfigError("`scripts` needs the tools of the session", hint="attach with `catalog=True`")
     tools = session.tools(scripts=scripts) if catalog else ()
