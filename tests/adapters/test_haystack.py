@@ -26,6 +26,7 @@ from prowess.adapters._catalog_argument import HINT
 from prowess.adapters.haystack import CatalogSkillStore, Skills
 from prowess.errors import ConfigError
 from support.openai_server import ModelServer
+from support.scripts import READ, RUN, SCRIPTS, write_script
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
@@ -339,6 +340,34 @@ def test_without_skills_nothing_is_added(tmp_path: Path, server: ModelServer) ->
     chat.say("Hello.")
     assert not server.requests[0].get("tools")
     assert whole(server.requests[0]) == "You count pages.\nHello."
+
+
+def test_a_model_runs_a_script_of_a_trusted_skill(folder: Path, server: ModelServer) -> None:
+    """One option serves all conversations, each with a folder of its own."""
+    trust = write_script(folder)
+    catalog = catalog_of(folder)
+    agent = agent_of(server, Skills(catalog, scripts=SCRIPTS, trust=trust))
+    first, second = Chat(agent), Chat(agent)
+    server.answers = [PAGES, RUN, DONE, RUN, READ, DONE, READ, DONE]
+    first.say("Count.")
+    assert "prowess trust" in results(server.requests[-1])[-1]
+    trust.allow(catalog.resolve("pages"))
+    first.say("Count.")
+    ran, read = results(server.requests[-1])[-2:]
+    assert "pages: 3" in ran
+    assert read == "done\n"
+    second.say("Count.")
+    assert "no script of this conversation wrote" in results(server.requests[-1])[-1]
+
+
+def test_scripts_are_saved_in_the_file_of_a_pipeline_only_as_a_boolean(folder: Path) -> None:
+    loaded = Skills.from_dict(Skills(folder, scripts=True).to_dict())
+    assert "run_skill_script" in [one.name for one in loaded]
+    assert "run_skill_script" not in [one.name for one in Skills(folder)]
+    with pytest.raises(ConfigError, match="`Scripts` cannot be saved"):
+        Skills(folder, scripts=SCRIPTS).to_dict()
+    with pytest.raises(ConfigError):
+        Skills(folder, scripts="yes")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("without", ["hooks", "state_schema"])

@@ -18,6 +18,7 @@ from prowess import LiveCatalog, Session, discover
 from prowess.adapters.smolagents import attach, detach, session_of
 from prowess.errors import ConfigError
 from support.openai_server import ModelServer
+from support.scripts import READ, RUN, SCRIPTS, write_script
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
@@ -278,6 +279,32 @@ def test_code_that_calls_a_tool_wrongly_reads_why(folder: Path, server: ModelSer
     attach(agent, catalog_of(folder))
     assert agent.run("How many?") == "Done."
     assert "error: " in whole(server.requests[1])
+
+
+@pytest.mark.parametrize("kind", [ToolCallingAgent, CodeAgent])
+def test_a_model_runs_a_script_of_a_trusted_skill(folder: Path, server: ModelServer, kind: Any) -> None:
+    """A new conversation has a new folder."""
+    trust = write_script(folder)
+    catalog = catalog_of(folder)
+    activate, run, read, done = PAGES, RUN, READ, DONE
+    if kind is CodeAgent:
+        activate, done = code('activate_skill("pages")'), code('final_answer("Done.")')
+        run, read = (
+            code('print(run_skill_script("pages", "count.sh", ["3"]))'),
+            code('print(read_script_file("ok.txt"))'),
+        )
+    server.answers = [activate, run, done, run, read, done, read, done]
+    agent = agent_of(server, kind)
+    attach(agent, catalog, scripts=SCRIPTS, trust=trust)
+    agent.run("Count.")
+    assert "prowess trust" in whole(server.requests[-1])
+    assert "pages: 3" not in whole(server.requests[-1])
+    trust.allow(catalog.resolve("pages"))
+    agent.run("Count.", reset=False)
+    assert "pages: 3" in whole(server.requests[-1])
+    assert "\ndone" in whole(server.requests[-1])
+    agent.run("Count.")
+    assert "no script of this conversation wrote" in whole(server.requests[-1])
 
 
 def test_fifty_conversations_at_once_do_not_mix(folder: Path, server: ModelServer) -> None:

@@ -23,6 +23,7 @@ from prowess.adapters._catalog_argument import HINT
 from prowess.adapters.strands import Skills
 from prowess.errors import ConfigError
 from support.openai_server import ModelServer
+from support.scripts import READ, RUN, SCRIPTS, write_script
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
@@ -339,6 +340,31 @@ def test_the_skills_of_an_agent_can_be_replaced(folder: Path, server: ModelServe
     assert "<name>words</name>" in whole(server.requests[-1])
     assert "<name>pages</name>" not in whole(server.requests[-1])
     assert whole(server.requests[-1]).count("Count words.") == 1
+
+
+def test_a_model_runs_a_script_of_a_trusted_skill(folder: Path, server: ModelServer) -> None:
+    """One option serves all conversations, each with a folder of its own."""
+    trust = write_script(folder)
+    catalog = catalog_of(folder)
+    plugin = Skills(catalog, scripts=SCRIPTS, trust=trust)
+    first, second = agent_of(server, plugin), agent_of(server, plugin)
+    server.answers = [PAGES, RUN, DONE, RUN, READ, DONE, READ, DONE]
+    first("Count.")
+    assert "prowess trust" in results(server.requests[-1])[-1]
+    trust.allow(catalog.resolve("pages"))
+    first("Count.")
+    ran, read = results(server.requests[-1])[-2:]
+    assert "pages: 3" in ran
+    assert read == "done\n"
+    second("Count.")
+    assert "no script of this conversation wrote" in results(server.requests[-1])[-1]
+
+
+def test_a_model_is_offered_no_scripts_by_default(folder: Path, server: ModelServer) -> None:
+    agent_of(server, Skills(catalog_of(folder)))("Hello.")
+    assert "script" not in json.dumps([row["function"]["name"] for row in server.requests[0]["tools"]])
+    with pytest.raises(ConfigError):
+        Skills(catalog_of(folder), scripts="yes")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("wrong", [None, 7, b"."])

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from prowess.errors import ConfigError
-from prowess.session import Session
+from prowess.session import Session, scripts_option
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from prowess.catalog import Catalog, LiveCatalog
+    from prowess.session import Scripts, Tool
 
 __all__ = ["KeptSessions"]
 
@@ -22,43 +25,50 @@ class KeptSessions:
     Args:
         catalog: the skills to choose from.
         options: as for a `Session`.
+        scripts: as for `Session.tools`.
+        read: returns the record in the state of an owner, or something else if there is no record.
+        write: writes the session of an owner and its record into the owner's state.
 
     Raises:
         ConfigError: an invalid option.
     """
 
-    def __init__(self, catalog: Catalog | LiveCatalog, options: dict[str, Any]) -> None:
-        self.catalog, self.options = catalog, options
+    def __init__(
+        self,
+        catalog: Catalog | LiveCatalog,
+        options: dict[str, Any],
+        scripts: bool | Scripts,
+        *,
+        read: Callable[[Any], object],
+        write: Callable[[Any, Session, str], None],
+    ) -> None:
+        self.catalog, self.options, self._read, self._write = catalog, options, read, write
         self.template = Session(catalog, **options)
         """The session of no conversation."""
+        # All conversations share the option, which keeps a folder for each.
+        self.scripts: bool | Scripts = scripts if scripts is False else scripts_option(scripts)
         self._kept: WeakKeyDictionary[Any, tuple[Session, object]] = WeakKeyDictionary()
         self._lock = RLock()
 
-    def get(self, owner: Any, record: object) -> Session:
-        """Return the session of a conversation, or a new one if its record is invalid.
+    def tools(self, session: Session | None = None) -> tuple[Tool, ...]:
+        """Return the tools of a session, by default of one of no conversation."""
+        return (session or self.template).tools(scripts=self.scripts)
 
-        Args:
-            owner: the object of the framework that has the conversation's state.
-            record: what the state has: what `save` wrote, unless the framework has replaced it meanwhile.
-        """
-        with self._lock:
+    def get(self, owner: Any) -> Session:
+        """Return the session of an owner, or a new one if the record in its state is invalid."""
+        with self._lock:  # which also covers the state, or a tool could take what another one saves for an old record
+            record = self._read(owner)
             session, known_record = self._kept.get(owner, (None, None))
-            if session is None or record != known_record:
+            if session is None or record != known_record:  # the framework has replaced the state
                 session = self.restored(record, session)
                 self._kept[owner] = session, record
             return session
 
-    def save(self, owner: Any, session: Session, write: Any) -> None:
-        """Save a session.
-
-        Args:
-            owner: as for `get`.
-            session: of the owner.
-            write: writes a record into the owner's state.
-        """
+    def save(self, owner: Any, session: Session) -> None:
+        """Save the session of an owner in its state."""
         with self._lock:
             record = session.to_json()
-            write(record)
+            self._write(owner, session, record)
             self._kept[owner] = session, record
 
     def replace_catalog(self, catalog: Catalog | LiveCatalog) -> None:
@@ -72,7 +82,7 @@ class KeptSessions:
         """Return the session of a record, or a new one if the record is invalid.
 
         Args:
-            record: what `save` wrote.
+            record: what `write` got.
             session: the one to restore, because what a turn began with is in no record.
         """
         if isinstance(record, str):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prowess.errors import ConfigError
+from prowess.session import escape_tags
 
 from ._extras import missing_extra
 from ._kept_sessions import KeptSessions
@@ -27,7 +28,7 @@ from ._haystack_store import CatalogSkillStore, directory_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from prowess.session import Session, Tool as SessionTool
+    from prowess.session import Scripts, Session, Tool as SessionTool
 
     from ._haystack_store import Source
 
@@ -45,6 +46,7 @@ class Skills(SkillToolset):
 
     Args:
         skills: the directory whose skills each turn gets as they are then, or a catalog.
+        scripts: whether a model may run the scripts of trusted skills, and how; as for `Session.tools`.
         options: as for a `Session`.
 
     Raises:
@@ -54,11 +56,11 @@ class Skills(SkillToolset):
     state_schema: Mapping[str, Any] = {"skills": {"type": str}}
     """What an agent's state needs: the record of a conversation, which `run` takes and returns as `skills`."""
 
-    def __init__(self, skills: Source = ".", **options: Any) -> None:
+    def __init__(self, skills: Source = ".", *, scripts: bool | Scripts = False, **options: Any) -> None:
         store = CatalogSkillStore(skills, **options)
         super().__init__(store)
-        self._source, self._options = skills, options
-        self._sessions = KeptSessions(store.catalog, options)
+        self._source, self._scripts, self._options = skills, scripts, options
+        self._sessions = KeptSessions(store.catalog, options, scripts, read=_read_record, write=_write_record)
 
     def hooks(self, hooks: Mapping[str, list[Any]] | None = None) -> dict[str, list[Any]]:
         """Return the hooks that an agent needs, with those of the caller, which see no message that they add."""
@@ -80,7 +82,7 @@ class Skills(SkillToolset):
         template = self._sessions.template
         if template.catalog is not self._sessions.catalog:
             template.update(self._sessions.catalog)  # a live catalog
-        return iter([self._haystack_tool(tool) for tool in template.tools()])
+        return iter([self._haystack_tool(tool) for tool in self._sessions.tools()])
 
     def get_selectable_tools(self) -> list[Any]:
         """Return the tools, for a run that names some."""
@@ -90,9 +92,11 @@ class Skills(SkillToolset):
         """Return the directory and the options, for the file of a pipeline.
 
         Raises:
-            ConfigError: the skills are those of a catalog instead of a directory.
+            ConfigError: the skills are those of a catalog instead of a directory, or `scripts` is not a boolean.
         """
-        data = {"skills": directory_of(self._source), **self._options}
+        if not isinstance(self._scripts, bool):
+            raise ConfigError("`Scripts` cannot be saved in a pipeline's file", hint="pass `scripts=True`")
+        data = {"skills": directory_of(self._source), "scripts": self._scripts, **self._options}
         return {"type": generate_qualified_class_name(type(self)), "data": data}
 
     @classmethod
@@ -102,34 +106,30 @@ class Skills(SkillToolset):
 
     def _haystack_tool(self, tool: SessionTool) -> Any:
         def call(state: State, **arguments: Any) -> str:
-            session = self.session_of(state)
+            session = self.run_session(state)
             if state.data.get("skills") is None:
                 raise ConfigError("the agent has no hooks for its skills", hint=_PARTS)
-            tools = {tool.name: tool for tool in session.tools()}
+            tools = {tool.name: tool for tool in self._sessions.tools(session)}
             if tool.name not in tools:
                 return "error: this conversation has no skills\nhint: continue without them"
             text = tools[tool.name].call(**arguments)
-            self.save(state, session)
+            self._sessions.save(state, session)
             return text
 
         # Haystack runs tools that take the state one after the other.
         return Tool(name=tool.name, description=tool.description, parameters=dict(tool.parameters), function=call)
 
-    # ── the state ────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def session_of(self, state: State) -> Session:
+    def run_session(self, state: State) -> Session:
         """Return the session of a run from its state.
 
         Raises:
             ConfigError: the agent was made without `state_schema`.
         """
-        if "skills" not in state.schema:
-            raise ConfigError("the agent has no `state_schema` for its skills", hint=_PARTS)
-        return self._sessions.get(state, state.data.get("skills"))
+        return self._sessions.get(state)
 
     def save(self, state: State, session: Session) -> None:
-        """Save the record of a session in the state of its run."""
-        self._sessions.save(state, session, lambda record: state.set("skills", record))
+        """Save the session of a run in its state."""
+        self._sessions.save(state, session)
 
 
 class SkillsHook:
@@ -161,13 +161,23 @@ class SkillsHook:
         return cls(Skills.from_dict(skills) if skills else None)
 
 
+def _read_record(state: State) -> object:
+    if "skills" not in state.schema:
+        raise ConfigError("the agent has no `state_schema` for its skills", hint=_PARTS)
+    return state.data.get("skills")
+
+
+def _write_record(state: State, _: Session, record: str) -> None:
+    state.set("skills", record)
+
+
 def _with_skills(messages: list[Any], state: State, skills: Skills) -> list[Any]:
-    session = skills.session_of(state)
+    session = skills.run_session(state)
     if state.data["step_count"] == 0 and messages and messages[-1].is_from("user"):
         session.inject("\n".join(messages[-1].texts))
     skills.save(state, session)
     tail = session.tail(visible=[text for message in messages for text in _texts(message)])
-    added = [*(f"warning: {warning}" for warning in session.warnings), *([tail] if tail else [])]
+    added = [*(escape_tags(f"warning: {warning}") for warning in session.warnings), *([tail] if tail else [])]
     messages = _append_to_system(messages, session.block())
     return [*messages, *(ChatMessage.from_user(text, meta={_ADDED: None}) for text in added)]
 

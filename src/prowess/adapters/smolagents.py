@@ -11,7 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from prowess.errors import ConfigError
-from prowess.session import Session
+from prowess.session import Session, escape_tags
 
 from ._catalog_argument import HINT, catalog_argument
 from ._extras import missing_extra
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Tool as SessionTool
+    from prowess.session import Scripts, Tool as SessionTool
 
 __all__ = ["attach", "detach", "session_of"]
 
 
 def attach(
-    agent: Any, skills: str | os.PathLike[str] | Catalog | LiveCatalog | Session = ".", **options: Any
+    agent: Any,
+    skills: str | os.PathLike[str] | Catalog | LiveCatalog | Session = ".",
+    *,
+    scripts: bool | Scripts = False,
+    **options: Any,
 ) -> Session:
     """Give skills to an agent, and return the session of its conversation.
 
@@ -42,6 +46,7 @@ def attach(
         agent: a `ToolCallingAgent` or a `CodeAgent`.
         skills: the directory whose skills each turn gets as they are then, a catalog, or the session of a
             conversation that continues.
+        scripts: whether a model may run the scripts of trusted skills, and how; as for `Session.tools`.
         options: as for a `Session`.
 
     Raises:
@@ -61,7 +66,7 @@ def attach(
         session = skills
     else:
         session = Session(catalog_argument(skills, hint=f"{HINT}, or a `Session`"), **options)
-    model = _ModelWithSkills(agent.model, session)
+    model = _ModelWithSkills(agent.model, session, scripts)
     taken = [name for name in model.session_tools if name in agent.tools]
     if taken:
         raise ConfigError(f"the agent already has a tool `{taken[0]}`", hint="rename or remove that tool")
@@ -103,10 +108,10 @@ def _run_with_turns(agent: Any, session: Session) -> Any:
 class _ModelWithSkills(Model):
     """Adds the skills of a session to each call of another model."""
 
-    def __init__(self, model: Any, session: Session) -> None:
+    def __init__(self, model: Any, session: Session, scripts: bool | Scripts) -> None:
         super().__init__(model_id=getattr(model, "model_id", None))
-        self.model, self.session = model, session
-        self.session_tools = {tool.name: _SkillTool(tool) for tool in session.tools()}
+        self.model, self.session, self.scripts = model, session, scripts
+        self.session_tools = {tool.name: _SkillTool(tool, self) for tool in session.tools(scripts=scripts)}
         if hasattr(model, "generate_stream"):  # smolagents asks for it
             self.generate_stream = self._generate_stream
 
@@ -115,9 +120,16 @@ class _ModelWithSkills(Model):
 
     def add_missing_tools(self, agent: Any) -> None:
         """Give an agent the tools that a live catalog needs now."""
-        for tool in self.session.tools():
+        for tool in self.session.tools(scripts=self.scripts):
             if tool.name not in self.session_tools and tool.name not in agent.tools:
-                self.session_tools[tool.name] = agent.tools[tool.name] = _SkillTool(tool)
+                self.session_tools[tool.name] = agent.tools[tool.name] = _SkillTool(tool, self)
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
+        """Run a tool of the session, which may have another ledger than when the agent got the tool."""
+        tools = {tool.name: tool for tool in self.session.tools(scripts=self.scripts)}
+        if name not in tools:
+            return "error: this conversation has no skills\nhint: continue without them"
+        return tools[name].call(**arguments)
 
     def generate(self, messages: Any, *args: Any, **options: Any) -> Any:
         return self.model.generate(self._with_skills(messages), *args, **options)
@@ -135,7 +147,7 @@ class _ModelWithSkills(Model):
         """Return the messages of a call with the catalog at the front, and active skills that they lack at the end."""
         messages = [ChatMessage.from_dict(dict(item)) if isinstance(item, dict) else item for item in messages]
         tail = self.session.tail(visible=[text for message in messages for text in _texts(message)])
-        added = [*(f"warning: {warning}" for warning in self.session.warnings), *([tail] if tail else [])]
+        added = [*(escape_tags(f"warning: {warning}") for warning in self.session.warnings), *([tail] if tail else [])]
         end = [_message(MessageRole.USER, "\n\n".join(added))] if added else []
         return [*_append_to_system(messages, self.session.block()), *end]
 
@@ -146,9 +158,9 @@ class _SkillTool(Tool):
     skip_forward_signature_validation = True
     output_type = "string"
 
-    def __init__(self, tool: SessionTool) -> None:
+    def __init__(self, tool: SessionTool, model: _ModelWithSkills) -> None:
         super().__init__()
-        self.name, self.description, self.call = tool.name, tool.description, tool.call
+        self.name, self.description, self.model = tool.name, tool.description, model
         self.inputs = {
             key: {
                 "description": key,
@@ -161,7 +173,7 @@ class _SkillTool(Tool):
     def forward(self, *arguments: Any, **named: Any) -> str:
         if len(arguments) > len(self.inputs):
             return f"error: `{self.name}` takes at most {len(self.inputs)} arguments"
-        return self.call(**{**dict(zip(self.inputs, arguments, strict=False)), **named})
+        return self.model.call_tool(self.name, {**dict(zip(self.inputs, arguments, strict=False)), **named})
 
 
 def _message(role: Any, text: str) -> Any:

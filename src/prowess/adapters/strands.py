@@ -11,6 +11,8 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prowess.session import escape_tags
+
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._kept_sessions import KeptSessions
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from strands.middleware import InvokeModelContext
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Session
+    from prowess.session import Scripts, Session
 
 __all__ = ["Skills"]
 
@@ -44,27 +46,27 @@ class Skills(AgentSkills):
 
     Args:
         skills: the directory whose skills each turn gets as they are then, or a catalog.
+        scripts: whether a model may run the scripts of trusted skills, and how; as for `Session.tools`.
         options: as for a `Session`.
 
     Raises:
         ConfigError: neither a directory nor a catalog, or an unknown unit or format.
     """
 
-    def __init__(self, skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> None:
-        self._sessions = KeptSessions(catalog_argument(skills), options)
+    def __init__(
+        self,
+        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        *,
+        scripts: bool | Scripts = False,
+        **options: Any,
+    ) -> None:
+        catalog = catalog_argument(skills)
+        self._sessions = KeptSessions(catalog, options, scripts, read=_read_record, write=_write_record)
         super().__init__([], state_key=_STATE_KEY)
 
     def session(self, agent: Agent) -> Session:
         """Return the session of an agent's conversation, or a new session if its state has no valid record."""
-        state = agent.state.get(_STATE_KEY)
-        return self._sessions.get(agent, state.get("session") if isinstance(state, dict) else None)
-
-    def _save(self, agent: Agent, session: Session) -> None:
-        def write(record: str) -> None:
-            names = [row.name for row in session.ledger]
-            agent.state.set(_STATE_KEY, {"activated_skills": names, "session": record})
-
-        self._sessions.save(agent, session, write)
+        return self._sessions.get(agent)
 
     # ── the plugin ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -81,18 +83,18 @@ class Skills(AgentSkills):
     @property
     def tools(self) -> list[Any]:
         """The tools for using skills, in place of the one of `AgentSkills`; an empty list if there are no skills."""
-        return [self._agent_tool(tool) for tool in self._sessions.template.tools()]
+        return [self._agent_tool(tool) for tool in self._sessions.tools()]
 
     def _agent_tool(self, tool: Any) -> Any:
         def call(tool_use: dict[str, Any], **invocation_state: Any) -> dict[str, Any]:
             agent, arguments = invocation_state["agent"], tool_use["input"]
             session = self.session(agent)
-            tools = {tool.name: tool for tool in session.tools()}
+            tools = {tool.name: tool for tool in self._sessions.tools(session)}
             if tool.name not in tools:
                 text = "error: this conversation has no skills\nhint: continue without them"
             else:
                 text = tools[tool.name].call(**(arguments if isinstance(arguments, dict) else {}))
-            self._save(agent, session)
+            self._sessions.save(agent, session)
             return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": [{"text": text}]}
 
         spec = {"name": tool.name, "description": tool.description, "inputSchema": {"json": dict(tool.parameters)}}
@@ -106,9 +108,9 @@ class Skills(AgentSkills):
             return
         session = self.session(event.agent)
         await asyncio.to_thread(session.inject, "\n".join(texts))
-        self._save(event.agent, session)
+        self._sessions.save(event.agent, session)
         registry = event.agent.tool_registry
-        for tool in session.tools():  # a live catalog may need other tools than when the agent was made
+        for tool in self._sessions.tools(session):  # a live catalog may need other tools than when the agent was made
             if tool.name not in registry.registry:
                 registry.register_tool(self._agent_tool(tool))
 
@@ -117,7 +119,7 @@ class Skills(AgentSkills):
         session = self.session(context.agent)
         texts = [text for message in context.messages for text in _block_texts(message)]
         tail = await asyncio.to_thread(session.tail, visible=texts)
-        added = [f"warning: {warning}" for warning in session.warnings] + ([tail] if tail else [])
+        added = [*(escape_tags(f"warning: {warning}") for warning in session.warnings), *([tail] if tail else [])]
         context = context.replace(system_prompt=_append_to_system(context.system_prompt, session.block()))
         if not added or not context.messages:
             return context
@@ -149,6 +151,16 @@ class Skills(AgentSkills):
             ConfigError: neither a directory nor a catalog.
         """
         self._sessions.replace_catalog(catalog_argument(skills))
+
+
+def _read_record(agent: Agent) -> object:
+    state = agent.state.get(_STATE_KEY)
+    return state.get("session") if isinstance(state, dict) else None
+
+
+def _write_record(agent: Agent, session: Session, record: str) -> None:
+    names = [row.name for row in session.ledger]
+    agent.state.set(_STATE_KEY, {"activated_skills": names, "session": record})
 
 
 def _block_texts(message: Any) -> Iterable[str]:
