@@ -162,6 +162,27 @@ def test_a_run_that_waits_for_an_approval_continues_its_turn(folder: Path, loop:
     assert counts(model, BODY) == [1, 1]
 
 
+def test_a_message_that_is_added_to_a_waiting_run_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    @function_tool(needs_approval=True)
+    def delete() -> str:
+        """Delete it."""
+        return "deleted"
+
+    skills = Skills(catalog_of(folder))
+    model = ScriptedModel([call("delete", {}), DONE])
+    agent, session = agent_of(skills, model, tools=[delete]), skills.session()
+
+    async def run() -> None:
+        result = await Runner.run(agent, "Use $pages.", context=session, run_config=skills.run_config())
+        state = result.to_state()
+        state.approve(state.get_interruptions()[0])
+        state.add_input("Use /secret.")
+        await Runner.run(agent, state, run_config=skills.run_config())
+
+    loop.run_until_complete(run())
+    assert (session.turn, counts(model, BODY), counts(model, "Whisper.")) == (2, [1, 0], [0, 1])
+
+
 def test_text_that_a_tool_passes_to_another_run_names_no_skill(folder: Path, loop: AbstractEventLoop) -> None:
     """If the tool passes its own context on, as `as_tool` does."""
     skills = Skills(catalog_of(folder))
@@ -321,6 +342,30 @@ def test_a_record_with_other_rows_than_its_own_is_a_mistake(folder: Path, others
     text = json.dumps({**json.loads(skills.session().to_json()), "other_catalogs": others})
     with pytest.raises(ConfigError, match="this is not the record of a session"):
         skills.session(text)
+
+
+def test_agents_with_the_same_catalog_share_its_session(folder: Path) -> None:
+    """Also if each has its own `Skills`, so the second does not read what the conversation contains."""
+    first, second = Skills(folder), Skills(folder)
+    model = ScriptedModel([activate("pages"), call("transfer_to_other", {}, "h"), activate("pages", "2"), DONE])
+    other = agent_of(second, model, "Other")
+    agent, session = agent_of(first, model, handoffs=[other]), first.session()
+    Runner.run_sync(agent, "Hm.", context=session, run_config=first.run_config())
+    assert outputs(model.calls[-1])[-1].startswith("The skill `pages` is already active since turn 1;")
+    assert "other_catalogs" not in session.to_json()
+
+
+def test_a_skill_of_both_catalogs_is_active_after_the_handoff(folder: Path, garden: Path) -> None:
+    """The conversation contains its text."""
+    both = discover(garden, home=garden.parent / "home", skill_dirs=[folder / ".agents/skills"], cache=False)
+    assert {"pages", "roses"} <= {entry.name for entry in both.skills}
+    first, second = Skills(catalog_of(folder)), Skills(both)
+    model = ScriptedModel([activate("pages"), call("transfer_to_other", {}, "h"), DONE, DONE])
+    other = agent_of(second, model, "Other")
+    agent, session = agent_of(first, model, handoffs=[other]), first.session()
+    result = Runner.run_sync(agent, "Hm.", context=session, run_config=first.run_config())
+    Runner.run_sync(result.last_agent, "And now?", context=session, run_config=first.run_config())
+    assert counts(model, BODY) == [0, 1, 1, 1]
 
 
 def test_an_agent_that_is_a_tool_has_its_own_catalog(folder: Path, garden: Path) -> None:
