@@ -27,9 +27,10 @@ Runner.run_sync(agent, "Hello", context=skills.session(), run_config=skills.run_
 """,
     "pydantic_ai": """\
 from pydantic_ai import Agent
+from prowess import Scripts
 from prowess.adapters.pydantic_ai import Skills
 
-agent = Agent("openai:gpt-5", capabilities=[Skills(".", budget=4000)])
+agent = Agent("openai:gpt-5", capabilities=[Skills(".", budget=4000), Skills(".", scripts=Scripts(timeout=9))])
 answer: str = agent.run_sync("Hello").output
 """,
     "langchain": """\
@@ -38,6 +39,7 @@ from prowess import discover
 from prowess.adapters.langchain import SkillsMiddleware
 
 agent = create_agent("openai:gpt-5", middleware=[SkillsMiddleware(discover("."))])
+create_agent("openai:gpt-5", middleware=[SkillsMiddleware(".", scripts=True, budget=4000)])
 """,
     "claude_agent_sdk": """\
 from claude_agent_sdk import ClaudeAgentOptions

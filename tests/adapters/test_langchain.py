@@ -14,12 +14,13 @@ import pytest
 pytest.importorskip("langchain")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, SummarizationMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from prowess import ConfigError, LiveCatalog, Scripts, Trust, UntrustedSkill, discover
 from prowess.adapters._session_records import merge_sessions
@@ -216,6 +217,51 @@ def test_a_call_of_a_tool_that_is_gone_is_an_answer(tmp_path: Path) -> None:
     middleware = SkillsMiddleware(LiveCatalog(tmp_path, home=tmp_path))
     create_agent(model, middleware=[middleware]).invoke({"messages": [HumanMessage("How many?")]})
     assert results(model.calls[1]) == ["error: there are no skills now\nhint: go on without them"]
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one process", "two processes"])
+def test_a_turn_goes_on_after_an_approval(folder: Path, same: bool) -> None:
+    """With the skill that its message named. In the same process also with the catalog of its beginning."""
+
+    def delete(path: str) -> str:
+        """Delete a file."""
+        return f"{path} is deleted"
+
+    def graph() -> Any:
+        asking = HumanInTheLoopMiddleware({"delete": True})
+        return create_agent(model, [delete], middleware=[asking, SkillsMiddleware(folder)], checkpointer=saver)
+
+    saver = InMemorySaver()
+    model = Scripted(script=[asks(use("delete", {"path": "a.pdf"})), DONE, DONE])
+    agent, config = graph(), {"configurable": {"thread_id": "1"}}
+    agent.invoke({"messages": [HumanMessage("Delete it as $secret says.")]}, config)
+    skill(folder / ".agents/skills/late")
+    agent = agent if same else graph()
+    agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config)
+    agent.invoke({"messages": [HumanMessage("Go on.")]}, config)
+    assert results(model.calls[1]) == ["a.pdf is deleted"]
+    assert [whole(call).count("Whisper.") for call in model.calls] == [1, 1, 0]
+    assert ["<name>late</name>" in whole(call) for call in model.calls] == [False, not same, True]
+
+
+def test_a_stream_of_states_is_json(folder: Path) -> None:
+    """Servers send it to their clients."""
+    graph = create_agent(Scripted(script=[PAGES, DONE]), middleware=[SkillsMiddleware(folder)])
+    question = {"messages": [HumanMessage("How many?")]}
+    for _, chunk in graph.stream(question, stream_mode=["values", "updates"]):
+        json.dumps(chunk, default=lambda value: value.model_dump())
+
+
+def test_a_tool_that_another_middleware_removes_stays_removed(folder: Path) -> None:
+    """For example one that selects tools."""
+
+    class Select(AgentMiddleware):  # type: ignore[misc]
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            return handler(request.override(tools=[tool for tool in request.tools if tool.name != "read_skill_file"]))
+
+    agent = Agent(folder, DONE, middleware=(Select(),))
+    agent.say("Hm?")
+    assert [tool.name for tool in agent.model.tools] == ["activate_skill"]
 
 
 @pytest.mark.parametrize(

@@ -529,6 +529,17 @@ def test_tools_belong_to_the_session_when_toolsets_are_replaced(here: Path) -> N
     assert [tool.name for tool in script.sent[0][1].function_tools] == ["len", "activate_skill", "read_skill_file"]
 
 
+def test_no_agent_keeps_the_tools_of_a_session(here: Path) -> None:
+    """A wrapper such as `DBOSAgent` would use them in all its runs."""
+    script = Script(call("activate_skill", name="pdf"))
+    first, second = Session(discover(here)), Session(discover(here))
+    talk = agent(script, Skills(first))
+    with talk.override(toolsets=talk.toolsets[1:]):
+        talk.run_sync("hello", capabilities=[Skills(second)])
+    assert ([*first.ledger], [record.name for record in second.ledger]) == ([], ["pdf"])
+    assert [tool.name for tool in script.sent[0][1].function_tools] == ["activate_skill", "read_skill_file"]
+
+
 @pytest.mark.parametrize("context", [lambda session: session, lambda session: SimpleNamespace(skills=session)])
 def test_the_session_of_a_conversation_may_be_in_the_dependencies(here: Path, context: Any) -> None:
     """That is how a run in a durable workflow gets it: capabilities cannot be added there."""

@@ -56,7 +56,8 @@ def answer(messages, info):
     return ModelResponse([ToolCallPart("activate_skill", {"name": "pdf"})])
 
 durable = [DBOSDurability()] if form == "DBOSDurability" else []
-agent = Agent(FunctionModel(answer), name="reader", capabilities=[Skills("."), *durable])
+own = Skills(Session(discover("."))) if where == "session of the agent" else Skills(".")
+agent = Agent(FunctionModel(answer), name="reader", capabilities=[own, *durable])
 if form == "DBOSAgent":
     agent = DBOSAgent(agent)
 
@@ -99,6 +100,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("DBOSDurability", "session in deps"),
         ("DBOSAgent", "session of the run"),
+        ("DBOSAgent", "session of the agent"),
         ("DBOSAgent", "session in capabilities"),
     ],
 )

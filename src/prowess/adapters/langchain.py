@@ -7,8 +7,11 @@ graph, as JSON, and a checkpointer saves it. Active skills are not saved: they a
 from __future__ import annotations
 
 import asyncio
+import os
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
+from prowess._internal.frozen import Frozen
 from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session, scripts_option
@@ -22,13 +25,11 @@ try:
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
-    from langgraph.channels.untracked_value import UntrackedValue
     from langgraph.types import Command
 except ImportError as error:
     raise ImportError(missing_extra("langchain", "langchain")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from prowess.catalog import LiveCatalog
@@ -36,14 +37,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SkillsMiddleware", "SkillsState"]
 
+_MAX_SHOWN = 4
+"""Catalogs of turns that may still run; in a turn that began before, the model is shown the skills as they are now."""
+
 
 class SkillsState(AgentState):
     """The state of a conversation with skills."""
 
     skills: NotRequired[Annotated[str, merge_sessions]]  # type: ignore[valid-type]
     """What `Session.to_json` returns."""
-    skills_of_turn: NotRequired[Annotated[Catalog, UntrackedValue, PrivateStateAttr]]  # type: ignore[valid-type]
-    """The skills as they were when the turn began; never saved."""
+    skills_of_turn: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type]
+    """Which of the last catalogs of the middleware the turn began with."""
 
 
 class SkillsMiddleware(AgentMiddleware):
@@ -74,8 +78,9 @@ class SkillsMiddleware(AgentMiddleware):
         # One for all sessions, because it keeps the folders of conversations.
         self._scripts = False if scripts is False else scripts_option(scripts)
         self.tools = _structured_tools(Session(self.catalog, **options).tools(scripts=self._scripts))
-        self._shown: tuple[Session, list[StructuredTool]] | None = None
-        """Of the last catalog: a session without conversation, which writes the block, and the tools."""
+        self._shown: dict[str, _ShownSkills] = {}
+        """Of the last catalogs, most recent last."""
+        self._lock = Lock()
 
     @property
     def name(self) -> str:
@@ -84,16 +89,31 @@ class SkillsMiddleware(AgentMiddleware):
 
     def session(self, state: Mapping[str, Any]) -> Session:
         """Return the session of a conversation from its state, or a new session if there is no valid record."""
-        return self._session(state, state.get("skills_of_turn") or self._current())
+        return self._session(state, self._skills_of_turn(state))
 
-    def _session(self, state: Mapping[str, Any], catalog: Catalog) -> Session:
+    def _session(self, state: Mapping[str, Any], shown: _ShownSkills) -> Session:
         try:
-            return Session.from_json(state.get("skills") or "", catalog, **self._options)
+            return Session.from_json(state.get("skills") or "", shown.template.catalog, **self._options)
         except ConfigError:
-            return Session(catalog, **self._options)
+            return Session(shown.template.catalog, **self._options)
 
-    def _current(self) -> Catalog:
-        return self.catalog if isinstance(self.catalog, Catalog) else self.catalog.current()
+    def _skills_of_turn(self, state: Mapping[str, Any]) -> _ShownSkills:
+        """Return the skills as they were when the turn began, or as they are now if another process began it."""
+        return self._shown.get(str(state.get("skills_of_turn"))) or self._current_skills()
+
+    def _current_skills(self) -> _ShownSkills:
+        catalog = self.catalog if isinstance(self.catalog, Catalog) else self.catalog.current()
+        with self._lock:
+            for shown in self._shown.values():
+                if shown.template.catalog is catalog:
+                    return shown
+            template = Session(catalog, **self._options)
+            tools = _structured_tools(template.tools(scripts=self._scripts))
+            shown = _ShownSkills(key=os.urandom(8).hex(), template=template, tools=tools)
+            self._shown[shown.key] = shown
+            if len(self._shown) > _MAX_SHOWN:
+                del self._shown[next(iter(self._shown))]
+            return shown
 
     # ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -111,35 +131,33 @@ class SkillsMiddleware(AgentMiddleware):
         messages = request.messages
         # A turn begins with the user's message; otherwise the last message is a tool result.
         begins = bool(messages) and isinstance(messages[-1], HumanMessage)
-        session = self._session(request.state, self._current()) if begins else self.session(request.state)
+        shown = self._current_skills() if begins else self._skills_of_turn(request.state)
+        session = self._session(request.state, shown)
         visible = [message.text for message in messages]
         added: list[str] = []
+        update = {} if request.state.get("skills_of_turn") == shown.key else {"skills_of_turn": shown.key}
         if begins:
             added += [message["content"] for message in session.inject(visible[-1], visible=visible)]
+            update["skills"] = session.to_json()
         tail = session.tail(visible=[*visible, *added])
         skill_messages = [HumanMessage(text) for text in (*added, tail) if text]
         prompts = [message.text for message in messages if isinstance(message, HumanMessage)]
-        template, tools = self._show(session.catalog)
-        system = _append_to_system(request.system_message, template.block(prompts[-1] if prompts else ""))
+        block = shown.template.block(prompts[-1] if prompts else "")
         filled = request.override(
-            system_message=system,
+            system_message=_append_to_system(request.system_message, block),
             messages=[*messages, *skill_messages],
-            tools=self._replace_tools(request.tools, tools),
+            tools=self._replace_tools(request.tools, shown.tools),
         )
-        return filled, Command(update={"skills": session.to_json(), "skills_of_turn": session.catalog})
-
-    def _show(self, catalog: Catalog) -> tuple[Session, list[StructuredTool]]:
-        """Return the session that writes the block of a catalog, and the tools for its skills."""
-        shown = self._shown
-        if shown is None or shown[0].catalog is not catalog:
-            session = Session(catalog, **self._options)
-            shown = self._shown = session, _structured_tools(session.tools(scripts=self._scripts))
-        return shown
+        return filled, Command(update=update) if update else None
 
     def _replace_tools(self, tools: list[Any], own: list[StructuredTool]) -> list[Any]:
-        """Replace the tools that the agent was created with by those for the skills of this turn."""
+        """Replace the tools that the agent was created with by those for the skills of this turn.
+
+        A tool that another middleware has removed stays removed.
+        """
         others = [tool for tool in tools if not any(tool is registered for registered in self.tools)]
-        return [*others, *own] if len(others) < len(tools) or not self.tools else others
+        removed = {tool.name for tool in self.tools if not any(tool is kept for kept in tools)}
+        return [*others, *(tool for tool in own if tool.name not in removed)]
 
     # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -155,7 +173,7 @@ class SkillsMiddleware(AgentMiddleware):
 
     def _is_session_tool(self, request: Any) -> bool:
         if request.tool is None:  # it came with the skills of this turn
-            return any(tool.name == request.tool_call["name"] for tool in self._show(self._current())[1])
+            return any(tool.name == request.tool_call["name"] for tool in self._skills_of_turn(request.state).tools)
         return any(request.tool is tool for tool in self.tools)
 
     def _call_skill_tool(self, request: Any) -> Any:
@@ -168,6 +186,15 @@ class SkillsMiddleware(AgentMiddleware):
         text = "error: there are no skills now\nhint: go on without them" if tool is None else tool.call(**call["args"])
         message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
         return Command(update={"skills": session.to_json(), "messages": [message]})
+
+
+class _ShownSkills(Frozen):
+    """What models are shown of one catalog, in all conversations."""
+
+    key: str
+    template: Session
+    """A session without a conversation, which writes the block."""
+    tools: list[StructuredTool]
 
 
 def _structured_tools(tools: Iterable[Tool]) -> list[StructuredTool]:

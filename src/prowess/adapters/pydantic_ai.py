@@ -119,34 +119,23 @@ class Skills(AbstractCapability[Any]):
         return self.skills.block(None if self.turn is None else self.turn.prompt) or None
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
-        """Return the tools for using skills, or `None` before a run starts."""
-        return (
-            _SessionToolset(self, self.skills.tools(scripts=self.scripts)) if isinstance(self.skills, Session) else None
-        )
+        """Return the tools for using skills, or `None` before a run starts: no agent keeps those of another run."""
+        if not isinstance(self.skills, Session) or self.turn is None:
+            return None
+        return _SessionToolset(self, self.skills.tools(scripts=self.scripts))
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any] | None:
-        """Add the tools for using skills where they are missing, or those of another session.
+        """Add the tools for using skills where they are missing.
 
         That is so under `override(toolsets=...)`, which replaces the tools of capabilities too, and in a `DBOSAgent`,
         which keeps the tools that its agent had before any run.
         """
         own = self.get_toolset()
-        if own is None:
-            return None
         found: list[_SessionToolset] = []
-
-        def replace_tools(leaf: AbstractToolset[Any]) -> AbstractToolset[Any]:
-            if not isinstance(leaf, _SessionToolset):
-                return leaf
-            found.append(leaf)
-            return own
-
-        replaced = toolset.visit_and_replace(replace_tools)
+        toolset.apply(lambda leaf: found.append(leaf) if isinstance(leaf, _SessionToolset) else None)
         if any(leaf.capability.id != self.id for leaf in found):
             raise ConfigError("two `Skills` of one agent have different ids", hint="leave out `id`: they are then one")
-        if found:
-            return None if all(leaf.capability is self for leaf in found) else replaced
-        return CombinedToolset([toolset, own])
+        return None if own is None or found else CombinedToolset([toolset, own])
 
     async def prepare_model_request(
         self,
