@@ -260,6 +260,22 @@ def test_conversations_with_one_agent_do_not_mix(folder: Path) -> None:
         assert [record.name for record in chat.skills.session(each.state).ledger] == [name]
 
 
+def test_runs_of_one_conversation_at_once_keep_what_each_activated(folder: Path) -> None:
+    skill(folder / ".agents/skills/birds", body="Listen first.")
+
+    def load_once(messages: Sequence[Message]) -> Any:
+        found = texts(messages)
+        return use("activate_skill", name=found[0]) if len(found) == 1 else "Done."
+
+    chat = Chat(catalog_of(folder), *[load_once] * 4)
+
+    async def both() -> None:
+        await asyncio.gather(*(chat.agent.run(name, session=chat.conversation) for name in ("pages", "birds")))
+
+    asyncio.run(both())
+    assert sorted(record.name for record in chat.session().ledger) == ["birds", "pages"]
+
+
 def test_a_changed_skill_is_seen_in_the_next_turn_and_not_before(folder: Path) -> None:
     """A turn has one catalog, however many requests it has."""
     with LiveCatalog(folder, home=folder.parent / "home") as live:

@@ -12,13 +12,16 @@ import pytest
 
 pytest.importorskip("google.adk")
 
-from google.adk.agents import LlmAgent
+from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools import FunctionTool
+from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
 from prowess import LiveCatalog, Session, discover
@@ -288,24 +291,72 @@ def test_a_failed_tool_call_is_a_result_and_the_conversation_continues(folder: P
     assert third.startswith("error: ")
 
 
-def test_a_turn_that_continues_after_an_answer_keeps_its_mention(folder: Path) -> None:
-    """ADK continues with a message without text: the answer to a question of a tool."""
-    chat = Chat(catalog_of(folder), "Done.", "Done.")
-    chat.say("Use $pages.")
-    answer = types.FunctionResponse(id="1", name="wait", response={"result": "yes"})
+@pytest.mark.filterwarnings("ignore:.EXPERIMENTAL. ResumabilityConfig")
+@pytest.mark.parametrize("resumable", [False, True])
+def test_a_turn_that_continues_after_a_confirmation_keeps_its_mention(
+    folder: Path, tmp_path: Path, resumable: bool
+) -> None:
+    """The next message has no text, only the user's answer; without `resumable` ADK begins an invocation for it."""
 
-    async def resume() -> None:
-        chat_session = await chat.service.get_session(app_name="books", user_id="me", session_id="1")
-        call = types.Part(function_call=types.FunctionCall(id="1", name="wait", args={}))
-        content = types.Content(role="model", parts=[call])
-        await chat.service.append_event(chat_session, Event(author="counter", content=content))
-        message = types.Content(role="user", parts=[types.Part(function_response=answer)])
-        async for _ in chat.runner.run_async(user_id="me", session_id="1", new_message=message):
-            pass
+    def wipe() -> str:
+        """Delete everything."""
+        return "Wiped."
 
-    asyncio.run(resume())
-    assert BODY in whole(chat.model.requests[-1])
-    assert chat.session().turn == 1
+    skills = Skills(catalog_of(folder))
+    model = Scripted(script=[use("wipe"), "Done."], requests=[])
+    agent = LlmAgent(name="counter", model=model, tools=[skills, FunctionTool(wipe, require_confirmation=True)])
+    app = App(name="books", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=resumable))
+    service = SqliteSessionService(str(tmp_path / "sessions.db"))
+    runner = Runner(app=app, session_service=service, auto_create_session=True)
+
+    async def turn(part: types.Part, **options: Any) -> list[Event]:
+        message = types.Content(role="user", parts=[part])
+        run = runner.run_async(user_id="me", session_id="1", new_message=message, **options)
+        return [event async for event in run]
+
+    async def confirm() -> Any:
+        events = await turn(types.Part(text="Use $pages."))
+        (question,) = (
+            call for event in events for call in event.get_function_calls() if call.name == "adk_request_confirmation"
+        )
+        answer = types.FunctionResponse(id=question.id, name=question.name, response={"confirmed": True})
+        options = {"invocation_id": events[-1].invocation_id} if resumable else {}
+        await turn(types.Part(function_response=answer), **options)
+        return await service.get_session(app_name="books", user_id="me", session_id="1")
+
+    saved = asyncio.run(confirm())
+    assert [BODY in str(request.contents) for request in model.requests] == [True, True]
+    assert skills.session(saved.state, "counter").turn == 1
+    assert BODY not in saved.model_dump_json()
+
+
+@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated")
+def test_agents_that_run_at_once_in_one_conversation_save_their_skills(folder: Path, tmp_path: Path) -> None:
+    """ADK's databases refuse an event if another process changed the session; here nothing did."""
+    skills = Skills(catalog_of(folder))
+    agents = [
+        LlmAgent(name=name, model=Scripted(script=[PAGES, "Done."] * 2, requests=[]), tools=[skills])
+        for name in ("one", "two", "three", "four")
+    ]
+    service = SqliteSessionService(str(tmp_path / "sessions.db"))
+    chat = Chat(skills, agent=ParallelAgent(name="all", sub_agents=agents), service=service)
+    chat.say("Count $pages")
+    chat.say("Count again")
+    sessions = [skills.session(chat.saved().state, agent.name) for agent in agents]
+    assert [(session.turn, len(session.ledger)) for session in sessions] == [(2, 1)] * 4
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated")  # ADK itself uses it
+def test_an_agent_that_is_a_tool_has_skills_of_its_own(folder: Path) -> None:
+    """In each call of the tool; ADK gives it a conversation of its own."""
+    inner = Scripted(script=[PAGES, "Counted.", "Counted again."], requests=[])
+    child = LlmAgent(name="child", model=inner, tools=[Skills(catalog_of(folder))])
+    outer = Scripted(script=[use("child", request="Count"), use("child", request="Again"), "Done."], requests=[])
+    skills = Skills(catalog_of(folder))
+    chat = Chat(skills, agent=LlmAgent(name="counter", model=outer, tools=[skills, AgentTool(child)]))
+    assert chat.say("Hello") == "Done."
+    assert [whole(request).count(BODY) for request in inner.requests] == [0, 1, 1]
+    assert chat.session().ledger == ()
 
 
 def two_agents(first: Skills, second: Skills, *script: Any) -> tuple[Chat, Scripted, Scripted]:

@@ -16,6 +16,7 @@ from prowess.errors import ConfigError
 from prowess.session import Session, scripts_option
 
 from ._catalog_argument import catalog_argument
+from ._session_records import merge_sessions
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts
 
-__all__ = ["CatalogSkillsSource", "load_session"]
+__all__ = ["CatalogSkillsSource", "load_session", "save_session"]
 
 _MAX_DESCRIPTION = 1024
 
@@ -38,6 +39,11 @@ def load_session(record: object, catalog: Catalog | LiveCatalog, options: Mappin
         return Session.from_json(text if isinstance(text, str) else "", catalog, **options)
     except ConfigError:
         return Session(catalog, **options)
+
+
+def save_session(state: dict[str, Any], session: Session) -> None:
+    """Save a session in the framework's state, with what other runs of the conversation saved meanwhile."""
+    state["session"] = merge_sessions(state.get("session", ""), session.to_json())
 
 
 class CatalogSkillsSource(SkillsSource):  # type: ignore[misc]
@@ -89,15 +95,12 @@ class _Conversation:
         self._session, self._state = session, state
         self._calls: dict[str, Callable[..., str]] = {tool.name: tool.call for tool in session.tools(scripts=scripts)}
         self.has_scripts = "run_skill_script" in self._calls
-        self.save()
-
-    def save(self) -> None:
-        self._state["session"] = self._session.to_json()
+        save_session(state, session)
 
     async def call(self, tool: str, **arguments: Any) -> str:
         """Call a tool; errors are part of the returned text."""
         text = await asyncio.to_thread(self._calls[tool], **arguments)
-        self.save()
+        save_session(self._state, self._session)
         return text
 
     async def activate(self, name: str) -> str:

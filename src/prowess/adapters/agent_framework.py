@@ -19,7 +19,7 @@ try:
     from agent_framework import ChatMiddleware, ContextProvider, FunctionTool, Message
     from pydantic import BaseModel, ConfigDict
 
-    from ._agent_framework_source import CatalogSkillsSource, load_session
+    from ._agent_framework_source import CatalogSkillsSource, load_session, save_session
 except ImportError as error:
     raise ImportError(missing_extra("agent-framework-core", "agent-framework")) from error
 
@@ -87,7 +87,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
         prompt = _prompt_of(context.input_messages)
         # Without a text the user answers a question of a tool, and the turn goes on.
         skills, named = await asyncio.to_thread(self._begin, state, prompt)
-        state["session"] = skills.to_json()
+        save_session(state, skills)
         history = [message for message in context.get_messages() if message.role == "user" and message.text]
         block = await asyncio.to_thread(skills.block, prompt or (history[-1].text if history else ""))
         if block:
@@ -172,7 +172,7 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any]) -> Functio
 
     async def call(**arguments: Any) -> str:
         text = await asyncio.to_thread(tool.call, **arguments)
-        state["session"] = session.to_json()
+        save_session(state, session)
         return text
 
     return _SkillFunction(
