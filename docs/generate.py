@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from prowess.agent import role
 from prowess.agent.role import _initrunner as initrunner, _initrunner_tools as initrunner_tools, _keys as keys
+from prowess.agent.role._several import MEMBER_KEYS, OTHER_KINDS, RUN_EACH
 from prowess.agent.role._tool_schemas import SHARED_FIELDS, TOOL_FIELDS
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
@@ -209,6 +210,9 @@ def _initrunner_table() -> Iterator[str]:
     yield from _initrunner_rows(keys.INITRUNNER_FIELDS, "")
     for name, field in initrunner.TEAM_FIELDS.items():
         yield f"| `{name}` (flat form) | refused | {field.doc}; {field.hint} |"
+    yield f"| `kind: {'`, `'.join(MEMBER_KEYS)}` | refused | a role is one agent; {RUN_EACH} |"
+    for kind, hint in OTHER_KINDS.items():
+        yield f"| `kind: {kind}` | refused | it is not an agent; {hint} |"
     for kind, table in TOOL_FIELDS.items():
         yield f"| tool `{kind}` | run |  |"
         yield from _initrunner_rows({name: field for name, field in table.items() if field.unused}, f"{kind}.")

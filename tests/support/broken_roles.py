@@ -115,8 +115,8 @@ BROKEN: dict[str, tuple[str, str]] = {
         "1:13: invalid value `initrunner/v2` of `apiVersion` (did you mean `initrunner/v1`?)",
     ),
     "another kind": (
-        INITRUNNER_ROLE.replace("Agent", "Team"),
-        "2:7: invalid value `Team` of `kind` (use one of Agent)",
+        INITRUNNER_ROLE.replace("Agent", "Robot"),
+        "2:7: invalid value `Robot` of `kind` (use one of Agent)",
     ),
     "no metadata": (
         INITRUNNER_ROLE.replace("metadata:\n  name: a\n", ""),

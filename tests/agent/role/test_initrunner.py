@@ -11,102 +11,11 @@ import yaml
 
 from prowess.agent.role import _initrunner as initrunner, load_role, schema
 from prowess.cli import main
+from support.initrunner_keys import REFUSED, ROWS, UNUSED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-USED, UNUSED, REFUSED = "used", "not used", "refused"
-KEYS: dict[str, list[tuple[str, str, object, object]]] = {
-    "metadata": [
-        ("team", USED, "platform", ["a"]),
-        ("spec_version", USED, 3, ["a"]),
-        ("dependencies", UNUSED, ["httpx"], "httpx"),
-        ("bundle", UNUSED, {"include": ["README.md"], "newer": 1}, {"include": "README.md"}),
-    ],
-    "spec": [
-        ("output", UNUSED, {"type": "json_schema", "schema": {"type": "object"}, "mode": "tool"}, {"type": "xml"}),
-        ("capabilities", UNUSED, [{"Thinking": "high"}], {"Thinking": "high"}),
-        ("deps_schema", UNUSED, {"user": "str"}, "user"),
-        ("triggers", UNUSED, [{"type": "cron", "schedule": "0 7 * * 1", "prompt": "Go."}], {"type": "cron"}),
-        ("sinks", UNUSED, [{"type": "file", "path": "log.json", "format": "json"}], [{"type": "file", "path": []}]),
-        ("ingest", UNUSED, {"sources": ["docs/*.md"], "chunking": {"chunk_size": 300}}, {"sources": "docs"}),
-        ("memory", UNUSED, {"max_sessions": 3, "semantic": {"max_memories": 9}}, {"semantic": {"enabled": 2}}),
-        ("autonomy", UNUSED, {"max_plan_steps": 4, "iteration_delay_seconds": 0.5}, {"max_plan_steps": "four"}),
-        ("reasoning", UNUSED, {"pattern": "reflexion", "reflection_rounds": 2}, {"reflection_rounds": 4}),
-        ("execution", UNUSED, {"retries": 2, "max_concurrency": {"max_running": 2}}, {"max_concurrency": {}}),
-        ("resources", UNUSED, {"memory": "128Mi", "cpu": 0.5}, {"cpu": "half"}),
-        ("observability", UNUSED, {"backend": "console", "sample_rate": 0.1}, {"sample_rate": 1.5}),
-        ("tool_search", UNUSED, {"enabled": True, "max_results": 20}, {"max_results": 21}),
-        ("daemon", UNUSED, {"hot_reload": False}, {"hot_reload": 0}),
-    ],
-    "spec.model": [
-        ("concurrency", UNUSED, {"max_running": 2}, {}),
-        ("fallback", UNUSED, ["anthropic:m"], "anthropic:m"),
-        ("fallback_on", UNUSED, ["ModelAPIError"], "ModelAPIError"),
-        ("top_k", UNUSED, 5, 0),
-        ("seed", UNUSED, -4, "four"),
-        ("stop_sequences", UNUSED, ["END"], "END"),
-        ("parallel_tool_calls", UNUSED, False, 0),
-        ("presence_penalty", UNUSED, -2.0, 2.5),
-        ("frequency_penalty", UNUSED, 1.5, [1]),
-        ("logit_bias", UNUSED, {"50256": -100}, ["50256"]),
-        ("thinking", UNUSED, "low", "lots"),
-        ("extra_headers", REFUSED, {"X-Team": "a"}, None),
-        ("extra_body", REFUSED, {"store": True}, None),
-        ("tool_choice", REFUSED, "none", None),
-    ],
-    "spec.guardrails": [
-        ("max_request_limit", USED, 9, 0),
-        ("total_tokens_limit", USED, 900, "many"),
-        ("run_token_budget", USED, 900, 0),
-        ("input_tokens_limit", USED, 900, 0),
-        ("per_request_input_tokens_limit", USED, 900, 0),
-        ("session_token_budget", USED, 900, 0),
-        ("daemon_token_budget", UNUSED, 20_000_000_000, 0),
-        ("daemon_daily_token_budget", UNUSED, 900, "many"),
-        ("daemon_daily_cost_budget", UNUSED, 0.5, 0),
-        ("daemon_weekly_cost_budget", UNUSED, 2, "two"),
-        ("budget_timezone", UNUSED, "Europe/Berlin", ["Europe/Berlin"]),
-        ("max_iterations", UNUSED, 3, 0),
-        ("autonomous_token_budget", UNUSED, 900, 0),
-        ("autonomous_timeout_seconds", UNUSED, 900, 0),
-        ("retry_policy", UNUSED, {"max_attempts": 3}, {"max_attempts": 6}),
-        ("circuit_breaker", UNUSED, {"failure_threshold": 3}, 3),
-        ("cost_limit", REFUSED, 0.5, None),
-        ("team_token_budget", REFUSED, 900, None),
-        ("team_timeout_seconds", REFUSED, 900, None),
-    ],
-    "spec.security": [
-        ("resources", UNUSED, {"max_file_size_mb": 2.5}, {"max_file_size_mb": "big"}),
-        ("audit", UNUSED, {"retention_days": 30}, [30]),
-        ("preset", REFUSED, "public", None),
-        ("content", REFUSED, {"max_prompt_length": 10}, None),
-        ("server", REFUSED, {"require_https": True}, None),
-        ("rate_limit", REFUSED, {"requests_per_minute": 3}, None),
-        ("tools", REFUSED, {"mcp_command_allowlist": ["npx"]}, None),
-    ],
-    "spec.security.sandbox": [
-        ("network", USED, "none", "some"),
-        ("memory_limit", USED, "256m", "256 MB"),
-        ("read_only_rootfs", USED, True, "yes"),
-        ("backend", USED, "bwrap", "ssh"),
-        ("backend", UNUSED, "docker", ["docker"]),
-        ("cpu_limit", UNUSED, 0.5, 0),
-        ("allowed_read_paths", UNUSED, ["/data"], "/data"),
-        ("allowed_write_paths", UNUSED, ["/data"], "/data"),
-        ("bind_mounts", UNUSED, [{"source": "a", "target": "/a"}], {"source": "a"}),
-        ("env_passthrough", UNUSED, ["LANG"], "LANG"),
-        ("ssh", REFUSED, {"host": "h"}, None),
-    ],
-    "spec.security.sandbox.docker": [
-        ("image", UNUSED, "python:3.12-slim", ["python"]),
-        ("user", UNUSED, "1000", ["1000"]),
-        ("runtime", REFUSED, "runsc", None),
-        ("extra_args", REFUSED, ["--pids-limit=9"], None),
-    ],
-}
-"""The keys of InitRunner 2026.10 that are not Prowess's own, read from its schema: part, key, what becomes of
-it, a value of its type and one of another type."""
 FLAT_ONLY = [
     "agents",
     "run",
@@ -117,7 +26,6 @@ FLAT_ONLY = [
     "shared_documents",
     "durability",
 ]
-ROWS = [(part, *row) for part, rows in KEYS.items() for row in rows]
 
 
 def base(*, flat: bool) -> dict[str, Any]:
@@ -205,6 +113,47 @@ def test_a_file_of_several_agents_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "role.yaml").write_text(yaml.safe_dump({**base(flat=True), name: {"a": "b"}}))
     _, (item,) = load_role(tmp_path / "role.yaml")
     assert (item.message, bool(item.hint)) == (f"`{name}` is not supported: a role is one agent", True)
+
+
+SEVERAL = {
+    "group": "name: desk\nagents:\n  intake: {use: roles/intake.yaml}\n  writer:\n    use: roles/writer.yaml\n",
+    "team": "name: talk\nmodel: openai:m\nagents:\n  pro: argue\n  contra: {prompt: argue against it}\nrun: debate\n",
+    "Flow": "agents:\n    intake: {role: roles/intake.yaml, sink: {target: writer}}\n    writer: {role: x}\n",
+    "Compose": "services:\n    intake: {role: roles/intake.yaml}\n    writer: {role: x, depends_on: [intake]}\n",
+    "Team": "personas:\n    pro: argue for it\n    contra: {role: argue against it}\n",
+}
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+def test_a_file_of_several_agents_is_one_error_that_names_them(kind: str, tmp_path: Path) -> None:
+    """And how to run each: which one begins, and who gets whose answer, is not a role's part."""
+    head = f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n  " if kind[0].isupper() else ""
+    (tmp_path / "desk.yaml").write_text(head + SEVERAL[kind])
+    role, (item,) = load_role(tmp_path / "desk.yaml")
+    assert role is None
+    names = {"pro", "contra"} if kind in ("team", "Team") else {"intake", "writer"}
+    assert names == {name for name in ("pro", "contra", "intake", "writer") if f"`{name}`" in item.message}
+    assert ("`roles/intake.yaml`" in item.message) is ("intake" in names)
+    assert item.line == (2 if head else 3 if kind == "group" else 4)
+    assert "prowess run ROLE -p TEXT" in (item.hint or "")
+
+
+def test_names_of_agents_are_few_and_quoted(tmp_path: Path) -> None:
+    names = "".join(f'  "a{number}\\n\\e[2Jerror: x": {{use: b.yaml}}\n' for number in range(300))
+    (tmp_path / "desk.yaml").write_text(f"name: a\nagents:\n{names}")
+    _, (item,) = load_role(tmp_path / "desk.yaml")
+    assert item.message.endswith(" and 290 more")
+    assert "\n" not in item.message
+    assert "\x1b" not in item.message
+
+
+@pytest.mark.parametrize(("kind", "words"), [("TestSuite", "prowess test"), ("Service", "InitRunner")])
+def test_a_file_that_is_no_agent_is_one_error(kind: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: a}}\ncases: []\n")
+    role, (item,) = load_role(tmp_path / "a.yaml")
+    assert role is None
+    assert item.message == f"a file of `kind: {kind}` is not a role"
+    assert words in (item.hint or "")
 
 
 def test_a_key_without_a_value_counts_as_missing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from prowess._internal.text import quoted
 
 from ._initrunner_sections import SECTIONS, fields, section
 from ._schema import FieldSpec
+from ._several import RUN_EACH
 
 if TYPE_CHECKING:
     from prowess.skill import MappingReader
@@ -163,6 +164,7 @@ SECURITY_FIELDS: FieldTable = {
     "server": _refused("`--serve` has rules of its own", _PROXY),
     "rate_limit": _refused("requests are not counted", _PROXY),
     "tools": _refused("rules for InitRunner's own tools are not applied", _OWN_RULES),
+    "docker": _refused("InitRunner has replaced it", "write it as `sandbox: {backend: docker}`"),
     "sandbox": FieldSpec(kind="map", doc="InitRunner's settings of the sandbox", keys=_SANDBOX_FIELDS),
     "resources": section("it limits what `ingest` reads", "max_file_size_mb=number max_total_ingest_mb=number"),
     "audit": section("`--json` and `--otel` report what a run did", "max_records=integer retention_days=integer"),
@@ -242,10 +244,9 @@ def read_memory(mapping: MappingReader, name: str) -> int | None:
     return value
 
 
-_ONE_AGENT = "make a role of each agent, or run it with InitRunner"
 TEAM_FIELDS: FieldTable = {
     **{
-        name: _refused("a role is one agent", _ONE_AGENT)
+        name: _refused("a role is one agent", RUN_EACH)
         for name in (
             *("agents", "run", "debate", "ensemble", "handoff_max_chars", "shared_memory", "shared_documents"),
             "durability",

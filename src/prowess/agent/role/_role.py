@@ -18,6 +18,7 @@ from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, Node, read
 from . import _initrunner as initrunner
 from ._keys import FLAT_FIELDS, GUARDRAIL_FIELDS, INITRUNNER_FIELDS, MODEL_FIELDS
 from ._schema import read_fields
+from ._several import report_other_document
 from ._tool_config import ToolConfig, read_role_tools
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         report.add(error.message, hint=error.hint)
         return None, tuple(report.findings)
     mapping = read_yaml_mapping(data, report)
-    if mapping is None:
+    if mapping is None or report_other_document(mapping):
         return None, tuple(report.findings)
     flat = mapping.get("apiVersion") is None and mapping.get("spec") is None and mapping.get("kind") is None
     table = FLAT_FIELDS if flat else INITRUNNER_FIELDS
