@@ -274,12 +274,13 @@ def test_after_a_handoff_the_tools_are_those_of_the_other_catalog(folder: Path, 
     assert blocks == [(True, False), (False, True), (False, True), (False, True)]
 
 
-@pytest.mark.parametrize("whose", ["the session", "an object of one's own"])
+@pytest.mark.parametrize("whose", ["the session", "an object of one's own", "a dictionary"])
 def test_the_second_agent_of_a_handoff_goes_on_with_the_same_context(folder: Path, garden: Path, whose: str) -> None:
     """A mention of one of its skills in the next run counts; the session of the first agent stays the context's."""
     team = Team(folder, garden, HANDOFF, DONE, activate("roses"), DONE, DONE)
     session = team.skills.session()
-    context = session if whose == "the session" else SimpleNamespace(skills=session)
+    contexts = {"the session": session, "a dictionary": {"skills": session}}
+    context = contexts.get(whose, SimpleNamespace(skills=session))
     result = team.run(team.agent, "Ask the gardener.", context)
     assert result.last_agent is team.gardener
     team.run(result.last_agent, "Use $roses.", context)
