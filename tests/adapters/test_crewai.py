@@ -16,8 +16,10 @@ os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_DISABLE_TRACKING": "t
 pytest.importorskip("crewai")
 
 from crewai import LLM, Agent, Crew, Task
+from crewai.flow.flow import Flow, listen, start
 from crewai.hooks.dispatch import HookAborted
 from crewai.tools import tool
+from pydantic import BaseModel
 
 from prowess import LiveCatalog, Scripts, Session, Trust, discover
 from prowess.adapters._catalog_argument import HINT
@@ -37,6 +39,12 @@ TOP = Path(__file__).parent.parent.parent
 BODY = "Count the pages twice."
 DONE = "Done."
 PAGES: Any = [("activate_skill", {"name": "pages"})]
+
+
+class TalkState(BaseModel):
+    """The state of a flow."""
+
+    skills: str = ""
 
 
 @pytest.fixture(autouse=True)
@@ -154,6 +162,51 @@ def test_a_conversation_continues_from_json(folder: Path, server: ModelServer) -
     assert session.turn == 2
 
 
+def test_a_flow_keeps_the_record_in_its_state(folder: Path, server: ModelServer) -> None:
+    """And a conversation around a flow is that of its methods, which CrewAI runs in threads."""
+    server.answers = [PAGES, DONE]
+    skills = Skills(catalog_of(folder))
+    agent = agent_of(server, skills)
+
+    class Talk(Flow[TalkState]):
+        @start()
+        def first(self) -> str:
+            with skills.conversation(self.state.skills or None) as session:
+                result = agent.kickoff("How many?")
+                self.state.skills = session.to_json()
+            return str(result.raw)
+
+        @listen(first)
+        async def second(self, _: str) -> str:
+            with skills.conversation(self.state.skills or None):
+                return str((await agent.kickoff_async("And $secret?")).raw)
+
+    class Inner(Flow[TalkState]):
+        @start()
+        def only(self) -> str:
+            return str(agent.kickoff("Use $pages.").raw)
+
+    assert Talk().kickoff() == DONE
+    assert counts(server, BODY) == [0, 1, 1]
+    assert counts(server, "Whisper.") == [0, 0, 1]
+    with skills.conversation() as session:
+        assert Inner().kickoff() == DONE
+    assert counts(server, BODY)[3:] == [1]
+    assert session.turn == 1
+
+
+def test_tasks_at_once_have_each_the_skills_that_they_name(folder: Path, server: ModelServer) -> None:
+    """In one conversation, in which each of them begins a turn."""
+    skills = Skills(catalog_of(folder))
+    first, second = agent_of(server, skills, role="First"), agent_of(server, skills, role="Second")
+    tasks = [task_of(agent, text, async_execution=True) for agent, text in ((first, "$pages"), (second, "$secret"))]
+    with skills.conversation() as session:
+        Crew(agents=[first, second], tasks=[*tasks, task_of(first, "Sum up.")]).kickoff()
+    shown = sorted((whole(request).count(BODY), whole(request).count("Whisper.")) for request in server.requests)
+    assert shown == [(0, 0), (0, 1), (1, 0)]
+    assert session.turn == 3
+
+
 @pytest.mark.slow
 def test_conversations_at_once_with_one_agent_do_not_mix(folder: Path, server: ModelServer) -> None:
     """Each task of asyncio has its own, and so have the threads that CrewAI starts for it."""
@@ -232,6 +285,28 @@ def test_a_model_that_fails_leaves_the_conversation_usable(folder: Path, server:
     assert whole(server.requests[-1]).count(BODY) == 1
     assert "Whisper." not in whole(server.requests[-1])
     assert session.turn == 2
+
+
+def test_a_run_that_crewai_shortens_keeps_its_skills(
+    folder: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in the request before which it does: the active skill and the one that the user named are not summarized."""
+    server.answers = [PAGES, DONE, *["<summary>They talked.</summary>"] * 2, DONE]  # the summary is made of two parts
+    skills = Skills(catalog_of(folder))
+    agent = agent_of(server, skills)
+    long = [{"role": role, "content": "A long word. " * 400} for role in ("user", "assistant")]
+    with skills.conversation():
+        agent.kickoff("How many?")
+        monkeypatch.setattr(type(agent.llm), "get_context_window_size", lambda _: 2000)
+        result = agent.kickoff([*long, {"role": "user", "content": "Use $secret."}])
+    *summaries, last = map(whole, server.requests[2:])
+    summary = "".join(summaries)
+    assert "A long word." in summary
+    assert "They talked." in last
+    assert "A long word." not in last
+    assert [last.count(text) for text in (BODY, "Whisper.", "<available_skills>")] == [1, 1, 1]
+    assert not any(text in summary for text in (BODY, "Whisper."))
+    assert "Whisper." not in json.dumps(result.messages)
 
 
 def test_an_agent_without_a_system_prompt_and_without_function_calls(folder: Path, server: ModelServer) -> None:

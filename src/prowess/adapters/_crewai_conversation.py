@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from prowess.session import Session
 
@@ -56,16 +57,23 @@ class Conversation:
             return
         with self._lock:
             execution = self._execution_of(executor)
-            messages = executor.messages
-            visible = [*map(_text_of, messages), *execution.added]
-            for text in (*execution.added, self.session.tail(visible=visible)):
-                if text:
-                    message = {"role": "user", "content": text}
-                    messages.append(message)
-                    execution.undo.append((message, None))
+            added = self._added_texts(execution)
+            if _is_too_long(executor, [execution.block, *added]):
+                # CrewAI would do this next with our messages among the others, and the request would have no skills.
+                with suppress(Exception):  # CrewAI tries again, and decides
+                    executor.llm.summarize_messages(executor.messages, executor.callbacks, verbose=False)
+                added = self._added_texts(execution)
+            for text in added:
+                executor.messages.append({"role": "user", "content": text})
+                execution.undo.append((executor.messages[-1], None))
             if execution.block:
-                self._add_block(execution, messages)
-            execution.sent = len(messages)
+                self._add_block(execution, executor.messages)
+            execution.sent = len(executor.messages)
+
+    def _added_texts(self, execution: _Execution) -> list[str]:
+        """Return the skills that the messages of an execution do not contain."""
+        visible = [*map(_text_of, execution.executor.messages), *execution.added]
+        return [text for text in (*execution.added, self.session.tail(visible=visible)) if text]
 
     def after_request(self, context: Any) -> None:
         """Remove them again, so that no history and no output contains them."""
@@ -111,6 +119,18 @@ class Conversation:
                     messages[index : index + 1] = [] if replaced is None else [replaced]
                     break
         execution.undo = []
+
+
+def _is_too_long(executor: Any, added: Sequence[str]) -> bool:
+    """Return whether CrewAI shortens the messages of a request to which texts are added; it keeps a single message."""
+    others = [message for message in executor.messages if message["role"] != "system"]
+    if not executor.respect_context_window or len(others) < 2:
+        return False
+    messages = [*executor.messages, *({"role": "user", "content": text} for text in added)]
+    # A token has at least one character, and some models count only by a request.
+    if sum(len(_text_of(message)) for message in messages) < executor.llm.get_context_window_size():
+        return False
+    return bool(executor.llm.is_context_window_overflowing_threshold(messages, None, executor.response_model))
 
 
 def _prompt_of(executor: Any) -> str:
