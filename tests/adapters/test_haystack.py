@@ -304,6 +304,7 @@ def test_a_tool_call_that_fails_is_text_and_the_run_goes_on(
     assert words in text
 
 
+@pytest.mark.slow
 def test_fifty_conversations_at_once_with_one_agent_do_not_mix(folder: Path, server: ModelServer) -> None:
     for number in range(50):
         skill(folder / f".agents/skills/k{number:02}", body=f"Body of k{number:02}.")

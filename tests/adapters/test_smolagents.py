@@ -307,6 +307,7 @@ def test_a_model_runs_a_script_of_a_trusted_skill(folder: Path, server: ModelSer
     assert "no script of this conversation wrote" in whole(server.requests[-1])
 
 
+@pytest.mark.slow
 def test_fifty_conversations_at_once_do_not_mix(folder: Path, server: ModelServer) -> None:
     for number in range(50):
         skill(folder / f".agents/skills/k{number:02}", body=f"Body of k{number:02}.")

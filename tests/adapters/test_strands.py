@@ -12,8 +12,10 @@ import pytest
 
 pytest.importorskip("strands")
 
-from strands import Agent, tool
-from strands.agent.conversation_manager import SlidingWindowConversationManager
+from pydantic import BaseModel
+from strands import Agent, ModelRetryStrategy, tool
+from strands.agent.conversation_manager import SlidingWindowConversationManager, SummarizingConversationManager
+from strands.hooks import AfterInvocationEvent, BeforeToolCallEvent, HookProvider
 from strands.models.openai import OpenAIModel
 from strands.session import FileSessionManager
 from strands.vended_plugins.skills import AgentSkills
@@ -227,6 +229,102 @@ def test_a_tool_result_does_not_begin_a_turn_and_names_no_skill(folder: Path, se
     assert plugin.session(agent).turn == 1
 
 
+def test_a_run_that_an_interrupt_stops_goes_on_in_the_same_turn(folder: Path, server: ModelServer) -> None:
+    """The skill that its message named is still there."""
+
+    class Approval(HookProvider):  # type: ignore[misc]
+        def register_hooks(self, registry: Any, **_: Any) -> None:
+            registry.add_callback(BeforeToolCallEvent, self.ask)
+
+        def ask(self, event: BeforeToolCallEvent) -> None:
+            if event.interrupt("approval") != "yes":
+                event.cancel_tool = "no"
+
+    server.answers = [[("read_skill_file", {"name": "pages", "path": "notes.md"})], DONE]
+    plugin = Skills(catalog_of(folder))
+    agent = agent_of(server, plugin, hooks=[Approval()])
+    result = agent("Use $pages and $lost.")
+    (interrupt,) = result.interrupts
+    agent([{"interruptResponse": {"interruptId": interrupt.id, "response": "yes"}}])
+    assert results(server.requests[1]) == ["Page 3 is blank."]
+    assert [whole(request).count(BODY) for request in server.requests] == [1, 1]
+    assert plugin.session(agent).turn == 1
+
+
+def test_a_forced_structured_output_begins_no_turn(folder: Path, server: ModelServer) -> None:
+    class Count(BaseModel):  # type: ignore[misc]
+        pages: int
+
+    server.answers = [DONE, [("Count", {"pages": 2})], DONE]
+    plugin = Skills(catalog_of(folder))
+    agent = agent_of(server, plugin)
+    assert agent("Use $pages.", structured_output_model=Count).structured_output == Count(pages=2)
+    assert [whole(request).count(BODY) for request in server.requests] == [1, 1]
+    assert plugin.session(agent).turn == 1
+
+
+def test_a_hook_that_resumes_an_agent_begins_a_turn(folder: Path, server: ModelServer) -> None:
+    plugin = Skills(catalog_of(folder))
+    agent = agent_of(server, plugin)
+
+    def again(event: AfterInvocationEvent) -> None:
+        event.resume = "Use $secret." if len(server.requests) < 2 else None
+
+    agent.add_hook(again, AfterInvocationEvent)
+    agent("Use $pages.")
+    assert [whole(request).count(BODY) for request in server.requests] == [1, 0]
+    assert [whole(request).count("Whisper.") for request in server.requests] == [0, 1]
+
+
+def test_an_agent_that_is_a_tool_has_a_conversation_of_its_own(folder: Path, server: ModelServer) -> None:
+    """Both share the plugin; each call of the inner agent is a new conversation."""
+    plugin = Skills(catalog_of(folder))
+    inner = agent_of(server, plugin, name="counter", description="Counts.")
+    outer = agent_of(server, plugin, tools=[inner.as_tool()])
+    ask: Any = [("counter", {"input": "How many?"})]
+    server.answers = [ask, PAGES, DONE, DONE, ask, PAGES, DONE, DONE]
+    for text in ("How many?", "And now?"):
+        outer(text)
+    assert plugin.session(outer).ledger == ()
+    assert plugin.session(outer).turn == 2
+    bodies = [text for request in server.requests for text in results(request) if "skill_content" in text]
+    assert len(bodies) == 2
+    assert not any("already active" in whole(request) for request in server.requests)
+
+
+def test_a_tool_that_is_called_without_a_model_is_recorded(folder: Path, server: ModelServer) -> None:
+    plugin = Skills(catalog_of(folder))
+    agent = agent_of(server, plugin)
+    assert BODY in agent.tool.activate_skill(name="pages")["content"][0]["text"]
+    assert plugin.get_activated_skills(agent) == ["pages"]
+
+
+def test_an_active_skill_survives_a_summary(folder: Path, server: ModelServer) -> None:
+    """That the agent's own model writes."""
+    server.answers = [PAGES, DONE, DONE, DONE, "They counted pages.", DONE]
+    summaries = SummarizingConversationManager(summary_ratio=0.8, preserve_recent_messages=1)
+    plugin = Skills(catalog_of(folder))
+    agent = agent_of(server, plugin, conversation_manager=summaries)
+    for text in ("How many?", "And now?", "And then?"):
+        agent(text)
+    summaries.reduce_context(agent)
+    assert "They counted pages." in history(agent)
+    assert BODY not in history(agent)
+    agent("And last?")
+    assert whole(server.requests[-1]).count(BODY) == 1
+    assert plugin.session(agent).turn == 4
+
+
+def test_a_call_of_the_model_that_is_tried_again_gets_the_same(folder: Path, server: ModelServer) -> None:
+    server.answers = [429, DONE]
+    plugin = Skills(catalog_of(folder))
+    agent = agent_of(server, plugin, retry_strategy=ModelRetryStrategy(max_attempts=2, initial_delay=0))
+    agent("Use $pages.")
+    first, second = (request["messages"] for request in server.requests)
+    assert first == second
+    assert plugin.session(agent).turn == 1
+
+
 def test_a_run_that_continues_the_history_begins_the_turn_of_its_last_message(
     folder: Path, server: ModelServer
 ) -> None:
@@ -256,6 +354,7 @@ def test_a_tool_call_that_fails_is_text_and_the_run_goes_on(
     assert words in text
 
 
+@pytest.mark.slow
 def test_fifty_conversations_at_once_do_not_mix(folder: Path, server: ModelServer) -> None:
     for number in range(50):
         skill(folder / f".agents/skills/k{number:02}", body=f"Body of k{number:02}.")

@@ -7,13 +7,14 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from prowess.catalog import LiveCatalog
 from prowess.errors import ConfigError
 from prowess.session import Session, scripts_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prowess.catalog import Catalog, LiveCatalog
+    from prowess.catalog import Catalog
     from prowess.session import Scripts, Tool
 
 __all__ = ["KeptSessions"]
@@ -52,7 +53,11 @@ class KeptSessions:
 
     def tools(self, session: Session | None = None) -> tuple[Tool, ...]:
         """Return the tools of a session, by default of one of no conversation."""
-        return (session or self.template).tools(scripts=self.scripts)
+        if session is None:
+            session = self.template
+            if isinstance(self.catalog, LiveCatalog) and self.catalog.current() is not session.catalog:
+                session.update(self.catalog)
+        return session.tools(scripts=self.scripts)
 
     def get(self, owner: Any) -> Session:
         """Return the session of an owner, or a new one if the record in its state is invalid."""

@@ -60,6 +60,7 @@ class Skills(SkillToolset):
         store = CatalogSkillStore(skills, **options)
         super().__init__(store)
         self._source, self._scripts, self._options = skills, scripts, options
+        self._made: dict[str, Any] = {}
         self._sessions = KeptSessions(store.catalog, options, scripts, read=_read_record, write=_write_record)
 
     def hooks(self, hooks: Mapping[str, list[Any]] | None = None) -> dict[str, list[Any]]:
@@ -79,9 +80,6 @@ class Skills(SkillToolset):
     # ── the toolset ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def __iter__(self) -> Iterator[Any]:
-        template = self._sessions.template
-        if template.catalog is not self._sessions.catalog:
-            template.update(self._sessions.catalog)  # a live catalog
         return iter([self._haystack_tool(tool) for tool in self._sessions.tools()])
 
     def get_selectable_tools(self) -> list[Any]:
@@ -105,6 +103,12 @@ class Skills(SkillToolset):
         return cls(**data["data"])
 
     def _haystack_tool(self, tool: SessionTool) -> Any:
+        known = self._made.get(tool.name)
+        if known is None or (known.description, known.parameters) != (tool.description, dict(tool.parameters)):
+            known = self._made[tool.name] = self._make_tool(tool)  # Haystack asks often, and checks a new schema
+        return known
+
+    def _make_tool(self, tool: SessionTool) -> Any:
         def call(state: State, **arguments: Any) -> str:
             session = self.run_session(state)
             if state.data.get("skills") is None:
