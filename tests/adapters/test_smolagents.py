@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("smolagents")
 
-from smolagents import AgentError, CodeAgent, LogLevel, OpenAIModel, ToolCallingAgent, tool
+from smolagents import ActionStep, AgentError, CodeAgent, LogLevel, OpenAIModel, ToolCallingAgent, tool
 
 from prowess import LiveCatalog, Session, discover
 from prowess.adapters.smolagents import attach, detach, session_of
@@ -371,6 +371,54 @@ def test_an_agent_is_as_before_after_detach(folder: Path, server: ModelServer) -
     agent.run("Use $pages.")
     assert "<available_skills>" not in whole(server.requests[0])
     assert session.turn == 0
+
+
+def test_a_manager_and_the_agent_it_manages_have_a_conversation_each(folder: Path, server: ModelServer) -> None:
+    """A managed agent starts a new one for each task."""
+    catalog = catalog_of(folder)
+    inner = agent_of(server, name="counter", description="Counts.")
+    outer = agent_of(server, managed_agents=[inner])
+    sessions = attach(inner, catalog), attach(outer, catalog)
+    ask: Any = [("counter", {"task": "How many?"})]
+    server.answers = [ask, PAGES, DONE, ask, PAGES, DONE, DONE]
+    outer.run("How many?")
+    assert [[record.name for record in session.ledger] for session in sessions] == [["pages"], []]
+    assert [whole(request).count(BODY) for request in server.requests] == [0, 0, 1, 0, 0, 1, 0]
+
+
+def test_code_in_structured_outputs_uses_skills(folder: Path, server: ModelServer) -> None:
+    def answer(line: str) -> str:
+        return json.dumps({"thought": "I do it.", "code": line})
+
+    server.answers = [answer('activate_skill("pages")'), answer('final_answer("Done.")')]
+    agent = agent_of(server, CodeAgent, use_structured_outputs_internally=True, stream_outputs=True)
+    attach(agent, catalog_of(folder))
+    assert agent.run("How many?") == "Done."
+    assert [whole(request).count(BODY) for request in server.requests] == [0, 1]
+
+
+def test_a_step_callback_that_cuts_the_memory_loses_no_skill(folder: Path, server: ModelServer) -> None:
+    """As smolagents' own examples do it: old observations become empty."""
+
+    def forget(step: Any, agent: Any) -> None:
+        for old in agent.memory.steps:
+            if isinstance(old, ActionStep) and old is not step:
+                old.observations = None
+
+    server.answers = [PAGES, NOTES, NOTES, DONE]
+    agent = agent_of(server, step_callbacks=[forget])
+    attach(agent, catalog_of(folder))
+    agent.run("How many?")
+    assert [whole(request).count(BODY) for request in server.requests] == [0, 1, 1, 1]
+
+
+def test_the_words_of_a_skill_are_not_markup_of_the_log(folder: Path, server: ModelServer) -> None:
+    skill(folder / ".agents/skills/pages", body="[/bold] [red]Count[/blue] {{ 7 * 7 }}")
+    server.answers = [PAGES, [("activate_skill", {"name": "[/x]"})], DONE]
+    agent = agent_of(server, verbosity_level=LogLevel.DEBUG)
+    attach(agent, catalog_of(folder))
+    assert agent.run("How many? Use $secret.") == "Done."
+    assert "[red]Count[/blue] {{ 7 * 7 }}" in whole(server.requests[-1])
 
 
 def test_what_cannot_be_attached_says_why(folder: Path, server: ModelServer) -> None:
