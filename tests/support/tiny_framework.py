@@ -32,10 +32,18 @@ class TinyConversation:
             if not answer.get("tool_calls"):
                 self.end(messages, added)
                 return str(answer["content"])
-            for call in answer["tool_calls"]:
-                arguments = json.loads(call["function"]["arguments"])
-                result = self.call_tool(call["function"]["name"], arguments)
-                messages.append({"role": "tool", "tool_call_id": call["id"], "content": result})
+            messages += self.call_all(answer["tool_calls"])
+
+    def call_all(self, calls: list[Any]) -> list[Message]:
+        """Call the tools of a message, and return their results."""
+        return [
+            {
+                "role": "tool",
+                "tool_call_id": call["id"],
+                "content": self.call_tool(call["function"]["name"], json.loads(call["function"]["arguments"])),
+            }
+            for call in calls
+        ]
 
     def begin(self, text: str) -> list[str]:
         """Begin a turn, and return the texts for this turn only."""

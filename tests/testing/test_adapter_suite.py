@@ -52,6 +52,15 @@ class BodyOnEachActivation(TinyConversation):
         return Session(self.session.catalog).activate(arguments["name"]).content if again else result
 
 
+class LastCallWins(TinyConversation):
+    def call_all(self, calls: list[Any]) -> list[Message]:
+        before, results = self.session.to_json(), []
+        for call in calls:
+            self.session.restore(before)
+            results += super().call_all([call])
+        return results
+
+
 class StoresMentions(TinyConversation):
     def end(self, messages: list[Message], added: list[str]) -> None:
         self.history = [*messages, *({"role": "user", "content": text} for text in added)]
@@ -134,6 +143,7 @@ BROKEN = {
     "catalog-in-first-request": _adapter(CatalogAtTheEnd),
     "catalog-stays-the-same": _adapter(ClockInTheSystemMessage),
     "body-on-activation": _adapter(BodyOnEachActivation),
+    "calls-at-once": _adapter(LastCallWins),
     "mention": _adapter(StoresMentions),
     "mention-not-found": _adapter(HidesWarnings),
     "scripts-off": _adapter(AlwaysScripts),
@@ -148,6 +158,10 @@ BROKEN = {
 }
 
 
+BUILDS_ON = {"compaction": ["calls-at-once"]}
+"""Claims that use what another one is about."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_fault_fails_its_claim_and_no_other(name: str) -> None:
@@ -157,7 +171,7 @@ def test_each_fault_fails_its_claim_and_no_other(name: str) -> None:
             claim.check()
         except AssertionError:
             failed.append(claim.name)
-    assert failed == [name]
+    assert failed == [*BUILDS_ON.get(name, ()), name]
 
 
 # ── what an adapter's author sees ────────────────────────────────────────────────────────────────────────────────────

@@ -48,25 +48,31 @@ class _Model:
 
 
 async def fifty_conversations(project: Project) -> None:
-    """Have conversations with the same catalog and model, so that a framework can share one agent."""
+    """Have conversations with the same catalog and model, so that a framework can share one agent.
+
+    Each activates its own skill, and then mentions that of the next one.
+    """
     tags = [f"{number:02}" for number in range(_CONVERSATIONS)]
     for tag in tags:
         project.add(f"topic-{tag}", f"Knows topic {tag}.")
     catalog, shared, model = project.catalog(), project.model(), _Model(project)
     shared.expect(default=model)
     conversations = {tag: project.adapter.conversation(catalog, model_url=shared.url) for tag in tags}
-    for text in ("What is the topic?", "And now?"):
-        answers = await asyncio.gather(*(conversations[tag].send(f"[case {tag}] {text}") for tag in tags))
-        for tag, answer in zip(tags, answers, strict=True):
+    others = dict(zip(tags, [*tags[1:], tags[0]], strict=True))
+    for text in ("What is the topic?", "And $topic-{}?"):
+        sends = (conversations[tag].send(f"[case {tag}] {text.format(others[tag])}") for tag in tags)
+        for tag, answer in zip(tags, await asyncio.gather(*sends), strict=True):
             own = f"(case {tag})"
             expect(own in answer, f"expected the conversation {tag} to get its own answer, {own!r}; got {answer!r}")
     for tag, request in model.requests:
         expect(bool(tag), "expected the texts of one conversation in each request", [request])
         bodies = set(re.findall(r"TOPIC_(\d\d)_BODY", request.text))
-        expect(bodies <= {tag}, f"expected only the skill of conversation {tag}, found {sorted(bodies)}", [request])
+        own_skills = {tag, others[tag]} if f"$topic-{others[tag]}" in request.text else {tag}
+        expect(bodies <= own_skills, f"expected only skills of conversation {tag}, found {sorted(bodies)}", [request])
     last = dict(model.requests)
     for tag in tags:
-        expect_times(last[tag], f"TOPIC_{tag}_BODY", 1, f"the body of its skill once in conversation {tag}")
+        expect_times(last[tag], f"TOPIC_{tag}_BODY", 1, f"the body of the active skill once in conversation {tag}")
+        expect_times(last[tag], f"TOPIC_{others[tag]}_BODY", 1, f"the body of its mention once in conversation {tag}")
 
 
 # ── cancelled ────────────────────────────────────────────────────────────────────────────────────────────────────────
