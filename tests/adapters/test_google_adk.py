@@ -16,7 +16,7 @@ from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
-from google.adk.models import BaseLlm, LlmResponse
+from google.adk.models import BaseLlm, Gemini, LlmResponse
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
@@ -357,6 +357,31 @@ def test_an_agent_that_is_a_tool_has_skills_of_its_own(folder: Path) -> None:
     assert chat.say("Hello") == "Done."
     assert [whole(request).count(BODY) for request in inner.requests] == [0, 1, 1]
     assert chat.session().ledger == ()
+
+
+def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Path) -> None:
+    """With the Interactions API: a named skill once; a result of a tool is kept by the service."""
+
+    class Interactions(Gemini):  # type: ignore[misc]
+        use_interactions_api: bool = True
+        scripted: Any = None
+
+        async def generate_content_async(
+            self,
+            llm_request: LlmRequest,
+            stream: bool = False,
+        ) -> AsyncGenerator[LlmResponse, None]:
+            async for response in self.scripted.generate_content_async(llm_request, stream):
+                yield response.model_copy(update={"interaction_id": "kept"})
+
+    scripted = Scripted(script=[PAGES, "Done.", "Done.", PAGES, "Done."], requests=[])
+    skills = Skills(catalog_of(folder))
+    agent = LlmAgent(name="counter", model=Interactions(scripted=scripted), tools=[skills])
+    chat = Chat(skills, agent=agent)
+    for text in ("Use $pages.", "Go on", "Use $pages again."):
+        chat.say(text)
+    assert [request.previous_interaction_id for request in scripted.requests] == [None, *["kept"] * 4]
+    assert [whole(request).count(BODY) for request in scripted.requests] == [1, 0, 0, 1, 0]
 
 
 def two_agents(first: Skills, second: Skills, *script: Any) -> tuple[Chat, Scripted, Scripted]:

@@ -29,7 +29,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from google.adk.agents.readonly_context import ReadonlyContext
     from google.adk.models.llm_request import LlmRequest
@@ -104,12 +104,13 @@ class Skills(BaseToolset):  # type: ignore[misc]
         await turn.begin_step(tool_context)
         prompt = _last_prompt(tool_context)
         visible = list(_visible_texts(llm_request.contents))
-        block, tail = await asyncio.to_thread(lambda: (turn.session.block(prompt), turn.session.tail(visible=visible)))
+        # Google then keeps what it was sent in earlier requests.
+        is_stored = llm_request.previous_interaction_id is not None
+        block = await asyncio.to_thread(turn.session.block, prompt)
         if block:
             llm_request.append_instructions([block])
-        for text in (*turn.warnings(), tail):
-            if text:
-                llm_request.contents.append(types.Content(role="user", parts=[types.Part(text=text)]))
+        for text in await asyncio.to_thread(turn.texts, visible, is_stored=is_stored):
+            llm_request.contents.append(types.Content(role="user", parts=[types.Part(text=text)]))
 
     async def _turn(self, context: ReadonlyContext) -> _Turn:
         """Return the turn of an invocation; its requests share one session, so that a turn has one catalog."""
@@ -125,10 +126,10 @@ class Skills(BaseToolset):  # type: ignore[misc]
         known = record.get("invocation") if isinstance(record, dict) else None
         prompt = _text_of(context.user_content)
         # Without a text the user answers a question of a tool, and the turn goes on.
-        begins = bool(prompt) and known != context.invocation_id
-        if begins:
-            session.inject(prompt)
-        return _Turn(session, state_key, context.invocation_id, begins=begins)
+        if not prompt or known == context.invocation_id:
+            return _Turn(session, state_key, context.invocation_id)
+        named = [message["content"] for message in session.inject(prompt)]
+        return _Turn(session, state_key, context.invocation_id, named)
 
 
 class _Turn:
@@ -138,12 +139,15 @@ class _Turn:
         session: of the conversation.
         state_key: where ADK's session keeps it; empty outside a conversation.
         invocation_id: of the turn.
-        begins: whether the turn has not been saved yet.
+        named: the texts for the skills that the user's message names, if the turn begins; it has not been saved yet.
     """
 
-    def __init__(self, session: Session, state_key: str = "", invocation_id: str = "", *, begins: bool = False) -> None:
+    def __init__(
+        self, session: Session, state_key: str = "", invocation_id: str = "", named: Sequence[str] | None = None
+    ) -> None:
         self.session = session
-        self._state_key, self._begins = state_key, begins
+        self._state_key, self._begins = state_key, named is not None
+        self._named: Sequence[str] = named or ()
         self._record = {"invocation": invocation_id, "session": session.to_json()}
 
     async def begin_step(self, context: ToolContext) -> None:
@@ -169,9 +173,19 @@ class _Turn:
         if self._state_key:
             context.state[self._state_key] = self._record
 
-    def warnings(self) -> Iterator[str]:
-        """Return what went wrong when the turn began, for the model."""
-        return (escape_tags(f"warning: {warning}") for warning in self.session.warnings)
+    def texts(self, visible: Sequence[str], *, is_stored: bool) -> list[str]:
+        """Return what to add to a request.
+
+        Args:
+            visible: the texts of the request.
+            is_stored: whether the model's service keeps what it was sent: then nothing is sent twice.
+        """
+        named, self._named = self._named, ()
+        if is_stored:
+            return [text for text in named if not any(text in seen for seen in visible)]
+        warnings = [escape_tags(f"warning: {warning}") for warning in self.session.warnings]
+        tail = self.session.tail(visible=visible)
+        return [*warnings, tail] if tail else warnings
 
 
 class _SkillTool(BaseTool):  # type: ignore[misc]
