@@ -27,7 +27,10 @@ from agent_framework import (
     ResponseStream,
     SlidingWindowStrategy,
 )
+from agent_framework.openai import OpenAIChatClient
+from openai import AsyncOpenAI
 
+from adapters.test_docs_as_installed import Model
 from prowess import LiveCatalog, Session, discover
 from prowess.adapters.agent_framework import Skills
 from prowess.errors import ConfigError
@@ -328,6 +331,22 @@ def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Pat
     assert counts(chat, BODY) == [1, 0, 0, 0]
     chat.say("Use $pages.")
     assert counts(chat, BODY)[4:] == [1]
+
+
+def test_the_responses_api_is_sent_a_named_skill_once(folder: Path) -> None:
+    """The framework's own client, which lets the service keep the conversation."""
+    with Model() as service:
+        openai = AsyncOpenAI(base_url=f"{service.url}/v1", api_key="none", max_retries=0)
+        chat = Chat(catalog_of(folder), client=OpenAIChatClient("any", async_client=openai))
+
+        async def two_runs() -> None:
+            for text in ("Use $pages.", "Go on"):
+                await chat.agent.run(text, session=chat.conversation)
+
+        asyncio.run(two_runs())
+    first, second = service.requests
+    assert [json.dumps(request).count(BODY) for request in (first, second)] == [1, 0]
+    assert second["previous_response_id"] == "r"
 
 
 def test_a_history_that_is_saved_with_each_request_does_not_have_the_texts(folder: Path) -> None:
