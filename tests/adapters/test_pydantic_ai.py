@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolReturn, models
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, RunContext, ToolReturn, models
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import (
     CompactionPart,
@@ -551,6 +551,40 @@ def test_the_session_of_a_conversation_may_be_in_the_dependencies(here: Path, co
     assert results(again.all_messages())[0].startswith("The skill `pdf` is already active since turn 1")
 
 
+def test_a_run_inside_a_tool_belongs_to_the_turn_of_its_session(here: Path) -> None:
+    """A model wrote its prompt, so it names no skills; it sees those that are active."""
+    inner, outer = Script(call("activate_skill", name="csv"), "inner"), Script(call("ask", question="$secret"), "done")
+    helper = Agent(inner.model, deps_type=Session, capabilities=[Skills(here)])
+    talk = Agent(outer.model, deps_type=Session, capabilities=[Skills(here)])
+
+    @talk.tool
+    async def ask(ctx: RunContext[Session], question: str) -> str:
+        return str((await helper.run(question, deps=ctx.deps)).output)
+
+    session = Session(discover(here))
+    talk.run_sync("use $pdf", deps=session)
+    assert session.turn == 1
+    assert [(text.count(PDF), text.count(SECRET)) for text in inner.texts + outer.texts] == [(1, 0)] * 4
+    assert [text.count(CSV) for text in inner.texts + outer.texts] == [0, 1, 0, 1]
+    talk.run_sync("and $secret", deps=session)
+    assert (session.turn, outer.texts[-1].count(SECRET)) == (2, 1)
+
+
+def test_a_tool_that_went_with_a_skill_is_an_answer(here: Path) -> None:
+    """Another run of the same session may have begun a turn with other skills."""
+    session = Session(discover(here), budget=60)
+    script = Script(call("search_skills", query="csv"))
+    talk = agent(script, Skills(session))
+
+    @talk.instructions
+    def change() -> str:
+        session.update(discover(here.parent))
+        return ""
+
+    answer = "error: there is no such tool now\nhint: go on without it"
+    assert results(talk.run_sync("hello").all_messages()) == [answer]
+
+
 # ── scripts ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -589,6 +623,20 @@ def test_a_script_is_refused_until_its_skill_is_trusted(here: Path, tmp_path: Pa
         ["exit code 0", "stdout:", "b"],
         ["exit code 0", "stdout:", "bc"],
     ]
+
+
+@pytest.mark.needs("bwrap")
+def test_scripts_run_in_the_order_of_their_calls(here: Path, tmp_path: Path) -> None:
+    """The framework runs other calls of one answer at the same time."""
+    (here / ".agents/skills/pdf/note.py").write_text(NOTE)
+    trust = Trust(str(tmp_path / "trust.json"))
+    session = Session(discover(here), trust=trust)
+    trust.allow(session.catalog.resolve("pdf"))
+    read = call("read_script_file", path="note.txt")
+    script = Script([call("activate_skill", name="pdf"), note("a"), read, note("b"), replace(read, tool_call_id="2")])
+    result = agent(script, Skills(session, scripts=True)).run_sync("hello")
+    _, _, first, _, second = results(result.all_messages())
+    assert (first, second) == ("a", "ab")
 
 
 @pytest.mark.needs("bwrap")

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from prowess.catalog import Catalog, LiveCatalog, join_catalogs
+from prowess.catalog import Catalog, LiveCatalog
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
-from ._catalog_argument import HINT, catalog_argument
+from ._catalog_argument import HINT, JoinedCatalogs, catalog_argument
 from ._extras import missing_extra
 from ._session_records import merge_sessions
 
@@ -40,9 +41,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
+    from pydantic_ai.capabilities.abstract import WrapToolExecuteHandler
+    from pydantic_ai.messages import ToolCallPart
     from pydantic_ai.models import ModelRequestContext
 
 __all__ = ["Skills", "to_toolset_tools"]
+
+_SEQUENTIAL_TOOLS = ("run_skill_script", "read_script_file")
+"""Tools whose calls wait for those before them in the same answer: all of a conversation work in one folder."""
 
 
 @dataclass
@@ -71,7 +77,7 @@ class Skills(AbstractCapability[Any]):
     """The turn that a run belongs to, `None` before it starts."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.skills, Session | _JoinedCatalogs):
+        if not isinstance(self.skills, Session | JoinedCatalogs):
             catalog_argument(self.skills, hint=f"{HINT}, or a `Session`")
         if self.scripts is not False:
             scripts_option(self.scripts)
@@ -89,18 +95,20 @@ class Skills(AbstractCapability[Any]):
                 "the `Skills` of one agent have different options", hint="give all of them the same options"
             )
         sources = tuple(_source(part.skills) for part in parts)
-        return replace(parts[0], skills=_JoinedCatalogs(sources))  # type: ignore[arg-type]
+        return replace(parts[0], skills=JoinedCatalogs(sources))  # type: ignore[arg-type]
 
     async def for_run(self, ctx: RunContext[Any]) -> Skills:
         """Begin a turn: activate the skills that the user's prompt names."""
         session = self._session(ctx)
         run = replace(self, skills=session)
         prompt, is_new = _user_prompt(ctx)
-        warnings: tuple[str, ...] = ()
-        if is_new or session.turn == 0:
+        if _session_of_tool.get() is session:  # a tool of a run with this session asks another agent
+            run.turn = _Turn(None)
+        elif is_new or session.turn == 0:
             session.inject(prompt)
-            warnings = session.warnings
-        run.turn = _Turn(prompt, warnings)
+            run.turn = _Turn(prompt, session.warnings)
+        else:
+            run.turn = _Turn(prompt)
         return run
 
     def _session(self, ctx: RunContext[Any]) -> Session:
@@ -109,7 +117,7 @@ class Skills(AbstractCapability[Any]):
         for session in (ctx.deps, getattr(ctx.deps, "skills", None)):
             if isinstance(session, Session):
                 return session
-        catalog = self.skills if isinstance(self.skills, _JoinedCatalogs) else catalog_argument(self.skills)
+        catalog = self.skills if isinstance(self.skills, JoinedCatalogs) else catalog_argument(self.skills)
         return Session(catalog if isinstance(catalog, Catalog) else catalog.current(), budget=self.budget)
 
     def get_instructions(self) -> str | None:
@@ -152,6 +160,22 @@ class Skills(AbstractCapability[Any]):
                 request_context.messages = [*before, replace(last, parts=[*last.parts, *added])]
         return request_context
 
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002 - the framework's signature, here and below
+        *,
+        call: ToolCallPart,  # noqa: ARG002
+        tool_def: ToolDefinition,  # noqa: ARG002
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        """Run a tool; the prompt of a run that it starts with the same session comes from a model."""
+        token = _session_of_tool.set(self.skills if isinstance(self.skills, Session) else None)
+        try:
+            return await handler(args)
+        finally:
+            _session_of_tool.reset(token)
+
     @durable_operation(name="call_tool")
     async def call_tool(self, ctx: RunContext[Any], name: str, arguments: dict[str, Any]) -> tuple[str, str]:
         """Call a tool of the session; an engine for durable runs calls it once and keeps what it returned.
@@ -160,10 +184,12 @@ class Skills(AbstractCapability[Any]):
             the text for the model, and the record of the session after the call.
         """
         session = self._session(ctx)
-        call = next(tool.call for tool in session.tools(scripts=self.scripts) if tool.name == name)
+        calls = {tool.name: tool.call for tool in session.tools(scripts=self.scripts)}
 
         async def run() -> tuple[str, str]:
-            text = await asyncio.to_thread(call, **arguments)
+            if name not in calls:
+                return "error: there is no such tool now\nhint: go on without it", session.to_json()
+            text = await asyncio.to_thread(calls[name], **arguments)
             return text, session.to_json()
 
         dbos = sys.modules.get("pydantic_ai.durable_exec.dbos")
@@ -177,27 +203,15 @@ class Skills(AbstractCapability[Any]):
         return await run()
 
 
-class _JoinedCatalogs:
-    """The catalogs of several `Skills`, as one: the same object until one of them changes."""
-
-    def __init__(self, sources: tuple[Catalog | LiveCatalog, ...]) -> None:
-        self._sources = sources
-        self._joined: tuple[tuple[Catalog, ...], Catalog] | None = None
-
-    def current(self) -> Catalog:
-        """Return all skills as they are now."""
-        catalogs = tuple(source if isinstance(source, Catalog) else source.current() for source in self._sources)
-        joined = self._joined
-        if joined is None or any(old is not new for old, new in zip(joined[0], catalogs, strict=True)):
-            joined = self._joined = catalogs, join_catalogs(catalogs[0], catalogs[1:])
-        return joined[1]
+_session_of_tool: ContextVar[Session | None] = ContextVar("_session_of_tool", default=None)
+"""The session of the run whose tool runs in this context."""
 
 
 def _source(skills: Any) -> Any:
     if isinstance(skills, Session):
         hint = "pass it to the run: `agent.run(prompt, capabilities=[Skills(session)])`"
         raise ConfigError("one of several `Skills` of an agent has a session", hint=hint)
-    return skills if isinstance(skills, _JoinedCatalogs) else catalog_argument(skills)
+    return skills if isinstance(skills, JoinedCatalogs) else catalog_argument(skills)
 
 
 def _options(skills: Skills) -> tuple[object, ...]:
@@ -207,7 +221,7 @@ def _options(skills: Skills) -> tuple[object, ...]:
 class _Turn:
     """A turn of a conversation: what its user wrote, and what only its first request contains."""
 
-    def __init__(self, prompt: str, warnings: tuple[str, ...]) -> None:
+    def __init__(self, prompt: str | None, warnings: tuple[str, ...] = ()) -> None:
         self.prompt = prompt
         self._notes = tuple(escape_tags(f"warning: {warning}") for warning in warnings)
         self._step: int | None = None
@@ -230,7 +244,10 @@ def to_toolset_tools(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dic
         tool.name: ToolsetTool(
             toolset=toolset,
             tool_def=ToolDefinition(
-                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters)
+                name=tool.name,
+                description=tool.description,
+                parameters_json_schema=dict(tool.parameters),
+                sequential=tool.name in _SEQUENTIAL_TOOLS,
             ),
             max_retries=1,
             args_validator=_LenientArgumentsValidator(),
