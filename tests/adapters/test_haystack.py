@@ -336,6 +336,80 @@ def test_a_catalog_that_does_not_fit_shows_what_the_message_needs(folder: Path, 
     assert first != second
 
 
+def test_an_answer_may_be_streamed(folder: Path, server: ModelServer) -> None:
+    server.answers = [PAGES, DONE]
+    words: list[str] = []
+    chat = Chat(
+        agent_of(server, Skills(catalog_of(folder)), streaming_callback=lambda chunk: words.append(chunk.content))
+    )
+    assert chat.say("Use $secret.") == DONE
+    assert "".join(words) == DONE
+    assert [request.get("stream") for request in server.requests] == [True, True]
+    assert [whole(request).count(BODY) for request in server.requests] == [0, 1]
+
+
+def test_a_run_may_name_the_tools_it_offers(folder: Path, server: ModelServer) -> None:
+    server.answers = [NOTES, DONE]
+    agent = agent_of(server, Skills(catalog_of(folder)))
+    agent.run([ChatMessage.from_user("Use $pages.")], tools=["read_skill_file"])
+    assert [row["function"]["name"] for row in server.requests[0]["tools"]] == ["read_skill_file"]
+    assert results(server.requests[1]) == ["Page 3 is blank."]
+    assert whole(server.requests[1]).count(BODY) == 1
+
+
+def test_a_user_prompt_may_be_a_template(folder: Path, server: ModelServer) -> None:
+    """Its text names skills, and the text of a skill is no template."""
+    skill(folder / ".agents/skills/pages", body="Count {{ what }} {% raw %}")
+    skills = Skills(catalog_of(folder))
+    agent = agent_of(server, skills, user_prompt="{% message role='user' %}Use ${{ name }}.{% endmessage %}")
+    agent.run([], name="pages")
+    assert "Use $pages." in whole(server.requests[0])
+    assert "Count {{ what }} {% raw %}" in whole(server.requests[0])
+
+
+def test_an_agent_in_a_tool_has_a_conversation_of_its_own(folder: Path, server: ModelServer) -> None:
+    """Both share the skills; each call of the inner agent is a new conversation."""
+    skills = Skills(catalog_of(folder))
+    inner = agent_of(server, skills)
+
+    @tool
+    def count(question: str) -> str:
+        """Count."""
+        return str(inner.run([ChatMessage.from_user(question)])["last_message"].text)
+
+    server.answers = [[("count", {"question": "How many?"})], PAGES, DONE, DONE]
+    chat = Chat(agent_of(server, skills, tools=[skills, count]))
+    chat.say("How many?")
+    assert chat.names == []
+    assert [whole(request).count(BODY) for request in server.requests] == [0, 0, 1, 0]
+
+
+def test_a_hook_that_asks_a_person_sees_the_calls_of_skills(folder: Path, server: ModelServer) -> None:
+    """And may refuse one."""
+    server.answers = [PAGES, DONE]
+    asked: list[str] = []
+
+    class Ask:
+        def run(self, state: Any) -> None:
+            asked.extend(call.tool_name for call in state.data["messages"][-1].tool_calls)
+
+    skills = Skills(catalog_of(folder))
+    Chat(agent_of(server, skills, hooks=skills.hooks({"before_tool": [Ask()]}))).say("Use $secret.")
+    assert asked == ["activate_skill"]
+
+
+def test_a_call_of_the_model_that_fails_leaves_the_conversation_as_it_was(folder: Path, server: ModelServer) -> None:
+    server.answers = [500, DONE]
+    chat = Chat(agent_of(server, Skills(catalog_of(folder))))
+    given = chat.given("Use $pages.")
+    before = json.dumps([message.to_dict() for message in given["messages"]])
+    with pytest.raises(Exception, match="error"):
+        chat.agent.run(**given)
+    assert json.dumps([message.to_dict() for message in given["messages"]]) == before
+    assert chat.say("Use $pages.") == DONE
+    assert whole(server.requests[1]).count(BODY) == 1
+
+
 def test_without_skills_nothing_is_added(tmp_path: Path, server: ModelServer) -> None:
     chat = Chat(agent_of(server, Skills(catalog_of(tmp_path))))
     chat.say("Hello.")
