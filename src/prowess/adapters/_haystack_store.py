@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from prowess.session import Session
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
+from ._shown_skills import shown_skills
 
 try:
     from haystack.core.serialization import default_to_dict
@@ -47,9 +47,7 @@ class CatalogSkillStore:
 
     def list_skills(self) -> dict[str, Any]:
         """Return the skills that fit into the budget, by name."""
-        text = self._session().listing.text
-        rows = json.loads(text)["available_skills"] if text else []
-        return {row["name"]: SkillInfo(row["name"], row.get("description", "")) for row in rows}
+        return {name: SkillInfo(name, description) for name, description in shown_skills(self._session()).items()}
 
     def load_skill(self, name: str) -> tuple[str, list[str]]:
         """Return the instructions of a skill, and the names of its files.

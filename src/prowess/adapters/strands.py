@@ -8,14 +8,17 @@ and a snapshot save. The catalog and active skills are added to each call of the
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prowess.session import escape_tags
+from prowess.errors import SkillError
+from prowess.session import Session, escape_tags
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._kept_sessions import KeptSessions
+from ._shown_skills import shown_skills
 
 try:
     from strands.hooks import BeforeInvocationEvent
@@ -33,9 +36,9 @@ if TYPE_CHECKING:
     from strands.middleware import InvokeModelContext
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Scripts, Session
+    from prowess.session import Scripts
 
-__all__ = ["Skills"]
+__all__ = ["Skills", "catalog_skills"]
 
 _STATE_KEY = "agent_skills"
 """Where `AgentSkills` keeps the names of activated skills in the state of an agent."""
@@ -151,6 +154,26 @@ class Skills(AgentSkills):
             ConfigError: neither a directory nor a catalog.
         """
         self._sessions.replace_catalog(catalog_argument(skills))
+
+
+def catalog_skills(skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> list[Any]:
+    """Return the skills of a catalog as they are now, for `AgentSkills(skills=catalog_skills("."))`.
+
+    Args:
+        skills: a directory or a catalog.
+        options: as for a `Session`; of skills that do not fit into the budget, none is returned.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an invalid option.
+    """
+    session = Session(catalog_argument(skills), **{**options, "format": "json"})
+    found: list[Any] = []
+    for name, description in shown_skills(session).items():
+        with suppress(SkillError, OSError):  # it has changed since it was found
+            activation = session.activate(name)
+            folder = Path(activation.path).parent
+            found.append(Skill(name=name, description=description, instructions=activation.content, path=folder))
+    return found
 
 
 def _read_record(agent: Agent) -> object:
