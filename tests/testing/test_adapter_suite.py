@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -311,8 +312,10 @@ def test_the_adapter_of_the_page_passes(tmp_path: Path) -> None:
     assert f"{len(CLAIMS)} passed" in done.stdout, done.stdout
 
 
-def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_in_threads_leave_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.example/v1")
     before = dict(os.environ)
-    CLAIMS["file"].check()
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(CLAIMS[name].check) for name in ("file", "mention", "script")]:
+            done.result()
     assert dict(os.environ) == before

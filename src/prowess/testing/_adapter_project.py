@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ SEND_SECONDS = 120
 """How long a `send` may take; a framework may load much at its first one."""
 _VARIABLES = ("PROWESS_SKILL_DIR", "PROWESS_NO_CACHE", "OPENAI_BASE_URL", "OPENAI_API_BASE", "XDG_CONFIG_HOME")
 """Removed, because they would change what is tested."""
+_environment_lock = threading.Lock()
+"""Claims in other threads wait, because the environment belongs to the process."""
 
 
 class SkillText:
@@ -210,15 +213,16 @@ def project_for(adapter: Adapter) -> Iterator[Project]:
 @contextmanager
 def _environment(**variables: str) -> Iterator[None]:
     """Set variables of the environment, and remove those that would change what is tested, for a while."""
-    before = {name: os.environ.get(name) for name in (*variables, *_VARIABLES)}
-    try:
-        for name in _VARIABLES:
-            os.environ.pop(name, None)
-        os.environ.update(variables)
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
+    with _environment_lock:
+        before = {name: os.environ.get(name) for name in (*variables, *_VARIABLES)}
+        try:
+            for name in _VARIABLES:
                 os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+            os.environ.update(variables)
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
