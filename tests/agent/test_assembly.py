@@ -160,6 +160,30 @@ def test_all_errors_are_reported_together(top: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("named", [True, False], ids=["named", "discovered"])
+def test_a_skill_s_tool_of_a_type_that_is_not_here_is_a_note(top: Path, named: bool) -> None:
+    """Its other tools are offered, and the skill is used; a misspelt type is a mistake all the same."""
+    skill(
+        top / "roles/skills/notify",
+        more="tools:\n- type: slack\n  webhook_url: https://example.com\n- type: filesystem\n",
+    )
+    assembly = assemble_role(top, "skills: [notify]\n" if named else "")
+    toolbox = assembly.toolbox
+    notes = list(assembly.notes)
+    if not named:
+        toolbox = toolbox.copy()
+        assembly.add_discovered_tools(active_entry(assembly, "notify"), toolbox)
+        notes = toolbox.notes
+    note = "the tool `slack` of `notify` is not run; use instead: the tool `http` with the webhook's URL"
+    assert notes == [note]
+    assert "read_file" in tool_origins(toolbox)
+    skill(top / "roles/skills/notify", more="tools:\n- type: filesytem\n")
+    if named:
+        assert assemble_role(top, "skills: [notify]\n", invalid=True).findings[0].message == (
+            "unknown tool type `filesytem`"
+        )
+
+
 def test_an_mcp_server_needs_a_command_or_a_url(top: Path) -> None:
     """This is checked before anything is started."""
     assembly = assemble_role(top, "tools:\n- type: mcp\n- type: mcp\n  transport: sse\n", invalid=True)
