@@ -33,6 +33,14 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, out, err
 
 
+def test_check_says_which_command_checks_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`check` is for skills."""
+    (top / "role.yaml").write_text(GOOD)
+    code, out, _ = typed(capsys, "check", "role.yaml")
+    assert code == 1
+    assert "a role is checked with `prowess validate`" in out
+
+
 def test_a_valid_role_has_no_problems(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On stderr: there is no data."""
     (top / "role.yaml").write_text(GOOD)

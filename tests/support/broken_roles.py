@@ -106,6 +106,18 @@ BROKEN: dict[str, tuple[str, str]] = {
         FLAT_ROLE + "tools: [3]\n",
         "4:9: `tools[0]` is a number (`3`), not the type of a tool, or a map",
     ),
+    "a tool is a list": (
+        FLAT_ROLE + "tools: [[git]]\n",
+        "4:9: `tools[0]` is a list, not the type of a tool, or a map",
+    ),
+    "a type is a number": (
+        FLAT_ROLE + "tools:\n- type: 5\n",
+        "5:9: `tools[0].type` is a number (`5`), not the type of a tool",
+    ),
+    "a tool is empty": (
+        FLAT_ROLE + "tools: ['']\n",
+        "4:9: `tools[0]` is text, not the type of a tool, or a map",
+    ),
     "deny is a word": (
         FLAT_ROLE + "security: {deny: shell}\n",
         "4:18: `security.deny` is text (`shell`), not a list of texts (write it below `deny:`, after a dash)",

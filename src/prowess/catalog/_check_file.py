@@ -169,6 +169,8 @@ def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
         files, problems = ([path] if path.lower().endswith(".md") else []), []
     if not files:
         message, hint = "neither a SKILL.md nor a folder", f"name a `{SKILL_FILE}`, or a folder that contains one"
+        if path.lower().endswith((".yaml", ".yml")):
+            hint += "; a role is checked with `prowess validate`"
         if os.path.isdir(path):
             message = "no SKILL.md in or below this folder"
             hint = f"`prowess new NAME --dir {shlex.quote(neutral(path))}` writes a skill"

@@ -79,8 +79,10 @@ def read_tools(mapping: MappingReader, name: str) -> tuple[ToolConfig, ...]:
         mapping.report_wrong_type(name, node, "a list", f"write each item below `{name}:`, after a dash")
     tools = []
     for index, item in enumerate(() if node is None or node.kind != "list" else node.items):
-        where = f"{mapping.key_path(name)}[{index}]"
-        config = _read_entry(item, where, mapping.report)
+        if item.kind not in ("map", "text") or (item.kind == "text" and not item.text):
+            mapping.report_wrong_type(f"{name}[{index}]", item, "the type of a tool, or a map")
+            continue
+        config = _read_entry(item, f"{mapping.key_path(name)}[{index}]", mapping.report)
         if config is not None:
             tools.append(config)
     return tuple(tools)
@@ -93,12 +95,12 @@ def _read_entry(item: Node, where: str, report: FindingCollector) -> ToolConfig 
         kind_node, options = short
         inner = MappingReader(options, report, where if options.line is None else f"{where}.{kind_node.text}")
         kind: str | None = kind_node.text
-    elif item.kind == "map":
+    else:
         inner = MappingReader(item, report, where)
         kind, kind_node = inner.get_text("type", required=True), inner.get("type") or item
-    else:
-        MappingReader(item, report).report_wrong_type(where, item, "the type of a tool, or a map")
-        return None
+        if kind is not None and kind_node.kind != "text":
+            inner.report_wrong_type("type", kind_node, "the type of a tool")
+            return None
     if kind is None:
         return None
     before = len(report.findings)
@@ -119,7 +121,7 @@ def _read_entry(item: Node, where: str, report: FindingCollector) -> ToolConfig 
 
 def _short_form(item: Node) -> tuple[Node, Node] | None:
     """Return the type and the options of an entry without `type`, as newer roles of InitRunner have it."""
-    if item.kind == "text" and item.text:
+    if item.kind == "text":
         return item, _EMPTY_MAP
     if item.kind == "map" and len(item.keys) == 1 and item.keys[0].text != "type":
         options = item.items[0]
