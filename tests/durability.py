@@ -1,6 +1,6 @@
 """Kill processes that serve conversations from one database, and check that each turn is stored once and in order.
 
-`python tests/durability.py` has 100 conversations of 20 turns on PostgreSQL, over three processes of `prowess run
+`python tests/durability.py` has 100 conversations of 20 turns on PostgreSQL, over four processes of `prowess run
 --serve`, one of which is killed every second. `tests/adapters/test_durability.py` does the same with smaller numbers.
 
 Clients do what a careful client does: they send a request with an `Idempotency-Key`, to any of the processes, and send
@@ -55,7 +55,13 @@ class Farm:
     def __init__(self, folder: Path, url: str, size: int, outcome: Outcome) -> None:
         self.folder, self.url, self.outcome, self.random = folder, url, outcome, Random(1)  # noqa: S311 - a test
         self.ready: dict[int, tuple[str, asyncio.subprocess.Process]] = {}
-        self.tasks = [asyncio.create_task(self._keep_running(slot)) for slot in range(size)]
+        self.tasks = [asyncio.create_task(self._keep_running(0))]
+        self.size = size
+
+    async def start(self) -> None:
+        """Start the first process, which compiles the modules, and then the others."""
+        await self.address()
+        self.tasks += [asyncio.create_task(self._keep_running(slot)) for slot in range(1, self.size)]
 
     async def _keep_running(self, slot: int) -> None:
         command = [sys.executable, "-m", "prowess", "run", "role.yaml", "--serve", "--port", "0", "--home", "home"]
@@ -86,17 +92,23 @@ class Farm:
                 await process.wait()
 
     async def kill_often(self, seconds: float) -> None:
-        """Kill one of the processes again and again."""
+        """Kill one of the processes again and again; on a busy machine not before another one is ready."""
         while True:
             await asyncio.sleep(seconds)
-            if self.ready:
+            if len(self.ready) > 1:
                 slot = self.random.choice([*self.ready])
                 os.kill(self.ready.pop(slot)[1].pid, signal.SIGKILL)
                 self.outcome.kills += 1
 
     async def address(self) -> str:
-        """Return the address of a process that runs, perhaps."""
+        """Return the address of a process that runs, perhaps.
+
+        Raises:
+            RuntimeError: no process can be started.
+        """
         while not self.ready:
+            if all(task.done() for task in self.tasks):
+                raise RuntimeError(f"all processes have ended: {self.outcome.problems}")
             await asyncio.sleep(0.05)
         return self.random.choice([*self.ready.values()])[0]
 
@@ -174,6 +186,7 @@ async def _run(
     folder: Path, url: str, conversations: int, turns: int, processes: int, interval: float, outcome: Outcome
 ) -> None:
     farm = Farm(folder, url, processes, outcome)
+    await farm.start()
     killer = asyncio.create_task(farm.kill_often(interval))
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
@@ -208,7 +221,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--conversations", type=int, default=100)
     parser.add_argument("--turns", type=int, default=20)
-    parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--processes", type=int, default=4)
     options = parser.parse_args()
     with start_postgres() as server:
         outcome = run(server.new_database(), interval=1.0, **vars(options))

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import contextmanager
@@ -61,7 +62,11 @@ class Postgres:
 
 def _as_server_user(command: list[str | Path]) -> list[str | Path]:
     """Return a command that runs as a user who may run the server: root may not."""
-    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command] if os.getuid() == 0 else command
+    if sys.platform != "linux":
+        return command
+    # The server ends with the process of the tests, even if that is killed.
+    root = ["--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    return ["setpriv", *root, "--pdeathsig=QUIT", *command]
 
 
 def _find_binaries() -> Path:
