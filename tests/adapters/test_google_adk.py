@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
+import pickle
 import runpy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,8 @@ import pytest
 pytest.importorskip("google.adk")
 
 from google.adk.agents import LlmAgent, ParallelAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
@@ -455,6 +459,55 @@ def test_the_tools_may_be_filtered_and_prefixed(folder: Path) -> None:
     chat.say("How many?")
     assert tool_names(chat.model.requests[0]) == ["book_activate_skill"]
     assert BODY in texts(chat.model.requests[1])[-1]
+
+
+def test_two_toolsets_of_one_agent_need_different_names(folder: Path, tmp_path: Path) -> None:
+    """With a prefix each has its own session; otherwise ADK would call the tools of the last one only."""
+    skill(tmp_path / "other/.agents/skills/birds", body="Listen first.")
+    model = Scripted(script=[use("bird_activate_skill", name="birds"), "Done."], requests=[])
+    first, same = Skills(catalog_of(folder)), Skills(catalog_of(tmp_path / "other"))
+    second = Skills(catalog_of(tmp_path / "other"), tool_name_prefix="bird")
+    chat = Chat(first, agent=LlmAgent(name="counter", model=model, tools=[first, second]))
+    chat.say("Use $pages.")
+    state = chat.saved().state
+    assert [record.name for record in first.session(state, "counter").ledger] == ["pages"]
+    assert [record.name for record in second.session(state, "counter").ledger] == ["birds"]
+    with pytest.raises(ConfigError, match="the agent `counter` has two `Skills`"):
+        Chat(first, agent=LlmAgent(name="counter", model=model, tools=[first, same])).say("Hello")
+
+
+def test_conversations_do_not_mix_if_their_clients_choose_the_same_invocation(folder: Path) -> None:
+    """ADK's server takes the id of an invocation from its client."""
+
+    async def turns() -> list[list[str]]:
+        skills, service = Skills(catalog_of(folder)), InMemorySessionService()
+        agent = LlmAgent(name="counter", tools=[skills])
+        found = []
+        for text in ("Use $pages.", "Hello"):
+            session = await service.create_session(app_name="books", user_id=text)
+            content = types.Content(role="user", parts=[types.Part(text=text)])
+            context = InvocationContext(
+                invocation_id="same", agent=agent, session=session, session_service=service, user_content=content
+            )
+            tools = await skills.get_tools(ReadonlyContext(context))
+            found.append([record.name for record in tools[0]._turn.session.ledger])
+        return found
+
+    assert asyncio.run(turns()) == [["pages"], []]
+
+
+def pickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes
+
+
+@pytest.mark.parametrize("copied", [pickled, copy.deepcopy])
+def test_an_agent_can_be_pickled_and_copied(folder: Path, monkeypatch: pytest.MonkeyPatch, copied: Any) -> None:
+    """As deployments do; a directory is then read where the agent runs."""
+    monkeypatch.chdir(folder)
+    skills = copied(Skills(".", scripts=True, tool_name_prefix="book", budget=4000))
+    tools = [tool.name for tool in asyncio.run(skills.get_tools_with_prefix())]
+    assert {"book_activate_skill", "book_read_skill_file", "book_run_skill_script"} <= {*tools}
+    assert "pages" in [entry.name for entry in skills.session({}, "counter").catalog.skills]
 
 
 def test_the_tools_are_listed_without_a_conversation(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -183,6 +184,13 @@ def test_a_changed_skill_is_seen(folder: Path) -> None:
         assert BODY in asyncio.run(registry.get_skill(name="pages")).instructions
         skill(folder / ".agents/skills/pages", body="Count them once.")
         assert "Count them once." in asyncio.run(registry.get_skill(name="pages")).instructions
+
+
+def test_a_registry_can_be_copied(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As deployments of an agent do; a directory is then read where the agent runs."""
+    monkeypatch.chdir(folder)
+    registry = copy.deepcopy(CatalogSkillRegistry(".", scripts=True))
+    assert BODY in asyncio.run(registry.get_skill(name="pages")).instructions
 
 
 def test_a_wrong_catalog_is_an_error_that_says_what_to_pass() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from google.adk.skills import Frontmatter, Resources, Script, Skill, SkillRegistry
@@ -55,8 +56,12 @@ class CatalogSkillRegistry(SkillRegistry):  # type: ignore[misc]
     ) -> None:
         self.catalog = catalog_argument(skills)
         """The skills to choose from."""
-        self._scripts, self._options = scripts, options
+        self._skills, self._scripts, self._options = skills, scripts, options
         Session(self.catalog, **options)  # an invalid option is an error now, not in the first call
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an agent be pickled, as for a deployment: the skills are then those of the new process."""
+        return partial(type(self), self._skills, scripts=self._scripts, **self._options), ()
 
     async def get_skill(self, *, name: str) -> Skill:
         """Return a skill that a model may activate.

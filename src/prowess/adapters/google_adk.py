@@ -8,9 +8,11 @@ model and are never part of the saved events.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from prowess._internal.text import quoted
 from prowess.errors import ConfigError
 from prowess.session import Session, escape_tags, scripts_option
 
@@ -67,13 +69,19 @@ class Skills(BaseToolset):  # type: ignore[misc]
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
         self.catalog = catalog_argument(skills)
         """The skills to choose from."""
-        self._options = options
+        self._arguments, self._options = (skills, scripts), options
         # One object for all conversations: it keeps a folder for each.
         self._scripts = scripts_option(scripts) if scripts is not False else False
         Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
-        self._turns: WeakValueDictionary[tuple[str, str], _Turn] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[tuple[str, ...], _Turn] = WeakValueDictionary()
         # The base class keeps the tools of an invocation, but an invocation may reach several agents.
         self._use_invocation_cache = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an agent be pickled, as for a deployment: the skills are then those of the new process."""
+        skills, scripts = self._arguments
+        options = {"tool_filter": self.tool_filter, "tool_name_prefix": self.tool_name_prefix, **self._options}
+        return partial(type(self), skills, scripts=scripts, **options), ()
 
     def session(self, state: Mapping[str, Any], agent_name: str) -> Session:
         """Return the session of an agent in a conversation, or a new one if there is no valid record.
@@ -82,7 +90,7 @@ class Skills(BaseToolset):  # type: ignore[misc]
             state: of ADK's session.
             agent_name: of the agent that has these skills.
         """
-        record = state.get(_state_key(agent_name))
+        record = state.get(self._state_key(agent_name))
         text = record.get("session") if isinstance(record, dict) else None
         try:
             return Session.from_json(text if isinstance(text, str) else "", self.catalog, **self._options)
@@ -99,7 +107,15 @@ class Skills(BaseToolset):  # type: ignore[misc]
         return [tool for tool in tools if self._is_tool_selected(tool, readonly_context)]
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
-        """Add the catalog and the active skills to a request."""
+        """Add the catalog and the active skills to a request.
+
+        Raises:
+            ConfigError: the agent has other skills whose tools have the same names.
+        """
+        name = f"{self.tool_name_prefix}_activate_skill" if self.tool_name_prefix else "activate_skill"
+        if isinstance(llm_request.tools_dict.get(name), _SkillTool):
+            hint = "use one of them with all folders, or set `tool_name_prefix`"
+            raise ConfigError(f"the agent {quoted(tool_context.agent_name)} has two `Skills`", hint=hint)
         turn = await self._turn(tool_context)
         await turn.begin_step(tool_context)
         prompt = _last_prompt(tool_context)
@@ -114,14 +130,16 @@ class Skills(BaseToolset):  # type: ignore[misc]
 
     async def _turn(self, context: ReadonlyContext) -> _Turn:
         """Return the turn of an invocation; its requests share one session, so that a turn has one catalog."""
-        key = (context.invocation_id, context.agent_name)
+        session = context.session
+        # A client may choose the id of its invocation, so the id alone does not identify a conversation.
+        key = (session.app_name, session.user_id, session.id, context.invocation_id, context.agent_name)
         turn = self._turns.get(key)
         if turn is None:
             turn = self._turns[key] = await asyncio.to_thread(self._load_turn, context)
         return turn
 
     def _load_turn(self, context: ReadonlyContext) -> _Turn:
-        session, state_key = self.session(context.state, context.agent_name), _state_key(context.agent_name)
+        session, state_key = self.session(context.state, context.agent_name), self._state_key(context.agent_name)
         record = context.state.get(state_key)
         known = record.get("invocation") if isinstance(record, dict) else None
         prompt = _text_of(context.user_content)
@@ -130,6 +148,13 @@ class Skills(BaseToolset):  # type: ignore[misc]
             return _Turn(session, state_key, context.invocation_id)
         named = [message["content"] for message in session.inject(prompt)]
         return _Turn(session, state_key, context.invocation_id, named)
+
+    def _state_key(self, agent_name: str) -> str:
+        """Return where the state has the session of an agent: agents of one conversation may have different skills.
+
+        A key with a colon does not need to be part of an application's state schema.
+        """
+        return ":".join(filter(None, ("prowess", agent_name, self.tool_name_prefix)))
 
 
 class _Turn:
@@ -205,14 +230,6 @@ class _SkillTool(BaseTool):  # type: ignore[misc]
         text = await asyncio.to_thread(self._tool.call, **args)
         self._turn.save(tool_context)
         return text
-
-
-def _state_key(agent_name: str) -> str:
-    """Return where the state has the session of an agent: agents of one conversation may have different skills.
-
-    A key with a colon does not need to be part of an application's state schema.
-    """
-    return f"prowess:{agent_name}"
 
 
 def _last_prompt(context: ReadonlyContext) -> str:
