@@ -18,6 +18,7 @@ pytest.importorskip("crewai")
 from crewai import LLM, Agent, Crew, Task
 from crewai.flow.flow import Flow, listen, start
 from crewai.hooks.dispatch import HookAborted
+from crewai.state.checkpoint_config import CheckpointConfig
 from crewai.tools import tool
 from pydantic import BaseModel
 
@@ -205,6 +206,28 @@ def test_tasks_at_once_have_each_the_skills_that_they_name(folder: Path, server:
     shown = sorted((whole(request).count(BODY), whole(request).count("Whisper.")) for request in server.requests)
     assert shown == [(0, 0), (0, 1), (1, 0)]
     assert session.turn == 3
+
+
+def test_a_crew_restored_from_a_checkpoint_has_the_skills_of_the_conversation(
+    folder: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a new process: nothing in the restored tools knows whose they were."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    server.answers = [PAGES, DONE, 500, PAGES, DONE]
+    skills, again = Skills(catalog_of(folder)), Skills(catalog_of(folder))
+    agent = agent_of(server, skills, max_retry_limit=0)
+    config = CheckpointConfig(location=str(folder / "checkpoints"), on_events=["task_completed"])
+    crew = Crew(agents=[agent], tasks=[task_of(agent, "Count."), task_of(agent, "And $secret.")], checkpoint=config)
+    with skills.conversation() as session, pytest.raises(Exception, match="500"):
+        crew.kickoff()
+    (checkpoint,) = (folder / "checkpoints/main").iterdir()
+    with again.conversation(session.to_json()):
+        assert Crew.from_checkpoint(CheckpointConfig(restore_from=str(checkpoint))).kickoff().raw == DONE
+    last = server.requests[-1]
+    assert "already active" in results(last)[-1]
+    assert [whole(last).count(text) for text in (BODY, "Whisper.", "<available_skills>")] == [1, 1, 1]
+    with pytest.raises(HookAborted, match="no conversation"):
+        Crew.from_checkpoint(CheckpointConfig(restore_from=str(checkpoint))).kickoff()
 
 
 @pytest.mark.slow

@@ -70,8 +70,6 @@ class Skills:
 
     def tools(self) -> list[BaseTool]:
         """Return the tools for using skills, for an `Agent` or a `Task`; an empty list if there are no skills."""
-        if _require_conversation not in get_before_llm_call_hooks():
-            register_before_llm_call_hook(_require_conversation)
         return [_SkillTool.of(self, tool) for tool in self.session_tools(self._template_session)]
 
     def session_tools(self, session: Session) -> tuple[Tool, ...]:
@@ -146,7 +144,14 @@ _conversations: ContextVar[Mapping[Skills, Conversation]] = ContextVar("_convers
 class _SkillTool(BaseTool):
     """A tool of the session of the current conversation."""
 
-    owner: Any = Field(exclude=True)
+    owner: Any = Field(default=None, exclude=True)
+    """Its skills; `None` if a checkpoint was restored, which then means those of the only conversation."""
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Make sure that an agent with this tool stops without a conversation."""
+        super().model_post_init(context)
+        if _require_conversation not in get_before_llm_call_hooks():
+            register_before_llm_call_hook(_require_conversation)
 
     @classmethod
     def of(cls, skills: Skills, tool: Tool) -> _SkillTool:
@@ -160,8 +165,9 @@ class _SkillTool(BaseTool):
         )
 
     def _run(self, **arguments: Any) -> str:
-        conversation = _conversations.get().get(self.owner)
-        session_tools = self.owner.session_tools(conversation.session) if conversation is not None else ()
+        skills = _owner_of(self)
+        conversation = _conversations.get().get(skills)
+        session_tools = skills.session_tools(conversation.session) if conversation is not None else ()
         tools: dict[str, Tool] = {tool.name: tool for tool in session_tools}
         if self.name not in tools:
             return "error: this conversation has no skills\nhint: continue without them"
@@ -196,8 +202,13 @@ def _never(_arguments: Any = None, _result: Any = None) -> bool:
     return False
 
 
+def _owner_of(tool: _SkillTool) -> Any:
+    conversations = _conversations.get()
+    return next(iter(conversations)) if tool.owner is None and len(conversations) == 1 else tool.owner
+
+
 def _tool_owners(executor: Any) -> list[Skills]:
-    return [tool.owner for tool in executor.original_tools if isinstance(tool, _SkillTool)]
+    return [_owner_of(tool) for tool in executor.original_tools if isinstance(tool, _SkillTool)]
 
 
 def _native_owners(executor: Any) -> list[Skills]:
