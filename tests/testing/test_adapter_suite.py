@@ -312,6 +312,13 @@ def test_the_adapter_of_the_page_passes(tmp_path: Path) -> None:
     assert f"{len(CLAIMS)} passed" in done.stdout, done.stdout
 
 
+def test_a_claim_can_be_checked_in_an_asynchronous_test() -> None:
+    async def check() -> None:
+        CLAIMS["file"].check()
+
+    asyncio.run(check())
+
+
 def test_claims_in_threads_leave_the_environment_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.example/v1")
     before = dict(os.environ)

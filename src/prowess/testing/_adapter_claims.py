@@ -36,6 +36,7 @@ def _tides(project: Project) -> SkillText:
 async def _catalog_in_first_request(project: Project) -> None:
     tides = _tides(project)
     requests = await project.chat().turn(_FIRST)
+    expect(_FIRST in requests[0].text, f"expected the user's text {_FIRST!r} in the first request", requests)
     front = requests[0].front(_FIRST)
     for words in (tides.name, tides.description, "star-charts", "Draws charts of the sky. Use it for stars."):
         expect(words in front, f"expected {words!r} in the first request, before the user's text", requests)
@@ -216,6 +217,7 @@ async def _resume(project: Project) -> None:
     await send_in_new_process(project, chat.model.url, saved, _SECOND)
     requests = chat.model.requests[before:]
     expect(bool(requests), "expected a request from the new process")
+    expect(_FIRST in requests[0].text, f"expected the earlier message {_FIRST!r} in a new process", requests)
     expect_times(requests[0], tides.word, 1, "the body of the active skill once in a new process")
 
 
@@ -243,7 +245,7 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
     "script": ("A script is refused until its user trusts the skill; then its output reaches the model.", _script),
     "changed-skill": ("A skill that changes is seen when the next turn begins, and not before.", _changed_skill),
     "compaction": ("An active skill's body still reaches the model after its messages were dropped.", _compaction),
-    "resume": ("A conversation goes on in a new process, with its active skills.", _resume),
+    "resume": ("A saved conversation goes on in a new process, with its messages and its active skills.", _resume),
     "fifty-conversations": ("Fifty conversations at once see each its own skill and messages.", fifty_conversations),
     "failed-call": ("The error of a tool call reaches the model, and the conversation goes on.", _failed_call),
     "cancellation": ("After a turn is cancelled, the next one shows the right skills.", cancelled_send),

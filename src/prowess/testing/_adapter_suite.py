@@ -8,6 +8,7 @@ def test_my_adapter(claim):
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from prowess._internal.frozen import Frozen
@@ -18,7 +19,7 @@ from ._adapter_claims import CLAIMS
 from ._adapter_project import project_for
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from ._adapter import Adapter
     from ._adapter_project import Project
@@ -64,7 +65,7 @@ class AdapterClaim(Frozen):
                 await self.run(project)
 
         try:
-            asyncio.run(run())
+            _run_to_end(run)
         except AssertionError as error:
             return error
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - an adapter may raise anything
@@ -72,6 +73,17 @@ class AdapterClaim(Frozen):
             wrapped.__cause__ = error
             return wrapped
         return None
+
+
+def _run_to_end(run: Callable[[], Coroutine[object, object, None]]) -> None:
+    """Run a coroutine in an event loop of its own, also if this thread has a loop that runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(run())
+        return
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(run())).result()
 
 
 def adapter_suite(adapter: Adapter) -> tuple[AdapterClaim, ...]:
