@@ -617,6 +617,31 @@ def test_records_are_joined_whichever_comes_first() -> None:
     assert json.loads(merge_sessions(foreign, new)) == json.loads(new)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["invoke", "ainvoke"])
+def test_a_subagent_belongs_to_the_turn_of_its_agent(folder: Path, backend: Any, asynchronous: bool) -> None:
+    """It gets its agent's record. A model wrote its first message, so that message names no skills."""
+    from deepagents import create_deep_agent
+
+    skill(folder / ".agents/skills/words", body="Count the words.")
+    task = {"description": "Use $secret.", "subagent_type": "helper"}
+    model = Scripted(script=[asks(use("task", task)), asks(use("activate_skill", {"name": "words"}, "2")), *[DONE] * 3])
+    helper = {"name": "helper", "description": "Helps.", "system_prompt": "You help."}
+    deep = create_deep_agent(
+        model,
+        backend=backend,
+        middleware=[SkillsMiddleware(catalog_of(folder))],
+        subagents=[{**helper, "middleware": [SkillsMiddleware(catalog_of(folder))]}],
+        checkpointer=InMemorySaver(),
+    )
+    config = {"configurable": {"thread_id": "1"}}
+    for text in ("Use $pages.", "And now?"):
+        question = {"messages": [HumanMessage(text)]}
+        asyncio.run(deep.ainvoke(question, config)) if asynchronous else deep.invoke(question, config)
+    assert [whole(call).count(BODY) for call in model.calls] == [1, 1, 1, 1, 0]
+    assert [whole(call).count("Whisper.") for call in model.calls] == [0] * 5
+    assert [whole(call).count("Count the words.") for call in model.calls] == [0, 0, 1, 1, 1]
+
+
 def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Block after block, with a model that follows a script."""
     page = (TOP / "docs/adapters/langchain.md").read_text(encoding="utf-8")

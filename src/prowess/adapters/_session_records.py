@@ -1,4 +1,4 @@
-"""Merge the records of one session, which tools that run in parallel change."""
+"""Read the records of sessions as frameworks save them, and merge those of tools that run in parallel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["merge_sessions"]
+__all__ = ["conversation_of", "merge_sessions"]
 
 
 def merge_sessions(old: str, new: str) -> str:
@@ -31,3 +31,12 @@ def merge_sessions(old: str, new: str) -> str:
 def _strength(row: dict[str, Any]) -> tuple[int, bool]:
     """Order two rows of one skill: what a model activated stays active, what a user named only for that turn."""
     return row["turn"], row["by"] == "model"
+
+
+def conversation_of(record: object) -> str | None:
+    """Return the name of the conversation that a record belongs to; `None` if the record is invalid."""
+    try:
+        name = json.loads(str(record))["conversation"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return name if isinstance(name, str) else None

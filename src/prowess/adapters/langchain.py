@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
@@ -18,7 +20,7 @@ from prowess.session import Session, scripts_option
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
-from ._session_records import merge_sessions
+from ._session_records import conversation_of, merge_sessions
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
@@ -30,7 +32,7 @@ except ImportError as error:
     raise ImportError(missing_extra("langchain", "langchain")) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from prowess.catalog import LiveCatalog
     from prowess.session import Scripts, Tool
@@ -129,8 +131,9 @@ class SkillsMiddleware(AgentMiddleware):
 
     def _with_skills(self, request: Any) -> tuple[Any, Any]:
         messages = request.messages
-        # A turn begins with the user's message; otherwise the last message is a tool result.
-        begins = bool(messages) and isinstance(messages[-1], HumanMessage)
+        # A turn begins with the user's message; otherwise the last message is a tool result. A subagent that has the
+        # record of its agent belongs to the agent's turn; a model wrote its first message.
+        begins = bool(messages) and isinstance(messages[-1], HumanMessage) and not _is_subagent(request.state)
         shown = self._current_skills() if begins else self._skills_of_turn(request.state)
         session = self._session(request.state, shown)
         visible = [message.text for message in messages]
@@ -163,13 +166,17 @@ class SkillsMiddleware(AgentMiddleware):
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Run a tool of the session, in the session of the conversation; other tools as usual."""
-        return self._call_skill_tool(request) if self._is_session_tool(request) else handler(request)
+        if self._is_session_tool(request):
+            return self._call_skill_tool(request)
+        with _tool_of_conversation(request.state):
+            return handler(request)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Run a tool of the session, in the session of the conversation; other tools as usual."""
-        return await (
-            asyncio.to_thread(self._call_skill_tool, request) if self._is_session_tool(request) else handler(request)
-        )
+        if self._is_session_tool(request):
+            return await asyncio.to_thread(self._call_skill_tool, request)
+        with _tool_of_conversation(request.state):
+            return await handler(request)
 
     def _is_session_tool(self, request: Any) -> bool:
         if request.tool is None:  # it came with the skills of this turn
@@ -186,6 +193,24 @@ class SkillsMiddleware(AgentMiddleware):
         text = "error: there are no skills now\nhint: go on without them" if tool is None else tool.call(**call["args"])
         message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
         return Command(update={"skills": session.to_json(), "messages": [message]})
+
+
+_outer_conversation: ContextVar[str | None] = ContextVar("_outer_conversation", default=None)
+"""The conversation whose tool runs in this context."""
+
+
+@contextmanager
+def _tool_of_conversation(state: Mapping[str, Any]) -> Iterator[None]:
+    token = _outer_conversation.set(conversation_of(state.get("skills")))
+    try:
+        yield
+    finally:
+        _outer_conversation.reset(token)
+
+
+def _is_subagent(state: Mapping[str, Any]) -> bool:
+    outer = _outer_conversation.get()
+    return outer is not None and outer == conversation_of(state.get("skills"))
 
 
 class _ShownSkills(Frozen):
