@@ -21,6 +21,7 @@ from prowess.session import Session, scripts_option
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._session_records import conversation_of, merge_sessions
+from ._tool_threads import call_in_thread
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
@@ -174,7 +175,7 @@ class SkillsMiddleware(AgentMiddleware):
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Run a tool of the session, in the session of the conversation; other tools as usual."""
         if self._is_session_tool(request):
-            return await asyncio.to_thread(self._call_skill_tool, request)
+            return await call_in_thread(self._call_skill_tool, request)
         with _tool_of_conversation(request.state):
             return await handler(request)
 

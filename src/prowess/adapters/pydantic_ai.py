@@ -6,7 +6,6 @@ contains neither, and neither is lost when the history is compacted.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from contextvars import ContextVar
@@ -20,6 +19,7 @@ from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 from ._catalog_argument import HINT, JoinedCatalogs, catalog_argument
 from ._extras import missing_extra
 from ._session_records import merge_sessions
+from ._tool_threads import call_in_thread
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
@@ -189,7 +189,7 @@ class Skills(AbstractCapability[Any]):
         async def run() -> tuple[str, str]:
             if name not in calls:
                 return "error: there is no such tool now\nhint: go on without it", session.to_json()
-            text = await asyncio.to_thread(calls[name], **arguments)
+            text = await call_in_thread(calls[name], **arguments)
             return text, session.to_json()
 
         dbos = sys.modules.get("pydantic_ai.durable_exec.dbos")
