@@ -10,6 +10,7 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._body_rules import check_body as check_body, check_links as check_links
+    from ._core_values import core_mapping as core_mapping
     from ._fast import (
         YAML_LITERALS as YAML_LITERALS,
         FastFrontmatter as FastFrontmatter,
@@ -95,6 +96,7 @@ else:  # otherwise every misspelt name would have a type
                 "plain_field",
             ),
             "_integrity": ("MAX_DEPTH", "digest_of_records", "integrity_digest", "integrity_record", "read_integrity"),
+            "_core_values": ("core_mapping",),
             "_json_nodes": ("json_value",),
             "_names": ("is_portable_name", "name_hint", "suggest_name"),
             "_render": ("render",),

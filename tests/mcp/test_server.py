@@ -1,0 +1,88 @@
+"""Requests of clients to the server of skills."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolRequestParams, PaginatedRequestParams, ReadResourceRequestParams
+
+from prowess import LiveCatalog
+from prowess.mcp import server
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def ask(source: Any, method: str, params: Any) -> Any:
+    """Return what the server answers to a request."""
+    handler = source.get_request_handler(method)
+    return asyncio.run(handler.handler(None, handler.params_type(**params) if isinstance(params, dict) else params))
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Any:
+    folder = skill(tmp_path / ".agents/skills/pages", body="Count twice.").parent
+    (folder / "photo.bin").write_bytes(b"\xff\x00")
+    with LiveCatalog(tmp_path, home=str(tmp_path / "home")) as catalog:
+        yield server(catalog)
+
+
+def test_skills_are_listed_and_got(live: Any) -> None:
+    """With what the 2026-07-28 era needs."""
+    listed = ask(live, "skills/list", {})
+    assert (listed["resultType"], listed["cacheScope"], "nextCursor" in listed) == ("complete", "private", False)
+    (entry,) = listed["skills"]
+    assert ask(live, "skills/get", {"uri": entry["uri"]})["skill"] == entry
+    assert live.extensions == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+
+
+def test_a_new_skill_is_listed(live: Any, tmp_path: Path) -> None:
+    """The catalog is live."""
+    ask(live, "skills/list", {})
+    skill(tmp_path / ".agents/skills/more")
+    names = [entry["frontmatter"]["name"] for entry in ask(live, "skills/list", {})["skills"]]
+    assert names == ["more", "pages"]
+
+
+def test_files_are_read_as_text_or_bytes(live: Any) -> None:
+    """Text is exactly the bytes of the file."""
+    text = ask(live, "resources/read", ReadResourceRequestParams(uri="skill://pages/SKILL.md")).contents[0]
+    assert (text.mime_type, "Count twice." in text.text) == ("text/markdown", True)
+    blob = ask(live, "resources/read", ReadResourceRequestParams(uri="skill://pages/photo.bin")).contents[0]
+    assert blob.blob == "/wA="
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("skills/get", {"uri": "skill://nosuch/SKILL.md"}),
+        ("skills/get", {"uri": "skill://pages"}),
+        ("resources/directory/read", {"uri": "skill://pages/SKILL.md"}),
+        ("resources/directory/read", {"uri": "skill://pages/"}),
+        ("resources/read", {"uri": "skill://pages/../pages/SKILL.md"}),
+        ("resources/read", {"uri": "skill://pages/%2e%2e/SKILL.md"}),
+        ("resources/read", {"uri": "file:///etc/passwd"}),
+        ("skills/list", {"cursor": "%%%"}),
+        ("skills/list", {"cursor": "gICA"}),
+        ("tools/call", {"name": "nosuch"}),
+    ],
+)
+def test_what_is_not_served_is_an_invalid_parameter(live: Any, method: str, params: dict[str, str]) -> None:
+    """-32602, as the specification says."""
+    with pytest.raises(MCPError) as caught:
+        ask(live, method, params)
+    assert caught.value.error.code == -32602
+
+
+def test_clients_without_the_extension_have_the_tools_of_a_session(live: Any) -> None:
+    """They return the text of a skill, and errors as text."""
+    tools = ask(live, "tools/list", PaginatedRequestParams()).tools
+    assert [tool.name for tool in tools] == ["activate_skill", "read_skill_file"]
+    answer = ask(live, "tools/call", CallToolRequestParams(name="activate_skill", arguments={"name": "pages"}))
+    assert ("Count twice." in answer.content[0].text, answer.is_error) == (True, False)
+    wrong = ask(live, "tools/call", CallToolRequestParams(name="activate_skill", arguments={"name": "pag"}))
+    assert ("no skill is called `pag`" in wrong.content[0].text, wrong.is_error) == (True, True)
