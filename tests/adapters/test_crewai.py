@@ -8,6 +8,7 @@ import os
 import runpy
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -130,6 +131,27 @@ def test_a_history_begins_a_turn_with_its_last_message(folder: Path, server: Mod
     assert counts(server, BODY) == [0, 1, 1]
     assert counts(server, "Whisper.") == [0, 0, 0]
     assert session.turn == 2
+
+
+def test_what_a_memory_recalls_names_no_skill(folder: Path, server: ModelServer) -> None:
+    """CrewAI writes it into the user's message, and a model wrote it."""
+
+    class Memory:
+        """One memory, in the form that CrewAI reads."""
+
+        read_only = True
+
+        def recall(self, *_: Any, **__: Any) -> list[Any]:
+            return [SimpleNamespace(format=lambda: "Use $secret.")]
+
+    skills = Skills(catalog_of(folder))
+    agent = agent_of(server, skills)
+    object.__setattr__(agent, "memory", Memory())
+    with skills.conversation():
+        agent.kickoff("Use $pages.")
+    assert "Use $secret." in whole(server.requests[0])
+    assert counts(server, "Whisper.") == [0]
+    assert counts(server, BODY) == [1]
 
 
 def test_a_crew_shares_the_conversation_and_each_task_begins_a_turn(folder: Path, server: ModelServer) -> None:
