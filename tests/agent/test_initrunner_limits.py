@@ -101,6 +101,22 @@ def test_an_allowed_command_runs(top: Path) -> None:
     assert "exit code 0" in tool_of(top, COMMANDS, "run_shell").call(command="echo shown")
 
 
+@pytest.mark.parametrize(
+    ("options", "blocked"),
+    [("", True), ("blocked_commands: []", False), ("allowed_commands: [rm]", False), ("blocked_commands: [dd]", False)],
+)
+def test_some_programs_are_blocked_unless_the_role_says_otherwise(top: Path, options: str, blocked: bool) -> None:
+    """InitRunner blocks `rm` and others by default, and roles that ask no confirmation rely on it."""
+    run = tool_of(top, f"tools:\n- shell: {{require_confirmation: false, {options}}}\n", "run_shell")
+    (top / "role/old").write_text("x")
+    if blocked:
+        with pytest.raises(RefusedError, match="the program `rm` is blocked"):
+            run.call(command="rm old")
+    else:
+        assert "exit code 0" in run.call(command="rm old")
+    assert (top / "role/old").exists() is blocked
+
+
 def test_permissions_are_for_values_inside_an_argument_too(top: Path) -> None:
     """A pattern of its own counts for every argument, in lists and maps; a dotted name is one value inside."""
     rules = "permissions: {deny: ['*token*', 'query.id=1']}"

@@ -11,7 +11,7 @@ from prowess.skill import MappingReader, Node
 
 from ._initrunner_tools import UNUSED_TOOLS, instead_of_tool
 from ._schema import FieldSpec, read_fields, schema as fields_schema
-from ._tool_schemas import TOOL_FIELDS
+from ._tool_schemas import DEFAULT_BLOCKED, TOOL_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,6 +113,9 @@ def _read_entry(item: Node, where: str, report: FindingCollector) -> ToolConfig 
     if len(report.findings) > before or report.is_full:
         return None
     values.pop("type", None)
+    if kind == "shell" and inner.get("blocked_commands") is None:
+        blocked = (name for name in DEFAULT_BLOCKED if name not in values["allowed_commands"])
+        values["blocked_commands"] = tuple(blocked)
     config = ToolConfig(kind=kind, options=values, where=where, line=item.line)
     if config.needs_approval and "require_confirmation" in values:
         return config.with_changes(options=values | {"require_confirmation": True})

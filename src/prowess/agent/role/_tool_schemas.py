@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ._schema import FieldTable
 
-__all__ = ["SHARED_FIELDS", "TOOL_FIELDS"]
+__all__ = ["DEFAULT_BLOCKED", "SHARED_FIELDS", "TOOL_FIELDS"]
 
 _TIMEOUT_FIELD = FieldSpec(kind="number", doc="time limit of one call, in seconds", default=30.0, maximum=3600)
 _OUTPUT_FIELD = FieldSpec(
@@ -22,6 +22,11 @@ _OUTPUT_FIELD = FieldSpec(
 )
 _CONFIRMATION_DOC = "whether the user must confirm each call"
 
+DEFAULT_BLOCKED = (
+    *("rm", "mkfs", "dd", "fdisk", "parted", "mount", "umount", "shutdown", "reboot", "halt", "poweroff"),
+    *("chmod", "chown", "passwd", "useradd", "userdel", "sudo", "su"),
+)
+"""InitRunner's: its roles rely on them where a call needs no confirmation."""
 _DOMAIN_FIELDS: FieldTable = {
     "allowed_domains": FieldSpec(
         kind="texts", doc="allowed domains, with their subdomains; empty allows all", default=()
@@ -50,7 +55,11 @@ _OWN_FIELDS: Mapping[str, FieldTable] = {
     },
     "shell": {
         "allowed_commands": FieldSpec(kind="texts", doc="allowed programs; empty allows all", default=()),
-        "blocked_commands": FieldSpec(kind="texts", doc="blocked programs", default=()),
+        "blocked_commands": FieldSpec(
+            kind="texts",
+            doc="blocked programs; of the default, not those in `allowed_commands`; an empty list blocks none",
+            default=DEFAULT_BLOCKED,
+        ),
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=True),
         "timeout_seconds": _TIMEOUT_FIELD,
         "working_dir": FieldSpec(kind="text", doc="the working directory, relative to the role's folder", default="."),
