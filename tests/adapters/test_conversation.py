@@ -716,6 +716,23 @@ def test_the_role_s_policy_applies_to_mcp_tools(top: Path) -> None:
     assert "the user cannot be asked here" in (turn.tool_calls[0].result or turn.tool_calls[0].error or "")
 
 
+def test_permissions_and_approval_apply_to_mcp_tools(top: Path) -> None:
+    """By the arguments of each call; and approval asks the user."""
+    (top / "server.py").write_text(SERVER)
+    server = f"type: mcp, command: {sys.executable}, args: [server.py]"
+    script = [
+        {"calls": [{"call": "hello", "with": {"name": name}} for name in ("Ada", "Eve")]},
+        {"say": "Done."},
+    ]
+    turn = ask(start_conversation(top, script, f"tools:\n- {{{server}, permissions: {{deny: [name=E*]}}}}\n"))
+    (_, ada, _), (_, eve, error) = call_results(turn)
+    assert (ada, eve) == ("hello Ada", None)
+    assert "refuse calls with `name=E*`" in (error or "")
+    turn = ask(start_conversation(top, script, f"tools:\n- {{{server}, approval: required}}\n"))
+    assert [result for _, result, _ in call_results(turn)] == [None, None]
+    assert "the user cannot be asked here" in (turn.tool_calls[0].error or "")
+
+
 def test_an_mcp_server_that_does_not_start_is_the_turn_s_error(top: Path) -> None:
     """Nothing is raised."""
     (top / "server.py").write_text("raise SystemExit('no such luck')\n")
