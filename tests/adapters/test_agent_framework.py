@@ -378,13 +378,44 @@ def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
     assert whole(chat, 0) == "You count pages.\nHello"
 
 
-@pytest.mark.parametrize("text", ["", "{", json.dumps({"version": 9})], ids=repr)
-def test_an_invalid_record_starts_a_new_session(folder: Path, text: str) -> None:
+INVALID: list[Any] = [
+    None,
+    3,
+    "x",
+    [],
+    {"sessions": None},
+    {"sessions": ["x"]},
+    *({"sessions": {"KEY": text}} for text in ("", "{", "[]", 3, json.dumps({"version": 9}), "[" * 100_000)),
+]
+
+
+@pytest.mark.parametrize("record", INVALID, ids=lambda record: repr(record)[:40])
+def test_an_invalid_record_starts_a_new_session(folder: Path, record: Any) -> None:
     """At worst a skill is given a second time."""
-    skills = Skills(catalog_of(folder))
-    records: list[Any] = [text, {"session": text}, {"session": 3}, [], None]
-    for record in records:
-        assert skills.session({"prowess": record}).ledger == ()
+    chat = Chat(catalog_of(folder), PAGES, "Done.")
+    chat.say("Hello")
+    (key,) = chat.conversation.state["prowess"]["sessions"]
+    if isinstance(record, dict) and isinstance(record["sessions"], dict):
+        record = {"sessions": {key: record["sessions"]["KEY"]}}
+    chat.conversation.state["prowess"] = record
+    assert chat.session().ledger == ()
+    chat.model.requests.clear()
+    chat.say("Hello")
+    assert [entry.name for entry in chat.session().ledger] == ["pages"]
+
+
+def test_agents_with_different_skills_may_share_a_conversation(folder: Path, tmp_path: Path) -> None:
+    """One after the other; each has its own record, and sees nothing of the other's skills."""
+    skill(tmp_path / "other/.agents/skills/birds", body="Listen first.")
+    first = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
+    second = Chat(catalog_of(tmp_path / "other"), "Done.")
+    second.conversation = first.conversation
+    first.say("How many?")
+    second.say("Use $birds.")
+    first.say("Go on")
+    assert ["Listen first." in whole(second, 0), "cannot be read" in whole(second, 0)] == [True, False]
+    assert [(record.name, record.turn) for record in first.session().ledger] == [("pages", 1)]
+    assert [(record.name, record.turn) for record in second.session().ledger] == [("birds", 1)]
 
 
 def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -78,7 +78,7 @@ class Chat:
         return self.model.results
 
     def ledger(self) -> list[str]:
-        record = self.conversation.state["prowess"]["session"]
+        (record,) = self.conversation.state["prowess"]["sessions"].values()
         return [row["name"] for row in json.loads(record)["ledger"]]
 
 
@@ -196,5 +196,6 @@ def test_the_record_continues_in_a_new_process(folder: Path) -> None:
     chat = Chat(CatalogSkillsSource(catalog_of(folder)), load("pages"))
     chat.say()
     state = json.loads(json.dumps(chat.conversation.to_dict()))["state"]
-    session = Session.from_json(state["prowess"]["session"], catalog_of(folder))
+    (record,) = state["prowess"]["sessions"].values()
+    session = Session.from_json(record, catalog_of(folder))
     assert [(record.name, record.turn) for record in session.ledger] == [("pages", 1)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from agent_framework import Skill, SkillFrontmatter, SkillResource, SkillScript, SkillsSource
@@ -17,6 +18,7 @@ from prowess.session import Session, scripts_option
 
 from ._catalog_argument import catalog_argument
 from ._session_records import merge_sessions
+from ._tool_threads import call_in_thread
 
 if TYPE_CHECKING:
     import os
@@ -32,18 +34,28 @@ __all__ = ["CatalogSkillsSource", "load_session", "save_session"]
 _MAX_DESCRIPTION = 1024
 
 
-def load_session(record: object, catalog: Catalog | LiveCatalog, options: Mapping[str, Any]) -> Session:
-    """Return the session of a record in the framework's state, or a new one if the record is invalid."""
-    text = record.get("session") if isinstance(record, dict) else None
-    try:
-        return Session.from_json(text if isinstance(text, str) else "", catalog, **options)
-    except ConfigError:
-        return Session(catalog, **options)
+def load_session(state: object, catalog: Catalog | LiveCatalog, options: Mapping[str, Any]) -> Session:
+    """Return the session of a catalog in a conversation's state, or a new one if there is no valid record."""
+    session = Session(catalog, **options)
+    records = state.get("sessions") if isinstance(state, dict) else None
+    text = records.get(_key(session)) if isinstance(records, dict) else None
+    if isinstance(text, str):
+        with suppress(ConfigError):
+            session.restore(text)
+    return session
 
 
 def save_session(state: dict[str, Any], session: Session) -> None:
-    """Save a session in the framework's state, with what other runs of the conversation saved meanwhile."""
-    state["session"] = merge_sessions(state.get("session", ""), session.to_json())
+    """Save a session in a conversation's state, with what other runs of the conversation saved meanwhile."""
+    if not isinstance(state.get("sessions"), dict):
+        state["sessions"] = {}
+    old = state["sessions"].get(_key(session), "")
+    state["sessions"][_key(session)] = merge_sessions(old, session.to_json())
+
+
+def _key(session: Session) -> str:
+    """Return the name of a session's catalog: agents with different skills may share a conversation."""
+    return f"{session.catalog.host.name}:{session.catalog.cwd}"
 
 
 class CatalogSkillsSource(SkillsSource):  # type: ignore[misc]
@@ -76,7 +88,10 @@ class CatalogSkillsSource(SkillsSource):  # type: ignore[misc]
 
     async def get_skills(self, context: SkillsSourceContext) -> list[Skill]:
         """Return the skills that a model may activate in a run."""
-        state = {} if context.session is None else context.session.state.setdefault(self.source_id, {})
+        shared = {} if context.session is None else context.session.state
+        state = shared.get(self.source_id)
+        if not isinstance(state, dict):
+            state = shared[self.source_id] = {}
         return await asyncio.to_thread(self._get_skills, state)
 
     def _get_skills(self, state: dict[str, Any]) -> list[Skill]:
@@ -99,7 +114,7 @@ class _Conversation:
 
     async def call(self, tool: str, **arguments: Any) -> str:
         """Call a tool; errors are part of the returned text."""
-        text = await asyncio.to_thread(self._calls[tool], **arguments)
+        text = await call_in_thread(self._calls[tool], **arguments)
         save_session(self._state, self._session)
         return text
 

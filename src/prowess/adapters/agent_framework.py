@@ -14,6 +14,7 @@ from prowess.session import Session, escape_tags, scripts_option
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
+from ._tool_threads import call_in_thread
 
 try:
     from agent_framework import ChatMiddleware, ContextProvider, FunctionTool, Message
@@ -79,11 +80,13 @@ class Skills(ContextProvider):  # type: ignore[misc]
         self,
         *,
         agent: Any,  # noqa: ARG002 - the signature of the framework
-        session: AgentSession,  # noqa: ARG002
+        session: AgentSession,
         context: SessionContext,
-        state: dict[str, Any],
+        state: Any,
     ) -> None:
         """Begin a turn: add the catalog, the tools and what the user's message names."""
+        if not isinstance(state, dict):  # an application may have loaded it from anywhere
+            state = session.state[self.source_id] = {}
         prompt = _prompt_of(context.input_messages)
         # Without a text the user answers a question of a tool, and the turn goes on.
         skills, named = await asyncio.to_thread(self._begin, state, prompt)
@@ -171,7 +174,7 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any]) -> Functio
     """Return a tool in the form of the framework; it saves the session after each call."""
 
     async def call(**arguments: Any) -> str:
-        text = await asyncio.to_thread(tool.call, **arguments)
+        text = await call_in_thread(tool.call, **arguments)
         save_session(state, session)
         return text
 

@@ -8,6 +8,7 @@ model and are never part of the saved events.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -18,6 +19,7 @@ from prowess.session import Session, escape_tags, scripts_option
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
+from ._tool_threads import call_in_thread
 
 try:
     from google.adk.events import Event, EventActions
@@ -92,10 +94,11 @@ class Skills(BaseToolset):  # type: ignore[misc]
         """
         record = state.get(self._state_key(agent_name))
         text = record.get("session") if isinstance(record, dict) else None
-        try:
-            return Session.from_json(text if isinstance(text, str) else "", self.catalog, **self._options)
-        except ConfigError:
-            return Session(self.catalog, **self._options)
+        session = Session(self.catalog, **self._options)
+        if isinstance(text, str):
+            with suppress(ConfigError):
+                session.restore(text)
+        return session
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Return the tools for using skills, bound to the conversation; an empty list if there are no skills."""
@@ -227,7 +230,7 @@ class _SkillTool(BaseTool):  # type: ignore[misc]
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:
         """Call the tool; errors are part of the returned text."""
-        text = await asyncio.to_thread(self._tool.call, **args)
+        text = await call_in_thread(self._tool.call, **args)
         self._turn.save(tool_context)
         return text
 
