@@ -59,9 +59,11 @@ class Farm:
         self.size = size
 
     async def start(self) -> None:
-        """Start the first process, which compiles the modules, and then the others."""
+        """Start the first process, which compiles the modules, and then the others, and wait until all are ready."""
         await self.address()
         self.tasks += [asyncio.create_task(self._keep_running(slot)) for slot in range(1, self.size)]
+        while len(self.ready) < self.size and not self.outcome.problems:
+            await asyncio.sleep(0.05)
 
     async def _keep_running(self, slot: int) -> None:
         command = [sys.executable, "-m", "prowess", "run", "role.yaml", "--serve", "--port", "0", "--home", "home"]
@@ -142,9 +144,10 @@ async def send(farm: Farm, client: httpx2.AsyncClient, headers: Mapping[str, str
     raise TimeoutError(text)
 
 
-async def converse(farm: Farm, client: httpx2.AsyncClient, number: int, turns: int) -> None:
+async def converse(farm: Farm, client: httpx2.AsyncClient, number: int, turns: int, pause: float) -> None:
     """Have one conversation; the second half of its turns is sent twice even if it was answered."""
     for turn in range(1, turns + 1):
+        await asyncio.sleep(pause)
         headers = {"X-Conversation-Id": f"conversation {number}", "Idempotency-Key": f"{number}.{turn}"}
         for _ in range(1 if turn <= turns // 2 else 2):
             answer = await send(farm, client, headers, f"message {number}.{turn}")
@@ -183,7 +186,15 @@ def said(history: list[Any]) -> list[str]:
 
 
 async def _run(
-    folder: Path, url: str, conversations: int, turns: int, processes: int, interval: float, outcome: Outcome
+    folder: Path,
+    url: str,
+    outcome: Outcome,
+    *,
+    conversations: int,
+    turns: int,
+    processes: int,
+    interval: float,
+    pause: float,
 ) -> None:
     farm = Farm(folder, url, processes, outcome)
     await farm.start()
@@ -191,14 +202,21 @@ async def _run(
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx2.AsyncClient(timeout=60, limits=limits, trust_env=False) as client:
-            await asyncio.gather(*(converse(farm, client, number, turns) for number in range(conversations)))
+            await asyncio.gather(*(converse(farm, client, number, turns, pause) for number in range(conversations)))
     finally:
         killer.cancel()
         await farm.stop()
 
 
-def run(url: str, *, conversations: int, turns: int, processes: int, interval: float) -> Outcome:
-    """Have conversations while processes are killed, and check what is stored at the end."""
+def run(url: str, *, conversations: int, turns: int, **options: Any) -> Outcome:
+    """Have conversations while processes are killed, and check what is stored at the end.
+
+    Args:
+        url: an empty database.
+        conversations: their number.
+        turns: of each.
+        options: `processes`, the seconds between two kills (`interval`) and before each turn (`pause`).
+    """
     outcome, start = Outcome(), time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -210,7 +228,7 @@ def run(url: str, *, conversations: int, turns: int, processes: int, interval: f
         (folder / "script.yaml").write_text("".join(steps))
         (folder / "home").mkdir()
         skill(folder / "skills/tides")
-        asyncio.run(_run(folder, url, conversations, turns, processes, interval, outcome))
+        asyncio.run(_run(folder, url, outcome, conversations=conversations, turns=turns, **options))
     outcome.problems += check(url, conversations, turns)
     outcome.seconds = time.monotonic() - start
     return outcome
@@ -224,7 +242,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=4)
     options = parser.parse_args()
     with start_postgres() as server:
-        outcome = run(server.new_database(), interval=1.0, **vars(options))
+        outcome = run(server.new_database(), interval=1.0, pause=0.0, **vars(options))
     again = ", ".join(f"{count} after {reason}" for reason, count in outcome.sent_again.most_common())
     print(
         f"{options.conversations} conversations of {options.turns} turns in {outcome.seconds:.0f} s: "

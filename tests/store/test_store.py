@@ -225,6 +225,24 @@ def test_a_conversation_that_is_too_large_is_not_saved(store: Store) -> None:
     assert history(store) == "ab"
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a\x00b"], ids=["surrogate", "nul"])
+def test_a_text_that_the_database_does_not_keep_is_an_error(store: Store, text: str) -> None:
+    """JSON escapes both; the conversation stays as it was. SQLite keeps NUL."""
+    append(store, "a")
+    with store.turn("c") as turn:
+        try:
+            turn.save(history=text)
+        except StoreError:
+            assert history(store) == "a"
+        else:
+            assert text == history(store) == "a\x00b"
+
+
+def test_a_request_is_of_types_of_json(store: Store) -> None:
+    with pytest.raises(ConfigError, match="the request is not of types of JSON"):
+        store.turn("c", key="k", request={1, 2})
+
+
 def test_an_answer_needs_a_key_and_a_turn_an_id(store: Store) -> None:
     with store.turn("c") as turn, pytest.raises(ConfigError, match="without an idempotency key"):
         turn.save(answer="a")

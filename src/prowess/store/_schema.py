@@ -91,6 +91,8 @@ def store_errors(shown: str) -> Iterator[None]:
     """
     try:
         yield
+    except UnicodeEncodeError:
+        raise StoreError(f"the store {shown} keeps only valid Unicode: a text has a lone surrogate") from None
     except (SQLAlchemyError, DatabaseError) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         first_line = next(iter(str(cause).strip().splitlines()), type(cause).__name__)

@@ -15,6 +15,7 @@ import uuid
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from prowess._internal.text import neutral
 from prowess.errors import ConfigError, ConversationBusyError, StoreError
 
 from ._renewal import Renewal
@@ -96,7 +97,7 @@ class Store:
         ):
             if value is not None:
                 _check_text(value, what, limit)
-        digest = hashlib.sha256(json.dumps([conversation, request], sort_keys=True).encode()).hexdigest()
+        digest = _request_digest(conversation, request)
         end, delay = time.monotonic() + wait, _FIRST_DELAY
         while (turn := self._try_turn(conversation, client, key, digest)) is None:
             left = end - time.monotonic()
@@ -253,6 +254,20 @@ def _check_text(value: object, what: str, limit: int) -> None:
     """
     if not isinstance(value, str) or not 0 < len(value) <= limit or not value.isprintable():
         raise ConfigError(f"invalid {what}", hint=f"use a text of 1 to {limit} printable characters")
+
+
+def _request_digest(conversation: str | None, request: object) -> str:
+    """Return what distinguishes a request from others.
+
+    Raises:
+        ConfigError: it is not of types of JSON.
+    """
+    try:
+        data = json.dumps([conversation, request], sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "use texts, numbers, lists and mappings"
+        raise ConfigError(f"the request is not of types of JSON: {neutral(str(error))}", hint=hint) from None
+    return hashlib.sha256(data.encode()).hexdigest()
 
 
 def _lease_name(*parts: str) -> str:
