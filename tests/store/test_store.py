@@ -10,14 +10,18 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess import discover
 from prowess.errors import ConfigError, ConversationBusyError, RequestReusedError, StoreError, TurnLostError
 from prowess.store import Store, open_store
+from prowess.store._rows import take_lease
 from support.skills import skill
+
+if TYPE_CHECKING:
+    from support.postgres import Postgres
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -113,6 +117,23 @@ def test_turns_of_two_stores_lose_nothing(url: str) -> None:
     for worker in range(10):
         mine = [text for text in texts if text.startswith(f"{worker}.")]
         assert mine == [f"{worker}.{number}" for number in range(10)]
+
+
+def test_a_request_that_is_answered_while_another_turn_takes_its_lease_does_not_run_again(
+    postgres_server: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is looked for once more when the lease is held. SQLite locks the whole database meanwhile."""
+    with open_store(postgres_server.new_database()) as store:
+        first = store.turn("c", key="k", request="a")
+
+        def save_first(*arguments: Any) -> bool:
+            monkeypatch.setattr("prowess.store._store.take_lease", take_lease)
+            first.save(history="a", answer="answer to a")
+            return take_lease(*arguments)
+
+        monkeypatch.setattr("prowess.store._store.take_lease", save_first)
+        assert append(store, "a", key="k") == "stored answer to a"
+        assert history(store) == "a"
 
 
 HOLDER = """
