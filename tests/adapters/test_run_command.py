@@ -94,6 +94,27 @@ def test_only_the_answer_goes_to_stdout(folder: RoleFolder) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (0, "The sea is calm.\nVery.\n", "")
 
 
+@pytest.mark.slow
+def test_a_role_of_initrunner_runs_with_one_warning(folder: RoleFolder) -> None:
+    """Also if all its tools are of other types; the answer is the whole of stdout."""
+    (folder.top / "role.yaml").write_text(
+        "name: watch\nspec_version: 3\nmodel: {temperature: 0.1}\nprompt: You watch.\nbundle: {include: [a.md]}\n"
+        "tools: [datetime, think, slack: {webhook_url: 'https://example.com'}, weather_station]\n"
+        "triggers: [{type: cron, schedule: 5 4 * * 1, prompt: Look.}]\nsinks: [{type: file, path: log.json}]\n"
+        "memory: {max_sessions: 2}\nguardrails: {max_request_limit: 5, daemon_token_budget: 900}\n"
+    )
+    model = folder.write_script({"say": "All is well."})
+    done = folder.run("-p", "How is it?", "--model", model)
+    assert (done.returncode, done.stdout) == (0, "All is well.\n")
+    first, *rest = done.stderr.splitlines()
+    assert first == "warning: role.yaml has parts that are not run; use instead:"
+    keys = ["bundle", *(f"tools[{index}]" for index in range(4)), "triggers", "sinks", "memory"]
+    keys.append("guardrails.daemon_token_budget")
+    assert [line.split("`")[1].partition(" ")[0] for line in rest] == keys
+    assert json.loads(folder.run("-p", "x", "--json", "--model", model).stdout)["output"] == "All is well."
+    assert not (folder.top / "log.json").exists()
+
+
 def test_control_characters_in_an_answer_are_escaped(folder: RoleFolder) -> None:
     """Lines and tabs are kept."""
     done = folder.run("-p", "x", "--model", folder.write_script({"say": "a\tb\x1b[2J\u202e\n::error::x"}))
