@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, RunContext, ToolReturn, models
-from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
+from pydantic_ai.exceptions import ModelHTTPError, RetryModelRequest
 from pydantic_ai.messages import (
     CompactionPart,
     ModelMessage,
@@ -448,6 +449,25 @@ def test_a_name_that_no_skill_has_is_reported_to_the_model_once(here: Path) -> N
     talk.run_sync("use the pfd skill")
     talk.run_sync("use the pfd skill now")
     assert [text.count("warning: no skill is called `pfd`") for text in script.texts] == [1, 0, 0]
+
+
+def test_a_request_that_is_sent_again_has_its_warning_again(here: Path) -> None:
+    """The model has not seen the first one."""
+
+    class Again(AbstractCapability[Any]):
+        async def on_model_request_error(self, *_: Any, error: Exception, **__: Any) -> Any:
+            raise RetryModelRequest from error
+
+    script = Script()
+
+    def fail_once(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        response = script.answer(messages, info)
+        if len(script.sent) == 1:
+            raise ModelHTTPError(503, "test")
+        return response
+
+    Agent(FunctionModel(fail_once), capabilities=[Again(), Skills(here)]).run_sync("use the pfd skill")
+    assert [text.count("warning: no skill is called `pfd`") for text in script.texts] == [1, 1]
 
 
 # ── several `Skills`, and other tools ────────────────────────────────────────────────────────────────────────────────
