@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 
 from prowess import ConfigError, LiveCatalog, Scripts, Trust, UntrustedSkill, discover
 from prowess.adapters._session_records import merge_sessions
@@ -344,6 +344,35 @@ def test_the_folder_of_scripts_belongs_to_the_conversation(with_script: Path, tm
     assert texts == ["a", "ab", "abc"]
     assert "stdout:\nx\n" in results(agent.model.calls[6])[-1]
     assert asked == ["pages", "pages"]
+
+
+@pytest.mark.needs("bwrap")
+@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["invoke", "ainvoke"])
+def test_the_question_about_an_untrusted_skill_can_interrupt_the_graph(
+    with_script: Path, tmp_path: Path, allowed: bool, asynchronous: bool
+) -> None:
+    """As questions to users do in LangGraph: the answer comes in another call, perhaps days later."""
+    agent = Agent(
+        with_script,
+        PAGES,
+        asks(note("a"), note("b", "m")),
+        DONE,
+        scripts=Scripts(on_untrusted=lambda skill: interrupt(f"{skill.script} of {skill.entry.name}?")),
+        trust=Trust(str(tmp_path / "trust.json")),
+    )
+    config = {"configurable": {"thread_id": "1"}}
+    given: Any = {"messages": [HumanMessage("How many?")]}
+    asked: list[Any] = []
+    while given is not None:
+        state = asyncio.run(agent.graph.ainvoke(given, config)) if asynchronous else agent.graph.invoke(given, config)
+        questions = state.get("__interrupt__", ())
+        asked += [question.value for question in questions]
+        given = Command(resume={question.id: allowed for question in questions}) if questions else None
+    assert set(asked) == {"note.py of pages?"}
+    texts = results(agent.model.calls[2])[1:]
+    assert [text.startswith("exit code 0") for text in texts] == [allowed] * 2
+    assert allowed or all(text.startswith("error: `pages` is not trusted") for text in texts)
 
 
 # ── deepagents ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,6 +10,7 @@ import asyncio
 import os
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
@@ -28,6 +29,7 @@ try:
     from langchain.agents.middleware.types import PrivateStateAttr
     from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
     from langchain_core.tools import StructuredTool
+    from langgraph.errors import GraphBubbleUp
     from langgraph.types import Command
 except ImportError as error:
     raise ImportError(missing_extra("langchain", "langchain")) from error
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
     from prowess.catalog import LiveCatalog
-    from prowess.session import Scripts, Tool
+    from prowess.session import Scripts, Tool, UntrustedSkill
 
 __all__ = ["SkillsMiddleware", "SkillsState"]
 
@@ -79,7 +81,7 @@ class SkillsMiddleware(AgentMiddleware):
         self.catalog = catalog_argument(catalog)
         self._options = options
         # One for all sessions, because it keeps the folders of conversations.
-        self._scripts = False if scripts is False else scripts_option(scripts)
+        self._scripts = False if scripts is False else _with_interrupts(scripts_option(scripts))
         self.tools = _structured_tools(Session(self.catalog, **options).tools(scripts=self._scripts))
         self._shown: dict[str, _ShownSkills] = {}
         """Of the last catalogs, most recent last."""
@@ -191,9 +193,36 @@ class SkillsMiddleware(AgentMiddleware):
             if other["name"] == "activate_skill" and other["name"] in tools:
                 tools["activate_skill"].call(**other["args"])
         tool = tools.get(call["name"])
-        text = "error: there are no skills now\nhint: go on without them" if tool is None else tool.call(**call["args"])
+        text = "error: there are no skills now\nhint: go on without them"
+        if tool is not None:
+            _interrupts.set(())
+            text = tool.call(**call["args"])
+            if interrupts := _interrupts.get():
+                raise interrupts[0]
         message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
         return Command(update={"skills": session.to_json(), "messages": [message]})
+
+
+_interrupts: ContextVar[tuple[GraphBubbleUp, ...]] = ContextVar("_interrupts", default=())
+"""What `on_untrusted` raised to interrupt the graph."""
+
+
+def _with_interrupts(scripts: Scripts) -> Scripts:
+    """Return the same option, whose question to the user may interrupt the graph: tools never raise."""
+    ask = scripts.on_untrusted
+    if ask is None:
+        return scripts
+
+    def ask_or_interrupt(skill: UntrustedSkill) -> bool:
+        try:
+            return ask(skill)
+        except GraphBubbleUp as interrupt:
+            _interrupts.set((interrupt,))
+            raise
+
+    scripts = copy(scripts)  # with the same folders
+    scripts.on_untrusted = ask_or_interrupt
+    return scripts
 
 
 _outer_conversation: ContextVar[str | None] = ContextVar("_outer_conversation", default=None)
