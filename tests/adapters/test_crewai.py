@@ -133,6 +133,31 @@ def test_a_history_begins_a_turn_with_its_last_message(folder: Path, server: Mod
     assert session.turn == 2
 
 
+def test_an_agent_that_is_a_tool_of_another_one_may_have_a_conversation_of_its_own(
+    folder: Path, server: ModelServer
+) -> None:
+    """It gets the skills of that one only, and the outer one goes on as before."""
+    skills = Skills(catalog_of(folder))
+    inner = agent_of(server, skills, role="Inner")
+
+    @tool
+    def delegate() -> str:
+        """Ask another agent."""
+        with skills.conversation() as own:
+            inner.kickoff("Use $secret.")
+        return f"in turn {own.turn}"
+
+    server.answers = [[("delegate", {})], DONE, PAGES, DONE]
+    outer = agent_of(server, skills, tools=[delegate])
+    with skills.conversation() as session:
+        outer.kickoff("Use $pages.")
+    assert counts(server, "<available_skills>") == [1, 1, 1, 1]
+    assert counts(server, BODY) == [1, 0, 1, 1]
+    assert counts(server, "Whisper.") == [0, 1, 0, 0]
+    assert results(server.requests[2]) == ["in turn 1"]
+    assert (session.turn, [row.name for row in session.ledger]) == (1, ["pages"])
+
+
 def test_what_a_memory_recalls_names_no_skill(folder: Path, server: ModelServer) -> None:
     """CrewAI writes it into the user's message, and a model wrote it."""
 

@@ -119,9 +119,15 @@ class Skills:
                 f"not a session: an object of type `{type(session).__name__}`",
                 hint="pass a `Session`, what its `to_json` returned, or nothing for a new conversation",
             )
+
+        def has_skills(executor: Any) -> bool:
+            # A block inside this one replaces it, and has the hooks of both.
+            is_current = _conversations.get().get(self) is conversation
+            return is_current and self in (*_tool_owners(executor), *_native_owners(executor))
+
         conversation = Conversation(
             session if isinstance(session, Session) else self.session(session),
-            lambda executor: self in (*_tool_owners(executor), *_native_owners(executor)),
+            has_skills,
             lambda executor: self in _native_owners(executor),
         )
         hooks: dict[InterceptionPoint, list[Any]] = {point: get_scoped_hooks(point) for point in InterceptionPoint}
@@ -208,11 +214,12 @@ def _owner_of(tool: _SkillTool) -> Any:
 
 
 def _tool_owners(executor: Any) -> list[Skills]:
-    return [_owner_of(tool) for tool in executor.original_tools if isinstance(tool, _SkillTool)]
+    return [_owner_of(tool) for tool in getattr(executor, "original_tools", ()) if isinstance(tool, _SkillTool)]
 
 
 def _native_owners(executor: Any) -> list[Skills]:
-    return [skill.owner for skill in executor.agent.skills or () if isinstance(skill, _NativeSkill)]
+    agent = getattr(executor, "agent", None)
+    return [skill.owner for skill in getattr(agent, "skills", None) or () if isinstance(skill, _NativeSkill)]
 
 
 def _require_conversation(context: Any) -> None:
