@@ -384,6 +384,47 @@ def test_an_agent_in_a_tool_has_a_conversation_of_its_own(folder: Path, server: 
     assert [whole(request).count(BODY) for request in server.requests] == [0, 0, 1, 0]
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_a_model_writes_for_another_agent_names_no_skill(
+    folder: Path, server: ModelServer, asynchronous: bool
+) -> None:
+    """What the user writes then names skills again."""
+    skills = Skills(catalog_of(folder))
+    inner = agent_of(server, skills)
+
+    @tool
+    def count(question: str) -> str:
+        """Count."""
+        return str(inner.run([ChatMessage.from_user(question)])["last_message"].text)
+
+    server.answers = [[("count", {"question": "Use $secret."})], DONE, DONE, DONE]
+    chat = Chat(agent_of(server, skills, tools=[skills, count]))
+
+    async def talk() -> None:
+        for text in ("How many?", "Use $secret."):
+            given = chat.given(text)
+            chat.keep(await chat.agent.run_async(**given) if asynchronous else chat.agent.run(**given))
+        await chat.agent.close_async()
+
+    asyncio.run(talk())
+    assert [whole(request).count("Whisper.") for request in server.requests] == [0, 0, 0, 1]
+
+
+def test_a_tool_that_fails_does_not_hide_later_mentions(folder: Path, server: ModelServer) -> None:
+    @tool
+    def fail() -> str:
+        """Fail."""
+        raise ValueError("failed")
+
+    server.answers = [[("fail", {})], DONE]
+    skills = Skills(catalog_of(folder))
+    chat = Chat(agent_of(server, skills, tools=[skills, fail], raise_on_tool_invocation_failure=True))
+    with pytest.raises(Exception, match="failed"):
+        chat.say("How many?")
+    assert chat.say("Use $secret.") == DONE
+    assert whole(server.requests[-1]).count("Whisper.") == 1
+
+
 def test_a_hook_that_asks_a_person_sees_the_calls_of_skills(folder: Path, server: ModelServer) -> None:
     """And may refuse one."""
     server.answers = [PAGES, DONE]
@@ -460,7 +501,7 @@ def test_an_agent_without_a_part_says_so(folder: Path, server: ModelServer, with
 def test_an_agent_with_a_directory_is_saved_in_the_file_of_a_pipeline(folder: Path, server: ModelServer) -> None:
     """And acts the same when it is loaded."""
     server.answers = [PAGES, NOTES, DONE]
-    allow_deserialization_module("prowess.adapters.haystack")
+    allow_deserialization_module("prowess.adapters")
     pipeline = Pipeline()
     pipeline.add_component("agent", agent_of(server, Skills(folder, budget=4000)))
     loaded = Pipeline.loads(pipeline.dumps())

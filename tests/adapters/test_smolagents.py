@@ -374,16 +374,17 @@ def test_an_agent_is_as_before_after_detach(folder: Path, server: ModelServer) -
 
 
 def test_a_manager_and_the_agent_it_manages_have_a_conversation_each(folder: Path, server: ModelServer) -> None:
-    """A managed agent starts a new one for each task."""
+    """A managed agent starts a new one for each task, which a model wrote, so it names no skill."""
     catalog = catalog_of(folder)
     inner = agent_of(server, name="counter", description="Counts.")
     outer = agent_of(server, managed_agents=[inner])
     sessions = attach(inner, catalog), attach(outer, catalog)
-    ask: Any = [("counter", {"task": "How many?"})]
+    ask: Any = [("counter", {"task": "How many? Use $secret."})]
     server.answers = [ask, PAGES, DONE, ask, PAGES, DONE, DONE]
     outer.run("How many?")
     assert [[record.name for record in session.ledger] for session in sessions] == [["pages"], []]
     assert [whole(request).count(BODY) for request in server.requests] == [0, 0, 1, 0, 0, 1, 0]
+    assert not any("Whisper." in whole(request) for request in server.requests)
 
 
 def test_code_in_structured_outputs_uses_skills(folder: Path, server: ModelServer) -> None:

@@ -18,6 +18,8 @@ from strands.agent.conversation_manager import SlidingWindowConversationManager,
 from strands.hooks import AfterInvocationEvent, BeforeToolCallEvent, HookProvider
 from strands.models.openai import OpenAIModel
 from strands.session import FileSessionManager
+from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecutor
+from strands.types.tools import ToolContext  # noqa: TC002 - Strands reads the annotations of a tool
 from strands.vended_plugins.skills import AgentSkills
 
 from prowess import LiveCatalog, discover
@@ -290,6 +292,68 @@ def test_an_agent_that_is_a_tool_has_a_conversation_of_its_own(folder: Path, ser
     bodies = [text for request in server.requests for text in results(request) if "skill_content" in text]
     assert len(bodies) == 2
     assert not any("already active" in whole(request) for request in server.requests)
+
+
+@pytest.mark.parametrize("executor", [ConcurrentToolExecutor, SequentialToolExecutor])
+def test_what_a_model_writes_for_another_agent_names_no_skill(folder: Path, server: ModelServer, executor: Any) -> None:
+    """As a tool of the framework or in a tool of ours; what the user writes then names skills again."""
+    plugin = Skills(catalog_of(folder))
+    inner = agent_of(server, plugin, name="counter", description="Counts.")
+
+    @tool
+    def ask(question: str) -> str:
+        """Ask."""
+        return str(inner(question))
+
+    outer = agent_of(server, plugin, tools=[inner.as_tool(), ask], tool_executor=executor())
+    asks: Any = [("counter", {"input": "Use $secret."})], [("ask", {"question": "Use $secret."})]
+    server.answers = [asks[0], DONE, asks[1], DONE, DONE, DONE]
+
+    async def talk() -> None:  # in one task, as a server of one conversation would
+        await outer.invoke_async("How many?")
+        await outer.invoke_async("Use $secret.")
+
+    asyncio.run(talk())
+    assert [whole(request).count("Whisper.") for request in server.requests] == [0, 0, 0, 0, 0, 1]
+
+
+def test_a_stream_that_is_left_does_not_hide_later_mentions(folder: Path, server: ModelServer) -> None:
+    @tool
+    def look() -> str:
+        """Look."""
+        return "Nothing."
+
+    server.answers = [[("look", {})], DONE]
+    agent = agent_of(server, Skills(catalog_of(folder)), tools=[look], tool_executor=SequentialToolExecutor())
+
+    async def talk() -> None:
+        stream = agent.stream_async("How many?")
+        async for event in stream:
+            if "tool_stream_event" in event or event.get("message", {}).get("role") == "assistant":
+                break
+        await stream.aclose()
+        await agent.invoke_async("Use $secret.")
+
+    asyncio.run(talk())
+    assert whole(server.requests[-1]).count("Whisper.") == 1
+
+
+def test_a_tool_that_stops_for_a_person_does_not_hide_later_mentions(folder: Path, server: ModelServer) -> None:
+    @tool(context=True)
+    def ask(tool_context: ToolContext) -> str:
+        """Ask."""
+        return str(tool_context.interrupt("question"))
+
+    server.answers = [[("ask", {})], DONE, DONE]
+    agent = agent_of(server, Skills(catalog_of(folder)), tools=[ask], tool_executor=SequentialToolExecutor())
+
+    async def talk() -> None:
+        (interrupt,) = (await agent.invoke_async("How many?")).interrupts
+        await agent.invoke_async([{"interruptResponse": {"interruptId": interrupt.id, "response": "yes"}}])
+        await agent.invoke_async("Use $secret.")
+
+    asyncio.run(talk())
+    assert [whole(request).count("Whisper.") for request in server.requests] == [0, 0, 1]
 
 
 def test_a_tool_that_is_called_without_a_model_is_recorded(folder: Path, server: ModelServer) -> None:

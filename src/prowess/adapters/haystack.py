@@ -10,19 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prowess.errors import ConfigError
-from prowess.session import escape_tags
 
 from ._extras import missing_extra
 from ._kept_sessions import KeptSessions
 
 try:
-    from haystack.components.agents.state import State, replace_values
-    from haystack.core.serialization import default_to_dict, generate_qualified_class_name
-    from haystack.dataclasses import ChatMessage
+    from haystack.components.agents.state import State  # noqa: TC002 - Haystack reads the annotations of a tool
+    from haystack.core.serialization import generate_qualified_class_name
     from haystack.tools import SkillToolset, Tool
 except ImportError as error:
     raise ImportError(missing_extra("haystack-ai", "haystack")) from error
 
+from ._haystack_hooks import SkillsHook
 from ._haystack_store import CatalogSkillStore, directory_of
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CatalogSkillStore", "Skills", "SkillsHook"]
 
-_ADDED = "prowess"
-"""In the metadata of a message that a hook added or changed: the text it had before, or `None` if it is new."""
 _PARTS = "use `Agent(..., hooks=skills.hooks(), state_schema=skills.state_schema)`"
 
 
@@ -66,11 +63,12 @@ class Skills(SkillToolset):
     def hooks(self, hooks: Mapping[str, list[Any]] | None = None) -> dict[str, list[Any]]:
         """Return the hooks that an agent needs, with those of the caller, which see no message that they add."""
         own = dict(hooks or {})
-        remove = SkillsHook()
+        before_tool, remove = SkillsHook(tools=True), SkillsHook()
+        first = {"before_tool": before_tool, "after_tool": remove, "on_exit": remove, "after_run": remove}
         return {
             **own,
             "before_llm": [*own.get("before_llm", ()), SkillsHook(self)],
-            **{point: [remove, *own.get(point, ())] for point in ("before_tool", "on_exit", "after_run")},
+            **{point: [hook, *own.get(point, ())] for point, hook in first.items()},
         }
 
     def session(self, text: str | None = None) -> Session:
@@ -136,35 +134,6 @@ class Skills(SkillToolset):
         self._sessions.save(state, session)
 
 
-class SkillsHook:
-    """Adds skills to the messages before a call of the model, or removes them after it.
-
-    Args:
-        skills: what to add; `None` removes.
-    """
-
-    def __init__(self, skills: Skills | None = None) -> None:
-        self.skills = skills
-
-    def run(self, state: State) -> None:
-        """Change the messages of an agent's state."""
-        messages = [message for item in state.data["messages"] for message in _without_skills(item)]
-        if self.skills is not None:
-            messages = _with_skills(messages, state, self.skills)
-        state.set("messages", messages, handler_override=replace_values)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the hook for the file of a pipeline."""
-        data: dict[str, Any] = default_to_dict(self, skills=self.skills and self.skills.to_dict())
-        return data
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SkillsHook:
-        """Return the hook of a pipeline's file."""
-        skills = data["init_parameters"]["skills"]
-        return cls(Skills.from_dict(skills) if skills else None)
-
-
 def _read_record(state: State) -> object:
     if "skills" not in state.schema:
         raise ConfigError("the agent has no `state_schema` for its skills", hint=_PARTS)
@@ -173,42 +142,3 @@ def _read_record(state: State) -> object:
 
 def _write_record(state: State, _: Session, record: str) -> None:
     state.set("skills", record)
-
-
-def _with_skills(messages: list[Any], state: State, skills: Skills) -> list[Any]:
-    session = skills.run_session(state)
-    if state.data["step_count"] == 0 and messages and messages[-1].is_from("user"):
-        session.inject("\n".join(messages[-1].texts))
-    skills.save(state, session)
-    tail = session.tail(visible=[text for message in messages for text in _texts(message)])
-    added = [*(escape_tags(f"warning: {warning}") for warning in session.warnings), *([tail] if tail else [])]
-    messages = _append_to_system(messages, session.block())
-    return [*messages, *(ChatMessage.from_user(text, meta={_ADDED: None}) for text in added)]
-
-
-def _without_skills(message: Any) -> list[Any]:
-    """Return a message as it was before a hook changed it; an empty list if a hook added it."""
-    if _ADDED not in message.meta:
-        return [message]
-    meta = {key: value for key, value in message.meta.items() if key != _ADDED}
-    text = message.meta[_ADDED]
-    return [] if text is None else [ChatMessage.from_system(text, meta=meta, name=message.name)]
-
-
-def _append_to_system(messages: list[Any], block: str) -> list[Any]:
-    """Append a text to the system message, because some endpoints accept only one."""
-    if not block:
-        return messages
-    if not messages or not messages[0].is_from("system"):
-        return [ChatMessage.from_system(block, meta={_ADDED: None}), *messages]
-    first, text = messages[0], "\n".join(messages[0].texts)
-    changed = ChatMessage.from_system(f"{text}\n\n{block}", meta={**first.meta, _ADDED: text}, name=first.name)
-    return [changed, *messages[1:]]
-
-
-def _texts(message: Any) -> Iterator[str]:
-    """Return the texts of a message, and those of its tool results."""
-    yield from message.texts
-    for result in message.tool_call_results:
-        parts = [result.result] if isinstance(result.result, str) else result.result
-        yield from (part if isinstance(part, str) else getattr(part, "text", "") for part in parts)

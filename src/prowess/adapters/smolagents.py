@@ -98,7 +98,8 @@ def _run_with_turns(agent: Any, session: Session) -> Any:
     def run_with_skills(task: str, stream: bool = False, reset: bool = True, *args: Any, **options: Any) -> Any:
         if reset:
             session.restart()
-        session.inject(task)
+        # The model of its manager writes the task of a managed agent, which smolagents marks by `inputs`.
+        session.inject("" if hasattr(agent, "inputs") else task)
         agent.model.add_missing_tools(agent)
         return run(task, stream, reset, *args, **options)
 

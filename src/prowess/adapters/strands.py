@@ -8,17 +8,14 @@ and a snapshot save. The catalog and active skills are added to each call of the
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prowess.errors import SkillError
-from prowess.session import Session, escape_tags
+from prowess.session import escape_tags
 
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._kept_sessions import KeptSessions
-from ._shown_skills import shown_skills
 
 try:
     from strands.hooks import BeforeInvocationEvent
@@ -28,6 +25,9 @@ try:
 except ImportError as error:
     raise ImportError(missing_extra("strands-agents", "strands")) from error
 
+from ._strands_skills import catalog_skills
+from ._strands_tool_calls import ToolCalls, is_in_tool
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from strands.middleware import InvokeModelContext
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Scripts
+    from prowess.session import Scripts, Session
 
 __all__ = ["Skills", "catalog_skills"]
+
 
 _STATE_KEY = "agent_skills"
 """Where `AgentSkills` keeps the names of activated skills in the state of an agent."""
@@ -65,6 +66,7 @@ class Skills(AgentSkills):
     ) -> None:
         catalog = catalog_argument(skills)
         self._sessions = KeptSessions(catalog, options, scripts, read=_read_record, write=_write_record)
+        self._tool_calls = ToolCalls()
         super().__init__([], state_key=_STATE_KEY)
 
     def session(self, agent: Agent) -> Session:
@@ -75,6 +77,7 @@ class Skills(AgentSkills):
 
     async def init_agent(self, agent: Agent) -> None:
         """Add the skills to each turn of an agent, and to each call of its model."""
+        self._tool_calls.watch(agent)
         agent.add_hook(self._begin_turn, BeforeInvocationEvent)
         agent.add_middleware(InvokeModelStage.Input, self._add_skills)
 
@@ -110,7 +113,8 @@ class Skills(AgentSkills):
         if not texts or any("toolResult" in block for message in messages for block in message["content"]):
             return
         session = self.session(event.agent)
-        await asyncio.to_thread(session.inject, "\n".join(texts))
+        # In a tool of another agent, a model wrote the message: it names no skills.
+        await asyncio.to_thread(session.inject, "" if is_in_tool() else "\n".join(texts))
         self._sessions.save(event.agent, session)
         registry = event.agent.tool_registry
         for tool in self._sessions.tools(session):  # a live catalog may need other tools than when the agent was made
@@ -154,26 +158,6 @@ class Skills(AgentSkills):
             ConfigError: neither a directory nor a catalog.
         """
         self._sessions.replace_catalog(catalog_argument(skills))
-
-
-def catalog_skills(skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> list[Any]:
-    """Return the skills of a catalog as they are now, for `AgentSkills(skills=catalog_skills("."))`.
-
-    Args:
-        skills: a directory or a catalog.
-        options: as for a `Session`; of skills that do not fit into the budget, none is returned.
-
-    Raises:
-        ConfigError: neither a directory nor a catalog, or an invalid option.
-    """
-    session = Session(catalog_argument(skills), **{**options, "format": "json"})
-    found: list[Any] = []
-    for name, description in shown_skills(session).items():
-        with suppress(SkillError, OSError):  # it has changed since it was found
-            activation = session.activate(name)
-            folder = Path(activation.path).parent
-            found.append(Skill(name=name, description=description, instructions=activation.content, path=folder))
-    return found
 
 
 def _read_record(agent: Agent) -> object:
