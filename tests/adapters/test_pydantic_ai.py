@@ -364,6 +364,16 @@ def test_each_run_reads_the_disk(here: Path) -> None:
     assert ["<name>new</name>" in text for text in script.texts] == [False, True]
 
 
+def test_a_directory_that_is_removed_has_no_skills(here: Path) -> None:
+    """It may be on a disk that is away for a while."""
+    script = Script()
+    talk = agent(script, Skills(here))
+    talk.run_sync("hello")
+    shutil.rmtree(here)
+    talk.run_sync("hello")
+    assert ["<name>pdf</name>" in text for text in script.texts] == [True, False]
+
+
 def test_a_deleted_skill_is_reported(here: Path) -> None:
     """To the model that asks for it, and instead of its text."""
     session = Session(discover(here))

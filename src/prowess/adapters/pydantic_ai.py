@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from prowess.catalog import Catalog, LiveCatalog
+from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
@@ -117,7 +117,10 @@ class Skills(AbstractCapability[Any]):
         for session in (ctx.deps, getattr(ctx.deps, "skills", None)):
             if isinstance(session, Session):
                 return session
-        catalog = self.skills if isinstance(self.skills, JoinedCatalogs) else catalog_argument(self.skills)
+        catalog = self.skills
+        if not isinstance(catalog, Catalog | LiveCatalog | JoinedCatalogs):
+            # Not `catalog_argument`: a directory that was removed since has no skills, and the run goes on.
+            catalog = live_catalog(catalog)
         return Session(catalog if isinstance(catalog, Catalog) else catalog.current(), budget=self.budget)
 
     def get_instructions(self) -> str | None:
