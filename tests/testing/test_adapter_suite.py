@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from prowess import ConfigError, Scripts, Session
-from prowess.testing import AdapterClaim, adapter_suite
+from prowess.testing import AdapterClaim, _adapter_project, adapter_suite
 from support.tiny_framework import Message, TinyAdapter, TinyConversation
 
 if TYPE_CHECKING:
@@ -233,6 +233,17 @@ class StoresHalfTurns(TinyConversation):
             raise
 
 
+class TimesOut(TinyConversation):
+    async def send(self, text: str) -> str:  # noqa: ARG002
+        raise TimeoutError("no connection")
+
+
+class NeverEnds(TinyConversation):
+    async def send(self, text: str) -> str:
+        await asyncio.sleep(60)
+        return text
+
+
 class SavesNothing(TinyConversation):
     def save(self) -> str:
         return ""
@@ -286,11 +297,17 @@ def test_an_explanation_names_a_claim_and_a_reason() -> None:
             "cancellation",
             f"the adapter raised RuntimeError: {NO_RESULT}",
         ),
+        (TimesOut, "file", "the adapter raised TimeoutError: no connection"),
+        (NeverEnds, "file", "expected `send` to return within 0.1 seconds"),
         (SavesNothing, "resume", "expected `save` to return JSON; it returned ''"),
         (Silent, "file", "expected `send` to call the model at `model_url`, but no request came"),
     ],
 )
-def test_other_faults_have_messages_of_their_own(kind: type[TinyConversation], claim: str, message: str) -> None:
+def test_other_faults_have_messages_of_their_own(
+    kind: type[TinyConversation], claim: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind is NeverEnds:
+        monkeypatch.setattr(_adapter_project, "SEND_SECONDS", 0.1)
     assert problem(_adapter(kind)(), claim) == message
 
 

@@ -109,14 +109,18 @@ async def _calls_at_once(project: Project) -> None:
 
 async def _mention(project: Project) -> None:
     tides = _tides(project)
+    moon = project.add("moon-phases", "Tells the phase of the moon.")
     chat = project.chat()
     requests = await chat.turn(f"$tide-tables {_FIRST}", call("activate_skill", name="star-charts"))
     for request in requests:
         expect_times(request, tides.word, 1, "the body once in each request of a turn whose text mentions the skill")
     saved = chat.conversation.save()
     expect(tides.word not in saved, "expected no body of a mentioned skill in what `save` returns", requests)
-    requests = await chat.turn(_SECOND)
-    expect_times(requests[0], tides.word, 0, "no body of a mentioned skill in a later turn")
+    requests = await chat.turn(f"{_SECOND} Use the moon-phases skill.")
+    expect_times(requests[0], moon.word, 1, "the body once in the next turn, which mentions another skill")
+    expect_times(requests[0], tides.word, 0, "no body of a skill that only an earlier turn mentioned")
+    requests = await chat.turn(_THIRD)
+    expect_times(requests[0], moon.word, 0, "no body of a skill that only an earlier turn mentioned")
 
 
 async def _mention_not_found(project: Project) -> None:
