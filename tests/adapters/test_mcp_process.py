@@ -36,7 +36,7 @@ def reads(path):
     except OSError:
         return False
 def see():
-    import socket
+    import resource, socket
     try:
         socket.create_connection(("127.0.0.1", int(sys.argv[2])), 1).close()
         network = True
@@ -55,7 +55,7 @@ def see():
     subprocess.Popen([sys.executable, "-c", "import os, time; os.setsid(); time.sleep(60)", sys.argv[3]],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return json.dumps({"env": dict(os.environ), "cwd": os.getcwd(), "home": reads(sys.argv[1]), "network": network,
-                       "proxied": proxied,
+                       "proxied": proxied, "memory": resource.getrlimit(resource.RLIMIT_DATA)[0],
                        "writes": writes, "here": sorted(os.listdir("."))})
 for line in sys.stdin:
     asked = json.loads(line)
@@ -210,6 +210,16 @@ def test_a_server_gets_the_variables_that_its_skill_declares(top: Path, mark: st
     env = seen(ask(conversation))["env"]
     assert env["TOKEN"] == "secret"
     assert "MY_TOKEN" not in env
+
+
+@pytest.mark.slow
+def test_a_server_has_no_more_memory_than_the_role_allows(top: Path, mark: str) -> None:
+    """InitRunner's `security.sandbox.memory_limit`; 2 GiB otherwise."""
+    write_skill(top, mark)
+    for security, memory in (("", 2048), ("security: {sandbox: {memory_limit: 300m}}\n", 300)):
+        steps = [{"call": "see"}, {"say": "Done."}]
+        conversation = converse(top, steps, f"skills: [pdf]\n{security}", sandbox="bwrap")
+        assert seen(ask(conversation))["memory"] == memory * 1024 * 1024
 
 
 @pytest.mark.slow

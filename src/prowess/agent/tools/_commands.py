@@ -24,6 +24,7 @@ __all__ = [
     "command_network",
     "run_command",
     "scratch_folder",
+    "within_memory",
 ]
 
 PROXY_NOTE = (
@@ -85,7 +86,7 @@ def run_command(
             cwd=cwd,
             env=env,
             stdin=stdin,
-            limits=_limits(context, timeout, output_limit),
+            limits=within_memory(Limits(timeout=timeout, output=output_limit), context),
             readable=readable,
             writable=writable,
             read_only=read_only,
@@ -99,8 +100,8 @@ def run_command(
         raise ToolFailedError(str(error), hint=error.hint) from None
 
 
-def _limits(context: ToolContext, timeout: float, output: int) -> Limits:
-    limits = Limits(timeout=timeout, output=output)
+def within_memory(limits: Limits, context: ToolContext) -> Limits:
+    """Return limits with no more memory than the role allows."""
     memory = context.policy.memory
     return limits if memory is None else limits.with_changes(memory=min(memory, limits.memory or memory))
 

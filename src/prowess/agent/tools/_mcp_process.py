@@ -20,7 +20,7 @@ from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
 from prowess.errors import ConfigError
 from prowess.sandbox import Limits, find_user_program, search_path, server_command
 
-from ._commands import command_network
+from ._commands import command_network, within_memory
 from ._paths import resolve_folder
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ class _SkillServer:
                 env={"PATH": search_path(program, needed), **self._env},
                 readable=(copy.folder, *needed),
                 network=self._network,
+                limits=within_memory(Limits(), context),
                 sandbox=context.sandbox,
                 trusted=context.trusted,
             ) as words:
