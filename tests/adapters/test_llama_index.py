@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import runpy
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -255,6 +256,19 @@ def test_a_changed_and_a_new_skill_are_seen_in_the_next_turn_and_not_before(fold
     assert "<name>fresh</name>" in third
     assert "Count them once." in third
     assert "New." in third
+
+
+def test_a_search_that_a_live_catalog_does_not_need_any_more_is_an_error(folder: Path, server: ModelServer) -> None:
+    """Tools are those of the time at which the agent was made."""
+    write_many_skills(folder / ".agents/skills")
+    live = LiveCatalog(folder, home=folder.parent / "home")
+    talk = Talk(agent_of(server, Skills(live, budget=2000)))
+    for path in (folder / ".agents/skills").iterdir():
+        if path.name != "pages":
+            shutil.rmtree(path)
+    server.answers = [[("search_skills", {"query": "pages"})], DONE]
+    asyncio.run(talk.send("How many?"))
+    assert results(server.requests[-1]) == ["error: `search_skills` is not available now\nhint: continue without it"]
 
 
 def test_what_a_tool_returns_begins_no_turn_and_names_no_skill(folder: Path, server: ModelServer) -> None:

@@ -176,7 +176,7 @@ class _SkillTool(BaseTool):
         session_tools = skills.session_tools(conversation.session) if conversation is not None else ()
         tools: dict[str, Tool] = {tool.name: tool for tool in session_tools}
         if self.name not in tools:
-            return "error: this conversation has no skills\nhint: continue without them"
+            return f"error: `{self.name}` is not available now\nhint: continue without it"
         return tools[self.name].call(**arguments)
 
 

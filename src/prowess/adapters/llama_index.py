@@ -106,7 +106,7 @@ class Skills:
             async with run.lock:  # in the order of the model, as a call may need the skill of the one before it
                 tools = {tool.name: tool for tool in run.session.tools(scripts=self._scripts)}
                 if tool.name not in tools:
-                    return "error: this conversation has no skills\nhint: continue without them"
+                    return f"error: `{tool.name}` is not available now\nhint: continue without it"
                 text = await asyncio.to_thread(tools[tool.name].call, **arguments)
                 await ctx.store.set(self.key, run.session.to_json())
                 return text
