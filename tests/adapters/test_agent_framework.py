@@ -313,14 +313,20 @@ def test_a_failed_tool_call_is_a_result_and_the_conversation_continues(folder: P
 
 
 def test_a_turn_that_continues_after_an_approval_keeps_its_mention(folder: Path) -> None:
-    """The next run has no text, only the user's approval of a tool."""
+    """In a new process, whose first run has no text, only the user's approval of a tool."""
     ask = FunctionTool(name="wipe", func=lambda: "Wiped.", approval_mode="always_require")
-    chat = Chat(catalog_of(folder), use("wipe"), "Done.", agent={"tools": [ask]})
-    answer = asyncio.run(chat.agent.run("Use $pages.", session=chat.conversation))
+    write_many_skills(folder / ".agents/skills")
+    model, tools = Scripted(use("wipe"), "Done."), {"tools": [ask]}
+    chat = Chat(catalog_of(folder), client=model, agent=tools, budget=4000)
+    answer = asyncio.run(chat.agent.run(f"Use $pages. {GARDEN_MESSAGE}", session=chat.conversation))
     (request,) = answer.user_input_requests
+    saved = stored(chat)
+    chat = Chat(catalog_of(folder), client=model, agent=tools, budget=4000)
+    chat.conversation = AgentSession.from_dict(json.loads(saved))
     chat.say(Message("user", [request.to_function_approval_response(approved=True)]))
     assert counts(chat, BODY) == [1, 1]
     assert chat.session().turn == 1
+    assert len({options["instructions"] for options in model.options}) == 1
 
 
 def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Path) -> None:

@@ -7,6 +7,7 @@ import copy
 import json
 import pickle
 import runpy
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,14 +210,28 @@ def test_a_conversation_continues_in_a_new_process(folder: Path, tmp_path: Path)
     assert [record.turn for record in chat.session().ledger] == [1]
 
 
-def test_tools_of_one_answer_are_all_recorded(folder: Path) -> None:
-    """ADK calls them at once and merges what each saves."""
+def test_tools_of_one_answer_are_all_recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ADK calls them at once and merges what each saves, in the order of the calls; the first one ends last."""
+    activate, others = Session.activate, threading.Event()
+
+    def slow(session: Session, name: str, *arguments: Any) -> Any:
+        if name == "three":
+            others.wait(10)
+        activation = activate(session, name, *arguments)
+        if len(session.ledger) == 3:
+            others.set()
+        return activation
+
+    monkeypatch.setattr(Session, "activate", slow)
     for name in ("one", "two", "three"):
         skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
     names = ["three", "pages", "one", "two"]
     chat = Chat(catalog_of(folder), [use("activate_skill", name=name) for name in names], "Done.")
     chat.say("All of them")
     assert sorted(record.name for record in chat.session().ledger) == sorted(names)
+    (saved,) = (event for event in chat.saved().events if len(event.get_function_responses()) == 4)
+    rows = json.loads(saved.actions.state_delta["prowess:counter"]["session"])["ledger"]
+    assert sorted(row["name"] for row in rows) == sorted(names)
 
 
 def test_conversations_with_one_agent_do_not_mix(folder: Path) -> None:
@@ -300,26 +315,29 @@ def test_a_failed_tool_call_is_a_result_and_the_conversation_continues(folder: P
 def test_a_turn_that_continues_after_a_confirmation_keeps_its_mention(
     folder: Path, tmp_path: Path, resumable: bool
 ) -> None:
-    """The next message has no text, only the user's answer; without `resumable` ADK begins an invocation for it."""
+    """In a new process, whose first message has no text, only the user's answer."""
 
     def wipe() -> str:
         """Delete everything."""
         return "Wiped."
 
-    skills = Skills(catalog_of(folder))
+    write_many_skills(folder / ".agents/skills")
     model = Scripted(script=[use("wipe"), "Done."], requests=[])
-    agent = LlmAgent(name="counter", model=model, tools=[skills, FunctionTool(wipe, require_confirmation=True)])
-    app = App(name="books", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=resumable))
-    service = SqliteSessionService(str(tmp_path / "sessions.db"))
-    runner = Runner(app=app, session_service=service, auto_create_session=True)
 
     async def turn(part: types.Part, **options: Any) -> list[Event]:
+        """Do a turn as a new process would."""
+        skills = Skills(catalog_of(folder), budget=4000)
+        agent = LlmAgent(name="counter", model=model, tools=[skills, FunctionTool(wipe, require_confirmation=True)])
+        app = App(name="books", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=resumable))
+        runner = Runner(app=app, session_service=service, auto_create_session=True)
         message = types.Content(role="user", parts=[part])
         run = runner.run_async(user_id="me", session_id="1", new_message=message, **options)
         return [event async for event in run]
 
+    service = SqliteSessionService(str(tmp_path / "sessions.db"))
+
     async def confirm() -> Any:
-        events = await turn(types.Part(text="Use $pages."))
+        events = await turn(types.Part(text=f"Use $pages. {GARDEN_MESSAGE}"))
         (question,) = (
             call for event in events for call in event.get_function_calls() if call.name == "adk_request_confirmation"
         )
@@ -330,7 +348,8 @@ def test_a_turn_that_continues_after_a_confirmation_keeps_its_mention(
 
     saved = asyncio.run(confirm())
     assert [BODY in str(request.contents) for request in model.requests] == [True, True]
-    assert skills.session(saved.state, "counter").turn == 1
+    assert len({request.config.system_instruction for request in model.requests}) == 1
+    assert Skills(catalog_of(folder)).session(saved.state, "counter").turn == 1
     assert BODY not in saved.model_dump_json()
 
 

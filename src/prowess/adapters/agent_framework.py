@@ -91,8 +91,9 @@ class Skills(ContextProvider):  # type: ignore[misc]
         # Without a text the user answers a question of a tool, and the turn goes on.
         skills, named = await asyncio.to_thread(self._begin, state, prompt)
         save_session(state, skills)
-        history = [message for message in context.get_messages() if message.role == "user" and message.text]
-        block = await asyncio.to_thread(skills.block, prompt or (history[-1].text if history else ""))
+        if prompt:  # a catalog that is shortened depends on it
+            state["prompt"] = prompt if skills.shortened else ""
+        block = await asyncio.to_thread(skills.block, str(state.get("prompt", "")))
         if block:
             context.extend_instructions(self.source_id, block)
         tools = skills.tools(scripts=self._scripts)

@@ -120,12 +120,11 @@ class Skills(BaseToolset):  # type: ignore[misc]
             hint = "use one of them with all folders, or set `tool_name_prefix`"
             raise ConfigError(f"the agent {quoted(tool_context.agent_name)} has two `Skills`", hint=hint)
         turn = await self._turn(tool_context)
-        await turn.begin_step(tool_context)
-        prompt = _last_prompt(tool_context)
+        await turn.begin(tool_context)
         visible = list(_visible_texts(llm_request.contents))
         # Google then keeps what it was sent in earlier requests.
         is_stored = llm_request.previous_interaction_id is not None
-        block = await asyncio.to_thread(turn.session.block, prompt)
+        block = await asyncio.to_thread(turn.session.block, _text_of(tool_context.user_content))
         if block:
             llm_request.append_instructions([block])
         for text in await asyncio.to_thread(turn.texts, visible, is_stored=is_stored):
@@ -145,11 +144,10 @@ class Skills(BaseToolset):  # type: ignore[misc]
         session, state_key = self.session(context.state, context.agent_name), self._state_key(context.agent_name)
         record = context.state.get(state_key)
         known = record.get("invocation") if isinstance(record, dict) else None
-        prompt = _text_of(context.user_content)
-        # Without a text the user answers a question of a tool, and the turn goes on.
-        if not prompt or known == context.invocation_id:
+        # The answer to a question of a tool continues the invocation that asked.
+        if known == context.invocation_id:
             return _Turn(session, state_key, context.invocation_id)
-        named = [message["content"] for message in session.inject(prompt)]
+        named = [message["content"] for message in session.inject(_text_of(context.user_content))]
         return _Turn(session, state_key, context.invocation_id, named)
 
     def _state_key(self, agent_name: str) -> str:
@@ -176,30 +174,29 @@ class _Turn:
         self.session = session
         self._state_key, self._begins = state_key, named is not None
         self._named: Sequence[str] = named or ()
-        self._record = {"invocation": invocation_id, "session": session.to_json()}
+        self._invocation_id = invocation_id
 
-    async def begin_step(self, context: ToolContext) -> None:
-        """Prepare for the next request of the model, and save the turn if it begins."""
-        # The tools that one answer of the model calls share a record: ADK merges what each of them saves.
-        self._record = {**self._record, "session": self.session.to_json()}
-        if self._begins:
-            self._begins = False
-            invocation = context.get_invocation_context()
-            # The context of a request has no event of its own, so nothing else would save this.
-            actions = EventActions(state_delta={self._state_key: self._record})
-            event = Event(
-                invocation_id=context.invocation_id,
-                author=context.agent_name,
-                branch=invocation.branch,
-                actions=actions,
-            )
-            await invocation.session_service.append_event(session=invocation.session, event=event)
+    async def begin(self, context: ToolContext) -> None:
+        """Save the turn if it begins: the context of a request has no event of its own."""
+        if not self._begins:
+            return
+        self._begins = False
+        invocation = context.get_invocation_context()
+        event = Event(
+            invocation_id=context.invocation_id,
+            author=context.agent_name,
+            branch=invocation.branch,
+            actions=EventActions(state_delta={self._state_key: self._record()}),
+        )
+        await invocation.session_service.append_event(session=invocation.session, event=event)
 
     def save(self, context: ToolContext) -> None:
-        """Save the session with the event of a tool's result."""
-        self._record["session"] = self.session.to_json()
+        """Save the session with the event of a tool's result; of tools that run at once, ADK keeps what was last."""
         if self._state_key:
-            context.state[self._state_key] = self._record
+            context.state[self._state_key] = self._record()
+
+    def _record(self) -> dict[str, str]:
+        return {"invocation": self._invocation_id, "session": self.session.to_json()}
 
     def texts(self, visible: Sequence[str], *, is_stored: bool) -> list[str]:
         """Return what to add to a request.
@@ -233,12 +230,6 @@ class _SkillTool(BaseTool):  # type: ignore[misc]
         text = await call_in_thread(self._tool.call, **args)
         self._turn.save(tool_context)
         return text
-
-
-def _last_prompt(context: ReadonlyContext) -> str:
-    """Return the text that began the turn."""
-    contents = (event.content for event in reversed(context.session.events) if event.author == "user")
-    return _text_of(context.user_content) or next(filter(None, map(_text_of, contents)), "")
 
 
 def _text_of(content: types.Content | None) -> str:
