@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -30,3 +31,26 @@ def test_each_record_has_all_claims_and_reasons(name: str) -> None:
     results = RECORDS[name]["claims"]
     assert [*results] == [*CLAIMS]
     assert [text for text in results.values() if text != "ok" and (len(text) < 30 or not text.endswith("."))] == []
+
+
+def test_the_table_says_why_a_claim_fails_and_what_is_not_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate = runpy.run_path(str(TOP / "docs/generate.py"))["adapters_page"]
+    monkeypatch.setitem(generate.__globals__, "DOCS", tmp_path)
+    (tmp_path / "adapters/results").mkdir(parents=True)
+    claims = {"mention": "ok", "file": "It has no room for files."}
+    for name, version in (("one", "1.0"), ("two", "2.0")):
+        record = {"framework": name.title(), "version": version, "claims": claims}
+        (tmp_path / f"adapters/results/{name}.json").write_text(json.dumps(record))
+    lines = generate("<!-- generated -->\n<!-- /generated -->\n").splitlines()
+    assert "| claim | [One](one.md) | [Two](two.md) |" in lines
+    assert "| `mention` | yes | yes |" in lines
+    assert "| `file` | no (1) | no (2) |" in lines
+    assert "| `resume` | not tested | not tested |" in lines
+    assert lines[-4:-1] == [
+        "",
+        "1. One, `file`: It has no room for files.",
+        "2. Two, `file`: It has no room for files.",
+    ]
+    assert "| tested with | 1.0 | 2.0 |" in lines

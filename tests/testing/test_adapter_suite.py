@@ -26,7 +26,13 @@ PAGE = (TOP / "docs/adapters/README.md").read_text(encoding="utf-8")
 CLAIMS = {claim.name: claim for claim in adapter_suite(TinyAdapter())}
 
 
-@pytest.mark.parametrize("claim", CLAIMS.values(), ids=str)
+@pytest.mark.parametrize(
+    "claim",
+    [
+        pytest.param(claim, marks=[pytest.mark.slow] if name in ("resume", "fifty-conversations") else [], id=name)
+        for name, claim in CLAIMS.items()
+    ],
+)
 def test_an_adapter_that_keeps_the_contract_passes(claim: AdapterClaim) -> None:
     claim.check()
 
