@@ -174,8 +174,7 @@ def test_a_skill_s_tool_of_a_type_that_is_not_here_is_a_note(top: Path, named: b
         toolbox = toolbox.copy()
         assembly.add_discovered_tools(active_entry(assembly, "notify"), toolbox)
         notes = toolbox.notes
-    note = "the tool `slack` of `notify` is not run; use instead: the tool `http` with the webhook's URL"
-    assert notes == [note]
+    assert notes == ["`notify`: `tools[0] (slack)` is not run; use instead: the tool `http` with the webhook's URL"]
     assert "read_file" in tool_origins(toolbox)
     skill(top / "roles/skills/notify", more="tools:\n- type: filesytem\n")
     if named:

@@ -33,6 +33,19 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, out, err
 
 
+def test_a_skill_s_tools_that_are_not_run_are_notes(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of another type, or an option; the skill is loaded."""
+    tools = "tools:\n- type: slack\n  webhook_url: https://example.com\n- type: web_reader\n  user_agent: x\n"
+    skill(top / "skills/notify", more=tools)
+    code, out, err = typed(capsys, "validate", "skills/notify")
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        "note: `notify`: `tools[0] (slack)` is not run; use instead: the tool `http` with the webhook's URL",
+        "note: `notify`: `tools[1].user_agent` is not run; use instead: requests name Prowess",
+        "no problems",
+    ]
+
+
 def test_check_says_which_command_checks_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`check` is for skills."""
     (top / "role.yaml").write_text(GOOD)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError
 
-from .role import instead_of_tool
 from .tools import CallRules, make_tools, with_rules
 
 if TYPE_CHECKING:
@@ -82,9 +81,9 @@ class Toolbox:
         Raises:
             ConfigError: the configuration cannot be used on this machine.
         """
+        if origin != "role":  # the role's own are in its warning
+            self.notes += config.notes(origin)
         if not config.is_known:
-            instead = instead_of_tool(config.kind)
-            self.notes.append(f"the tool {quoted(config.kind)} of {quoted(origin)} is not run; use instead: {instead}")
             return
         # What runs is in the skill's folder, so the same configuration in another folder is another tool.
         key = f"{config.key} {folder}" if config.runs_files else config.key

@@ -42,13 +42,14 @@ def run(args: Namespace) -> int:
     if os.path.isdir(path) or path.endswith(".md"):
         is_folder = os.path.isdir(path)
         path = os.path.join(path, SKILL_FILE) if is_folder else path
-        _, skill_findings = load_skill(path, reference=args.role, env=os.environ)
+        skill, skill_findings = load_skill(path, reference=args.role, env=os.environ)
         if is_folder and not os.path.lexists(path):
             # It may be the folder that the roles are in.
             hint = "name the file of a role, or the folder of a skill"
             skill_findings = [item.with_changes(hint=hint) for item in skill_findings]
         code = FAILED if os.path.isfile(path) else USAGE
-        return _print_result(tuple(skill_findings), (), args, "the skill is not loaded", code)
+        notes = () if skill is None else tuple(note for tool in skill.tools for note in tool.notes(skill.name))
+        return _print_result(tuple(skill_findings), notes, args, "the skill is not loaded", code)
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home)
     notes = () if assembly is None else assembly.notes
     unused = () if assembly is None else assembly.role.unused

@@ -8,7 +8,6 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._initrunner_tools import instead_of_tool as instead_of_tool
     from ._keys import schema as schema
     from ._role import (
         ROLE_INVALID as ROLE_INVALID,
@@ -33,7 +32,6 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_initrunner_tools": ("instead_of_tool",),
             "_keys": ("schema",),
             "_role": (
                 "Guardrails",

@@ -31,6 +31,12 @@ class ToolConfig(Frozen):
     where: str
     """Its path inside the file, such as `spec.tools[0]`."""
     line: int | None = None
+    unused: tuple[tuple[str, str], ...] = ()
+    """What of it is read and not used, or all of it: the path inside the file, and what to use instead."""
+
+    def notes(self, skill: str) -> tuple[str, ...]:
+        """Return a note for the user on each part that is not used; for the tool of a skill."""
+        return tuple(f"{quoted(skill)}: {quoted(key)} is not run; use instead: {text}" for key, text in self.unused)
 
     @property
     def key(self) -> str:
@@ -103,7 +109,7 @@ def _read_entry(item: Node, where: str, report: FindingCollector) -> ToolConfig 
             return None
     if kind is None:
         return None
-    before = len(report.findings)
+    before, unused = len(report.findings), len(report.unused)
     if kind in TOOL_FIELDS:
         values = read_fields(inner, _type_field(short is None) | dict(TOOL_FIELDS[kind]))
     else:
@@ -116,7 +122,8 @@ def _read_entry(item: Node, where: str, report: FindingCollector) -> ToolConfig 
     if kind == "shell" and inner.get("blocked_commands") is None:
         blocked = (name for name in DEFAULT_BLOCKED if name not in values["allowed_commands"])
         values["blocked_commands"] = tuple(blocked)
-    config = ToolConfig(kind=kind, options=values, where=where, line=item.line)
+    not_used = tuple((key, instead) for key, _, instead in report.unused[unused:])
+    config = ToolConfig(kind=kind, options=values, where=where, line=item.line, unused=not_used)
     if config.needs_approval and "require_confirmation" in values:
         return config.with_changes(options=values | {"require_confirmation": True})
     return config
