@@ -378,6 +378,28 @@ def test_an_agent_that_takes_over_shares_the_skills_of_the_conversation(folder: 
     assert "already active" in results(server.requests[-1])[-1]
 
 
+def test_agents_with_skills_of_the_same_directory_keep_each_other_s(folder: Path, server: ModelServer) -> None:
+    """Although each has its own `Skills`: what one activates is not lost when the other one goes on."""
+    skill(folder / ".agents/skills/words", body="Count words.")
+    to = {name: ("handoff", {"to_agent": name, "reason": "it"}) for name in ("first", "second")}
+    words: Any = [("activate_skill", {"name": "words"})]
+    server.answers = [PAGES, [to["second"]], words, [to["first"]], PAGES, DONE, DONE]
+    agents = [
+        agent_of(server, catalog_of(folder), name=name, description=f"The {name}.", can_handoff_to=[other])
+        for name, other in (("first", "second"), ("second", "first"))
+    ]
+    talk = Talk(AgentWorkflow(agents=agents, root_agent="first"))
+
+    async def run() -> list[str]:
+        await talk.send("How many?")
+        (await talk.memory()).reset()
+        await talk.send("And now?")
+        return [record.name for record in (await agents[1].skills.session(talk.context)).ledger]
+
+    assert sorted(asyncio.run(run())) == ["pages", "words"]
+    assert [whole(server.requests[-1]).count(text) for text in (BODY, "Count words.")] == [1, 1]
+
+
 def test_an_agent_with_other_skills_takes_over(folder: Path, server: ModelServer, tmp_path: Path) -> None:
     """Its model is shown its own skills, and the user's message names them too."""
     skill(tmp_path / "other/.agents/skills/words", body="Count words.")

@@ -8,6 +8,7 @@ saves. The catalog and active skills are added to each request of the model and 
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -28,7 +29,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Tool
@@ -88,27 +89,42 @@ class Skills:
             visible: texts that the model sees.
         """
         prompt = await ctx.store.get("user_msg_str", default=None) or ""
-        run = self._runs.get(ctx.store)
         # A context goes on with another run, and another agent may take over in the middle of one.
-        if run is None or not await ctx.store.get("num_iterations", default=0):
+        if ctx.store not in self._runs or not await ctx.store.get("num_iterations", default=0):
             run = self._runs[ctx.store] = _Run(await self.session(ctx))
             await asyncio.to_thread(run.begin_turn, prompt, visible)
-            await ctx.store.set(self.key, run.session.to_json())
-        tail = await asyncio.to_thread(run.session.tail, visible=[*visible, *run.added])
-        added = [ChatMessage(role=MessageRole.USER, content=text) for text in (*run.added, tail) if text]
-        return run.session.block(prompt), added
+            await self._save(run, ctx)
+        async with self._current_run(ctx) as run:
+            tail = await asyncio.to_thread(run.session.tail, visible=[*visible, *run.added])
+            added = [ChatMessage(role=MessageRole.USER, content=text) for text in (*run.added, tail) if text]
+            return run.session.block(prompt), added
+
+    @asynccontextmanager
+    async def _current_run(self, ctx: Any) -> AsyncIterator[_Run]:
+        """Yield the run of a context, with what another agent or another process has recorded; one caller at a time."""
+        run = self._runs.get(ctx.store)
+        if run is None:
+            run = self._runs.setdefault(ctx.store, _Run(await self.session(ctx)))
+        async with run.lock:
+            record = await ctx.store.get(self.key, default=None)
+            if record != run.saved and isinstance(record, str):
+                with suppress(ConfigError):
+                    run.session.restore(record)
+            yield run
+
+    async def _save(self, run: _Run, ctx: Any) -> None:
+        run.saved = run.session.to_json()
+        await ctx.store.set(self.key, run.saved)
 
     def _function_tool(self, tool: Tool) -> FunctionTool:
         async def call(ctx: Context, **arguments: Any) -> str:
-            run = self._runs.get(ctx.store)
-            if run is None:  # the process that began this run has ended
-                run = self._runs[ctx.store] = _Run(await self.session(ctx))
-            async with run.lock:  # in the order of the model, as a call may need the skill of the one before it
+            # In the order of the model, as a call may need the skill of the one before it.
+            async with self._current_run(ctx) as run:
                 tools = {tool.name: tool for tool in run.session.tools(scripts=self._scripts)}
                 if tool.name not in tools:
                     return f"error: `{tool.name}` is not available now\nhint: continue without it"
                 text = await asyncio.to_thread(tools[tool.name].call, **arguments)
-                await ctx.store.set(self.key, run.session.to_json())
+                await self._save(run, ctx)
                 return text
 
         call.__annotations__["ctx"] = Context  # LlamaIndex compares it with the class
@@ -125,6 +141,8 @@ class _Run:
         self.added: list[str] = []
         """What each request of this run gets: the skills that the user named."""
         self.lock = asyncio.Lock()
+        self.saved: object = None
+        """The record in the store."""
 
     def begin_turn(self, prompt: str, visible: Sequence[str]) -> None:
         self.added = [message["content"] for message in self.session.inject(prompt, visible=visible)]
