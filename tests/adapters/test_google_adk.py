@@ -8,6 +8,7 @@ import json
 import pickle
 import runpy
 import threading
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,14 @@ pytest.importorskip("google.adk")
 
 from google.adk.agents import LlmAgent, ParallelAgent
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.live_request_queue import LiveRequestQueue
 from google.adk.agents.readonly_context import ReadonlyContext
+from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App, ResumabilityConfig
 from google.adk.events import Event, EventActions
 from google.adk.events.event_actions import EventCompaction
 from google.adk.models import BaseLlm, Gemini, LlmResponse
+from google.adk.models.base_llm_connection import BaseLlmConnection
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
@@ -35,7 +39,7 @@ from prowess.errors import ConfigError
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, AsyncIterator
 
     from google.adk.models import LlmRequest
 
@@ -405,6 +409,71 @@ def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Pat
         chat.say(text)
     assert [request.previous_interaction_id for request in scripted.requests] == [None, *["kept"] * 4]
     assert [whole(request).count(BODY) for request in scripted.requests] == [1, 0, 0, 1, 0]
+
+
+class Stream(BaseLlmConnection):  # type: ignore[misc]
+    """A live connection whose model activates a skill and answers."""
+
+    def __init__(self) -> None:
+        self.history: list[types.Content] = []
+        self.received: asyncio.Queue[types.Content] = asyncio.Queue()
+
+    async def send_history(self, history: list[types.Content]) -> None:
+        self.history = history
+
+    async def send_content(self, content: types.Content) -> None:
+        self.received.put_nowait(content)
+
+    async def send_realtime(self, blob: Any) -> None:
+        """Get no audio."""
+
+    async def receive(self) -> AsyncGenerator[LlmResponse, None]:
+        while not (content := await self.received.get()).parts[0].function_response:
+            call = types.Part(function_call=types.FunctionCall(id="1", **PAGES))
+            yield LlmResponse(content=types.Content(role="model", parts=[call]))
+        done = types.Part(text=content.parts[0].function_response.response["result"])
+        yield LlmResponse(content=types.Content(role="model", parts=[done]), turn_complete=True)
+
+    async def close(self) -> None:
+        """Have nothing to close."""
+
+
+def test_a_live_stream_has_the_catalog_the_tools_and_the_active_skills(folder: Path) -> None:
+    """In its instructions: a live model would answer a message at the end of the history."""
+
+    class Live(Scripted):
+        streams: list[Any] = []  # noqa: RUF012 - each model has its own
+
+        @asynccontextmanager
+        async def connect(self, llm_request: LlmRequest) -> AsyncIterator[Stream]:
+            self.streams.append((llm_request, Stream()))
+            yield self.streams[-1][1]
+
+    model = Live(streams=[])
+    skills = Skills(catalog_of(folder))
+    chat = Chat(skills, agent=LlmAgent(name="counter", model=model, tools=[skills]))
+
+    async def stream(thread: str) -> None:
+        queue = LiveRequestQueue()
+        queue.send_content(types.Content(role="user", parts=[types.Part(text="How many?")]))
+        config = RunConfig(response_modalities=["TEXT"])
+        async for event in chat.runner.run_live(
+            user_id="me", session_id=thread, live_request_queue=queue, run_config=config
+        ):
+            if event.turn_complete:
+                queue.close()
+                break
+
+    asyncio.run(stream("1"))
+    state = {"prowess:counter": chat.saved().state["prowess:counter"]}
+    asyncio.run(chat.service.create_session(app_name="books", user_id="me", session_id="2", state=state))
+    asyncio.run(stream("2"))
+    (first, _), (second, connection) = model.streams
+    assert tool_names(first) == ["activate_skill", "read_skill_file"]
+    assert "<name>pages</name>" in first.config.system_instruction
+    assert [BODY in request.config.system_instruction for request in (first, second)] == [False, True]
+    assert connection.history == []
+    assert [record.name for record in chat.session().ledger] == ["pages"]
 
 
 def two_agents(first: Skills, second: Skills, *script: Any) -> tuple[Chat, Scripted, Scripted]:

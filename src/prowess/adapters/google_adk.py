@@ -124,11 +124,14 @@ class Skills(BaseToolset):  # type: ignore[misc]
         visible = list(_visible_texts(llm_request.contents))
         # Google then keeps what it was sent in earlier requests.
         is_stored = llm_request.previous_interaction_id is not None
+        texts = await asyncio.to_thread(turn.texts, visible, is_stored=is_stored)
         block = await asyncio.to_thread(turn.session.block, _text_of(tool_context.user_content))
+        if tool_context.get_invocation_context().live_request_queue is not None:
+            # A live model would answer a message at the end of the history that a stream begins with.
+            block, texts = "\n\n".join(filter(None, (block, *texts))), []
         if block:
             llm_request.append_instructions([block])
-        for text in await asyncio.to_thread(turn.texts, visible, is_stored=is_stored):
-            llm_request.contents.append(types.Content(role="user", parts=[types.Part(text=text)]))
+        llm_request.contents += (types.Content(role="user", parts=[types.Part(text=text)]) for text in texts)
 
     async def _turn(self, context: ReadonlyContext) -> _Turn:
         """Return the turn of an invocation; its requests share one session, so that a turn has one catalog."""
