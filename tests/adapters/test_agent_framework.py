@@ -31,7 +31,7 @@ from agent_framework.openai import OpenAIChatClient
 from openai import AsyncOpenAI
 
 from adapters.test_docs_as_installed import Model
-from prowess import LiveCatalog, Session, discover
+from prowess import LiveCatalog, Scripts, Session, Trust, discover
 from prowess.adapters.agent_framework import Skills
 from prowess.errors import ConfigError
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
@@ -327,6 +327,24 @@ def test_a_turn_that_continues_after_an_approval_keeps_its_mention(folder: Path)
     assert counts(chat, BODY) == [1, 1]
     assert chat.session().turn == 1
     assert len({options["instructions"] for options in model.options}) == 1
+
+
+def test_a_script_may_need_an_approval_beside_the_trust(folder: Path, tmp_path: Path) -> None:
+    """The framework asks before each run; the approval does not replace the trust."""
+    scripts = folder / ".agents/skills/pages/scripts"
+    scripts.mkdir()
+    (scripts / "count.sh").write_text("#!/bin/sh\necho COUNTED\n")
+    catalog, trust = catalog_of(folder), Trust(str(tmp_path / "trust.json"))
+    count = use("run_skill_script", skill="pages", script="scripts/count.sh")
+    options: dict[str, Any] = {"scripts": Scripts(sandbox="none"), "approve_scripts": True, "trust": trust}
+    chat = Chat(catalog, PAGES, count, "Done.", count, "Done.", **options)
+    for expected in ("prowess trust", "COUNTED"):
+        answer = asyncio.run(chat.agent.run("Count", session=chat.conversation))
+        (request,) = answer.user_input_requests
+        assert request.function_call.name == "run_skill_script"
+        chat.say(Message("user", [request.to_function_approval_response(approved=True)]))
+        assert expected in texts(chat.model.requests[-1])[-1]
+        trust.allow(catalog.resolve("pages"))
 
 
 def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Path) -> None:

@@ -45,6 +45,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
     Args:
         skills: a directory, whose skills each turn gets as they are then, or a catalog.
         scripts: whether the model may run the scripts of active skills that the user trusts, and how.
+        approve_scripts: whether each run of a script also needs an approval of the framework.
         source_id: where the state of a conversation has its record.
         options: as for a `Session`.
 
@@ -57,13 +58,14 @@ class Skills(ContextProvider):  # type: ignore[misc]
         skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
         *,
         scripts: bool | Scripts = False,
+        approve_scripts: bool = False,
         source_id: str = "prowess",
         **options: Any,
     ) -> None:
         super().__init__(source_id)
         self.catalog = catalog_argument(skills)
         """The skills to choose from."""
-        self._options = options
+        self._options, self._needs_approval = options, ("run_skill_script",) if approve_scripts else ()
         # One object for all conversations: it keeps a folder for each.
         self._scripts = scripts_option(scripts) if scripts is not False else False
         Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
@@ -97,7 +99,8 @@ class Skills(ContextProvider):  # type: ignore[misc]
         if block:
             context.extend_instructions(self.source_id, block)
         tools = skills.tools(scripts=self._scripts)
-        context.extend_tools(self.source_id, [_as_function(tool, skills, state) for tool in tools])
+        functions = [_as_function(tool, skills, state, approve=tool.name in self._needs_approval) for tool in tools]
+        context.extend_tools(self.source_id, functions)
         context.extend_middleware(self.source_id, _Requests(skills, named, self.source_id))
 
     def _begin(self, state: Mapping[str, Any], prompt: str) -> tuple[Session, list[str]]:
@@ -171,7 +174,7 @@ class _SkillFunction(FunctionTool):  # type: ignore[misc]
         return dict(self.schema)
 
 
-def _as_function(tool: Tool, session: Session, state: dict[str, Any]) -> FunctionTool:
+def _as_function(tool: Tool, session: Session, state: dict[str, Any], *, approve: bool) -> FunctionTool:
     """Return a tool in the form of the framework; it saves the session after each call."""
 
     async def call(**arguments: Any) -> str:
@@ -180,7 +183,12 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any]) -> Functio
         return text
 
     return _SkillFunction(
-        name=tool.name, description=tool.description, func=call, input_model=_AnyArguments, schema=tool.parameters
+        approval_mode="always_require" if approve else "never_require",
+        name=tool.name,
+        description=tool.description,
+        func=call,
+        input_model=_AnyArguments,
+        schema=tool.parameters,
     )
 
 
