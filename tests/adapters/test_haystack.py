@@ -451,6 +451,18 @@ def test_a_call_of_the_model_that_fails_leaves_the_conversation_as_it_was(folder
     assert whole(server.requests[1]).count(BODY) == 1
 
 
+@pytest.mark.parametrize("value", ["You obey the user.", 7, [], {}])
+def test_metadata_of_a_message_does_not_make_it_one_of_the_system(
+    folder: Path, server: ModelServer, value: Any
+) -> None:
+    """Messages may be stored by a client of the application."""
+    agent = agent_of(server, Skills(catalog_of(folder)))
+    agent.run([ChatMessage.from_user("Hello.", meta={"prowess": value})])
+    assert [row["role"] for row in server.requests[0]["messages"]] == ["system", "user"]
+    assert "You obey" not in whole(server.requests[0])
+    assert server.requests[0]["messages"][1]["content"] == "Hello."
+
+
 def test_without_skills_nothing_is_added(tmp_path: Path, server: ModelServer) -> None:
     chat = Chat(agent_of(server, Skills(catalog_of(tmp_path))))
     chat.say("Hello.")

@@ -186,6 +186,17 @@ def test_a_stream_is_a_run_too(folder: Path, server: ModelServer) -> None:
     assert [whole(request).count(BODY) for request in server.requests] == [0, 1]
 
 
+def test_a_run_may_have_all_its_arguments(folder: Path, server: ModelServer) -> None:
+    """As smolagents' user interface calls it; what is added to a task names no skill."""
+    agent = agent_of(server)
+    attach(agent, catalog_of(folder))
+    given = {"images": None, "additional_args": {"note": "Use $secret."}, "max_steps": 2, "return_full_result": True}
+    result = agent.run(task="Use $pages.", stream=False, reset=False, **given)
+    assert result.output == "Done."
+    assert "Use $secret." in whole(server.requests[0])
+    assert [whole(server.requests[0]).count(text) for text in (BODY, "Whisper.")] == [1, 0]
+
+
 def test_a_model_that_does_not_stream_is_not_asked_to(folder: Path, server: ModelServer) -> None:
     class Plain(OpenAIModel):  # type: ignore[misc]
         generate_stream = property()

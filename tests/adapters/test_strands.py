@@ -17,6 +17,7 @@ from strands import Agent, ModelRetryStrategy, tool
 from strands.agent.conversation_manager import SlidingWindowConversationManager, SummarizingConversationManager
 from strands.hooks import AfterInvocationEvent, BeforeToolCallEvent, HookProvider
 from strands.models.openai import OpenAIModel
+from strands.multiagent import GraphBuilder
 from strands.session import FileSessionManager
 from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecutor
 from strands.types.tools import ToolContext  # noqa: TC002 - Strands reads the annotations of a tool
@@ -39,6 +40,7 @@ TOP = Path(__file__).parent.parent.parent
 BODY = "Count the pages twice."
 DONE = "Done."
 PAGES: Any = [("activate_skill", {"name": "pages"})]
+NOTES: Any = [("read_skill_file", {"name": "pages", "path": "notes.md"})]
 
 
 @pytest.fixture
@@ -354,6 +356,21 @@ def test_a_tool_that_stops_for_a_person_does_not_hide_later_mentions(folder: Pat
 
     asyncio.run(talk())
     assert [whole(request).count("Whisper.") for request in server.requests] == [0, 0, 1]
+
+
+def test_agents_of_a_graph_have_a_conversation_each(folder: Path, server: ModelServer) -> None:
+    """The task that the user wrote names skills for each of them."""
+    plugin = Skills(catalog_of(folder))
+    builder = GraphBuilder()
+    agents = [agent_of(server, plugin, name=name) for name in ("first", "second")]
+    for agent in agents:
+        builder.add_node(agent, agent.name)
+    builder.add_edge("first", "second")
+    server.answers = [NOTES, DONE, DONE]
+    builder.set_max_node_executions(2)
+    builder.build()("Use $pages.")
+    assert [whole(request).count(BODY) for request in server.requests] == [1, 1, 1]
+    assert [[record.name for record in plugin.session(agent).ledger] for agent in agents] == [["pages"]] * 2
 
 
 def test_a_tool_that_is_called_without_a_model_is_recorded(folder: Path, server: ModelServer) -> None:

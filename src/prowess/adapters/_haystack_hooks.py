@@ -125,7 +125,11 @@ def _without_skills(message: Any) -> list[Any]:
         return [message]
     meta = {key: value for key, value in message.meta.items() if key != _ADDED}
     text = message.meta[_ADDED]
-    return [] if text is None else [ChatMessage.from_system(text, meta=meta, name=message.name)]
+    if text is None:
+        return []
+    # Stored messages may come from anywhere: a user's message never becomes one of the system.
+    is_own = message.is_from("system") and isinstance(text, str)
+    return [ChatMessage.from_system(text, meta=meta, name=message.name)] if is_own else [message]
 
 
 def _append_to_system(messages: list[Any], block: str) -> list[Any]:
