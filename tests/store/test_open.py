@@ -26,6 +26,12 @@ CLOSED = "`postgresql://127.0.0.1:1/d`"
 SOURCE = Path(__file__).parents[2] / "src"
 
 
+def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *arguments]
+    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+
+
 @pytest.mark.parametrize(
     ("url", "message"),
     [
@@ -88,13 +94,9 @@ def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
 def test_processes_that_open_an_empty_database_at_once_all_succeed(url: str) -> None:
     code = "import sys; from prowess.store import open_store; open_store(sys.argv[1]).turn('c' + sys.argv[2]).save()"
 
-    def start(number: int) -> str:
-        command = [sys.executable, "-c", code, url, str(number)]
-        env = {**os.environ, "PYTHONPATH": str(SOURCE)}
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60).stderr
-
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(start, range(4))) == [""] * 4
+        ended = list(pool.map(lambda number: run_python(code, url, str(number)), range(4)))
+    assert [done.stderr for done in ended] == [""] * 4
     with open_store(url) as store:
         assert None not in [store.load(f"c{number}") for number in range(4)]
 
@@ -132,23 +134,19 @@ def test_a_store_works_again_when_its_server_is_back(postgres_server: Postgres) 
             assert turn.saved.history == "a"
 
 
-@pytest.mark.parametrize("missing", ["sqlalchemy", "psycopg"])
-def test_a_missing_package_names_the_extra(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, missing, None)
-    for name in [name for name in sys.modules if name.startswith("prowess.store._")]:
-        monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(ImportError) as caught:
-        open_store("postgresql://127.0.0.1:1/d")
-    assert (
-        str(caught.value)
-        == {
-            "sqlalchemy": "this store needs SQLAlchemy: pip install 'prowess[store]'",
-            "psycopg": "this store needs psycopg: pip install 'prowess[postgresql]'",
-        }[missing]
-    )
+@pytest.mark.parametrize(
+    ("missing", "sentence"),
+    [
+        ("sqlalchemy", "this store needs SQLAlchemy: pip install 'prowess[store]'"),
+        ("psycopg", "this store needs psycopg: pip install 'prowess[postgresql]'"),
+    ],
+)
+def test_a_missing_package_names_the_extra(missing: str, sentence: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from prowess.store import open_store; open_store(sys.argv[1])"
+    done = run_python(code, "postgresql://127.0.0.1:1/d")
+    assert done.stderr.splitlines()[-1] == f"ImportError: {sentence}"
 
 
 def test_the_front_door_imports_no_database_before_it_is_used() -> None:
     code = "import sys, prowess.store; prowess.store.open_store; print('sqlalchemy' in sys.modules)"
-    env = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    assert subprocess.run([sys.executable, "-c", code], env=env, check=True, capture_output=True).stdout == b"False\n"
+    assert run_python(code).stdout == "False\n"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Renewal"]
 
 _CLEANING_SECONDS = 3600.0
+_STOP_SECONDS = 5.0
 
 
 class Renewal:
@@ -49,8 +50,10 @@ class Renewal:
             return self._running.pop(turn.holder, None) is not None
 
     def stop(self) -> None:
-        """Renew no more leases."""
+        """Renew no more leases, and wait until the thread uses no connection."""
         self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
 
     def _work(self) -> None:
         next_cleaning = 0.0
