@@ -22,7 +22,7 @@ from support.openai_server import SLOW, ModelServer
 from support.skills import skill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 TOP = Path(__file__).parent.parent.parent
 ROLE = "name: helper\nprompt: You help.\nmodel: openai:m\n"
@@ -44,11 +44,12 @@ class Chat:
     def role(self, more: str = "") -> None:
         (self.top / "role.yaml").write_text(ROLE + more)
 
-    def start(self, *steps: Any, model: str | None = None) -> None:
+    def start(self, *steps: Any, model: str | None = None, options: Sequence[str] = ()) -> None:
         (self.top / "script.yaml").write_text(json.dumps(steps))
         self._leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         argv = [sys.executable, "-m", "prowess", "run", "role.yaml", "-i", "--model", model or "script:script.yaml"]
+        argv += options
         self._process = subprocess.Popen(
             argv,
             cwd=self.top,
@@ -227,4 +228,30 @@ def test_tool_calls_are_shown_as_they_happen(chat: Chat) -> None:
     assert "y" * 60 not in text.split("Read them.")[-1].split("Done.")[0].split("error:")[0]
     assert "\x07" not in text
     chat.read_until("tokens")
+    assert chat.end() == 0
+
+
+@pytest.mark.slow
+def test_a_stored_conversation_goes_on_in_the_next_chat(chat: Chat) -> None:
+    """With its active skills, after an answer that was stopped, too."""
+    options = ["--store", "sqlite:///chats.db", "--conversation", "trip"]
+    skill(chat.top / "skills/tides")
+    activate = {"call": "activate_skill", "with": {"name": "tides"}}
+    with ModelServer(SLOW) as server:
+        chat.start(activate, {"say": "First."}, options=options)
+        chat.type("hi\r")
+        chat.read_until("First.")
+        chat.read_until("skills: tides")
+        assert chat.end() == 0
+        chat.start(model=server.model, options=options)
+        chat.type("stop this\r")
+        chat.read_until("word word")
+        chat.type(CTRL_C)
+        chat.read_until("stopped")
+        chat.read_until(" 0 tokens")
+        assert chat.end() == 0
+    chat.start(activate, {"say": "First."}, {"say": "Second."}, options=options)
+    chat.type("again\r")
+    chat.read_until("Second.")
+    chat.read_until("skills: tides")
     assert chat.end() == 0
