@@ -73,6 +73,12 @@ class StoresMentions(TinyConversation):
         self.history = [*messages, *({"role": "user", "content": text} for text in added)]
 
 
+class ShowsAll(TinyConversation):
+    def system(self) -> str:
+        hidden = [entry for entry in self.session.catalog.skills if entry.state == "user-only"]
+        return "\n".join([super().system(), *(entry.description for entry in hidden)])
+
+
 class HidesWarnings(TinyConversation):
     def begin(self, text: str) -> list[str]:
         return [added for added in super().begin(text) if not added.startswith("warning: ")]
@@ -152,6 +158,7 @@ BROKEN = {
     "body-on-activation": _adapter(BodyOnEachActivation),
     "calls-at-once": _adapter(LastCallWins),
     "mention": _adapter(StoresMentions),
+    "user-only": _adapter(ShowsAll),
     "mention-not-found": _adapter(HidesWarnings),
     "scripts-off": _adapter(AlwaysScripts),
     "script": _adapter(TrustsAll),

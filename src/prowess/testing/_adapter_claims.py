@@ -119,8 +119,22 @@ async def _mention(project: Project) -> None:
     requests = await chat.turn(f"{_SECOND} Use the moon-phases skill.")
     expect_times(requests[0], moon.word, 1, "the body once in the next turn, which mentions another skill")
     expect_times(requests[0], tides.word, 0, "no body of a skill that only an earlier turn mentioned")
-    requests = await chat.turn(_THIRD)
+    requests = await chat.turn(f"$star-charts {_THIRD}")
     expect_times(requests[0], moon.word, 0, "no body of a skill that only an earlier turn mentioned")
+    expect_times(requests[0], "STAR_CHARTS_BODY", 1, "the body once if the mentioned skill is already active")
+
+
+async def _user_only(project: Project) -> None:
+    _tides(project)
+    moon = project.add("moon-phases", "Tells the phase of the moon.", "disable-model-invocation: true")
+    chat = project.chat()
+    requests = await chat.turn(_FIRST, call("activate_skill", name=moon.name))
+    expect(
+        moon.description not in requests[0].whole, "expected a skill that is only for its user to be hidden", requests
+    )
+    expect_times(requests[-1], moon.word, 0, "no body of a skill that only its user can activate")
+    requests = await chat.turn(f"$moon-phases {_SECOND}")
+    expect_times(requests[0], moon.word, 1, "the body once in a turn whose text mentions the skill")
 
 
 async def _mention_not_found(project: Project) -> None:
@@ -243,6 +257,7 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
         "A skill that the user's text mentions is sent in that turn, and neither stored nor sent later.",
         _mention,
     ),
+    "user-only": ("A skill that is only for its user is hidden from the model until the user mentions it.", _user_only),
     "mention-not-found": ("A mention of an unknown skill is reported to the model once.", _mention_not_found),
     "file": ("A file of a skill reaches the model when it reads the file.", _file),
     "scripts-off": ("Without the option `scripts`, the model is offered no tool that runs scripts.", _scripts_off),

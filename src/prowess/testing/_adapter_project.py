@@ -43,14 +43,15 @@ class SkillText:
         word: only in the body.
     """
 
-    def __init__(self, name: str, description: str) -> None:
-        self.name, self.description = name, description
+    def __init__(self, name: str, description: str, more: str = "") -> None:
+        self.name, self.description, self._more = name, description, f"{more}\n" if more else ""
         self.word = f"{name.replace('-', '_').upper()}_BODY"
 
     def write(self, folder: Path, body: str = "") -> None:
         """Write the skill into a folder of skills; it replaces an earlier version."""
         (folder / self.name).mkdir(parents=True, exist_ok=True)
-        text = f"---\nname: {self.name}\ndescription: {self.description}\n---\n{body or f'End with {self.word}.'}\n"
+        fields = f"name: {self.name}\ndescription: {self.description}\n{self._more}"
+        text = f"---\n{fields}---\n{body or f'End with {self.word}.'}\n"
         (folder / self.name / "SKILL.md").write_text(text, encoding="utf-8")
 
 
@@ -71,9 +72,9 @@ class Project:
         (self.folder / ".git").mkdir(parents=True)  # nothing above it is searched
         self.home.mkdir()
 
-    def add(self, name: str, description: str) -> SkillText:
-        """Write a skill."""
-        skill = SkillText(name, description)
+    def add(self, name: str, description: str, more: str = "") -> SkillText:
+        """Write a skill, perhaps with more lines of front matter."""
+        skill = SkillText(name, description, more)
         skill.write(self.skills)
         return skill
 
