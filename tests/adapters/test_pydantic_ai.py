@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, RunContext, ToolReturn, models
-from pydantic_ai.capabilities import AbstractCapability, ProcessHistory
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, RunContext, ToolDefinition, ToolReturn, models
+from pydantic_ai.capabilities import AbstractCapability, PrepareTools, ProcessHistory
 from pydantic_ai.exceptions import ModelHTTPError, RetryModelRequest
 from pydantic_ai.messages import (
     CompactionPart,
@@ -667,6 +667,30 @@ def test_scripts_run_in_the_order_of_their_calls(here: Path, tmp_path: Path) -> 
     result = agent(script, Skills(session, scripts=True)).run_sync("hello")
     _, _, first, _, second = results(result.all_messages())
     assert (first, second) == ("a", "ab")
+
+
+@pytest.mark.needs("bwrap")
+def test_each_run_of_a_script_can_wait_for_an_approval(here: Path, tmp_path: Path) -> None:
+    """By the framework's own means; the approved call runs in the turn that it belongs to."""
+    (here / ".agents/skills/pdf/note.py").write_text(NOTE)
+    trust = Trust(str(tmp_path / "trust.json"))
+    session = Session(discover(here), trust=trust)
+    trust.allow(session.catalog.resolve("pdf"))
+
+    def ask(_: Any, tools: list[ToolDefinition]) -> list[ToolDefinition]:
+        return [replace(tool, kind="unapproved") if tool.name == "run_skill_script" else tool for tool in tools]
+
+    script = Script(replace(note("a"), tool_call_id="call-1"))
+    talk = Agent(
+        script.model,
+        output_type=[str, DeferredToolRequests],
+        capabilities=[Skills(session, scripts=True), PrepareTools(ask)],
+    )
+    first = talk.run_sync("use $pdf")
+    assert isinstance(first.output, DeferredToolRequests)
+    second = talk.run_sync(message_history=first.all_messages(), deferred_tool_results=APPROVED)
+    assert results(second.all_messages())[0].startswith("exit code 0\nstdout:\na\n")
+    assert [text.count(PDF) for text in script.texts] == [1, 1]
 
 
 @pytest.mark.needs("bwrap")
