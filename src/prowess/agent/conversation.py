@@ -36,15 +36,14 @@ try:
         ToolCallPart,
     )
     from pydantic_ai.run import AgentRunResultEvent
-    from pydantic_ai.settings import ModelSettings
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-    from pydantic_ai.usage import UsageLimits
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "agent", "this agent")) from error
 
 from prowess.adapters.pydantic_ai import Skills, to_toolset_tools
 
 from ._model_errors import MAX_ERROR_CHARS, describe_run_error
+from ._run_settings import model_settings, tokens_left, usage_limits
 
 # The turn's notes say it, in the role's words.
 warnings.filterwarnings("ignore", message="Some responses omitted usage information")
@@ -105,7 +104,8 @@ class Conversation:
             on_call: called with each tool call when it has ended.
         """
         run = _RunningTurn(self, on_text, on_call)
-        timeout, budget = self.assembly.role.guardrails.timeout_seconds, self._tokens_left()
+        timeout = self.assembly.role.guardrails.timeout_seconds
+        budget = tokens_left(self.assembly.role, self.history, self.lost_tokens)
         if budget is not None and budget <= 0:
             return run.finish(None, "the conversation has used all its tokens (`guardrails.session_token_budget`)")
         output = error = None
@@ -116,7 +116,7 @@ class Conversation:
                 self.model,
                 asyncio.timeout(timeout),
                 agent.run_stream_events(
-                    prompt, message_history=self.history or None, usage_limits=_usage_limits(self.assembly, budget)
+                    prompt, message_history=self.history or None, usage_limits=usage_limits(self.assembly.role, budget)
                 ) as events,
             ):
                 async for event in events:
@@ -136,43 +136,17 @@ class Conversation:
             self.lost_tokens += usage_counts(run.usage)["total_tokens"]
         return run.finish(output, error)
 
-    def _tokens_left(self) -> int | None:
-        """Return the tokens that the conversation may still use; `None` if it has no budget."""
-        budget = self.assembly.role.guardrails.session_token_budget
-        if budget is None:
-            return None
-        used = sum(message.usage.total_tokens for message in self.history if message.kind == "response")
-        return int(budget - self.lost_tokens - used)
-
     def _make_agent(self, run: _RunningTurn) -> Any:
         agent: Any = Agent(
             self.model,
             instructions=self.assembly.instructions or None,
             toolsets=[run.toolset],
             capabilities=[] if self.session is None else [Skills(self.session)],
-            model_settings=_model_settings(self.assembly),
+            model_settings=model_settings(self.assembly.role),
             retries=2,
         )
         agent.instrument = self.instrument
         return agent
-
-
-def _model_settings(assembly: Assembly) -> ModelSettings:
-    model = assembly.role.model
-    settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
-    return ModelSettings(**{name: value for name, value in settings.items() if value is not None})
-
-
-def _usage_limits(assembly: Assembly, tokens_left: int | None) -> UsageLimits:
-    guardrails = assembly.role.guardrails
-    totals = [limit for limit in (guardrails.max_tokens_per_run, tokens_left) if limit is not None]
-    return UsageLimits(
-        request_limit=guardrails.max_requests,
-        tool_calls_limit=guardrails.max_tool_calls,
-        total_tokens_limit=min(totals, default=None),
-        input_tokens_limit=guardrails.input_tokens_limit,
-        per_request_input_tokens_limit=guardrails.per_request_input_tokens_limit,
-    )
 
 
 class _RunningTurn:
