@@ -5,10 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from openai import APIStatusError, AsyncOpenAI, OpenAI
+from openai import APIStatusError, AsyncOpenAI, OpenAI, OpenAIError
 from pydantic_ai.messages import ModelMessagesTypeAdapter, UserPromptPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
@@ -16,12 +22,14 @@ from prowess.agent import RoleReloader, StoredConversation
 from prowess.agent.server import RoleBackend
 from prowess.agent.stored import hold_turn
 from prowess.cli import main
+from prowess.errors import ConversationBusyError
 from prowess.store import Store, open_store
 from support.chat_server import ChatServer
+from support.openai_server import HANG, ModelServer
 from support.skills import skill
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
 PASSWORD = "s3cret-word"
@@ -361,3 +369,40 @@ def test_a_conversation_on_the_command_line_goes_on(
     for options in (["--conversation", "a"], ["--conversation", "a"], ["--conversation", "b"], []):
         assert main([*arguments, *options]) == 0
     assert capsys.readouterr().out == "one\ntwo\none\none\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_that_is_stopped_frees_its_conversations(tmp_path: Path, store: Store, how: signal.Signals) -> None:
+    """Another process need not wait until the lease expires."""
+    role_file(tmp_path)
+    options = ["--serve", "--port", "0", "--home", str(tmp_path), "--store", f"sqlite:///{tmp_path}/store.db"]
+    with ModelServer(HANG) as server:
+        command = [sys.executable, "-m", "prowess", "run", "role.yaml", "--model", server.model, *options]
+        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            url = process.stderr.readline().partition(" at ")[2].partition(";")[0]
+            client = OpenAI(base_url=url, api_key="none", max_retries=0, timeout=30)
+            given: Any = {"model": "helper", "messages": [{"role": "user", "content": "hi"}]}
+
+            def ask() -> None:
+                with suppress(OpenAIError):
+                    client.chat.completions.create(**given, extra_headers={"X-Conversation-Id": "c"})
+
+            asking = threading.Thread(target=ask)
+            asking.start()
+            until(lambda: server.requests)
+            with pytest.raises(ConversationBusyError):
+                store.turn("id c", client=client_of("none"), wait=0)
+            process.send_signal(how)
+            process.communicate(timeout=20)
+            asking.join(20)
+    store.turn("id c", client=client_of("none"), wait=0).release()
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait until a condition is true, for ten seconds at most."""
+    end = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
