@@ -509,6 +509,16 @@ def test_it_is_the_skills_plugin_of_an_agent(folder: Path, server: ModelServer) 
         Agent(plugins=[Skills(catalog_of(folder)), AgentSkills([])])
 
 
+def test_a_tool_of_the_agent_is_not_replaced(folder: Path, server: ModelServer) -> None:
+    @tool
+    def activate_skill() -> str:
+        """Something else."""
+        return ""
+
+    with pytest.raises(ConfigError, match="the agent already has a tool `activate_skill`"):
+        agent_of(server, Skills(catalog_of(folder)), tools=[activate_skill])
+
+
 def test_the_skills_of_a_catalog_are_a_source_of_its_own_plugin(folder: Path, server: ModelServer) -> None:
     """With the rules and the budget of a catalog, and without a record."""
     skill(

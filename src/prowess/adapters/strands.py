@@ -11,6 +11,7 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prowess.errors import ConfigError
 from prowess.session import escape_tags
 
 from ._catalog_argument import catalog_argument
@@ -76,7 +77,14 @@ class Skills(AgentSkills):
     # ── the plugin ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def init_agent(self, agent: Agent) -> None:
-        """Add the skills to each turn of an agent, and to each call of its model."""
+        """Add the skills to each turn of an agent, and to each call of its model.
+
+        Raises:
+            ConfigError: the agent has a tool of the same name, which Strands would replace.
+        """
+        taken = [tool.tool_name for tool in self.tools if tool.tool_name in agent.tool_registry.registry]
+        if taken:
+            raise ConfigError(f"the agent already has a tool `{taken[0]}`", hint="rename or remove that tool")
         self._tool_calls.watch(agent)
         agent.add_hook(self._begin_turn, BeforeInvocationEvent)
         agent.add_middleware(InvokeModelStage.Input, self._add_skills)
