@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         render as render,
     )
     from ._provided_skills import join_catalogs as join_catalogs
-    from ._providers import SkillProvider as SkillProvider
+    from ._providers import FilesProvider as FilesProvider, SkillProvider as SkillProvider
     from ._recorded_output import recorded_output as recorded_output
     from ._repository import (
         RepositorySkill as RepositorySkill,
@@ -111,7 +111,7 @@ else:  # otherwise every misspelt name would have a type
             "_places": ("KINDS",),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_provided_skills": ("join_catalogs",),
-            "_providers": ("SkillProvider",),
+            "_providers": ("FilesProvider", "SkillProvider"),
             "_repository": (
                 "RepositorySkill",
                 "RepositorySkills",

@@ -19,7 +19,10 @@ __all__ = ["add_providers", "join_catalogs"]
 
 def add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
     """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name."""
-    return _add(catalog, ((entry, provider) for provider in providers for entry in provider.list(catalog.cwd)))
+    providers = tuple(providers)
+    added = _add(catalog, ((entry, provider) for provider in providers for entry in provider.list(catalog.cwd)))
+    findings = [item for provider in providers for item in getattr(provider, "findings", ())]
+    return added.with_changes(findings=(*added.findings, *findings)) if findings else added
 
 
 def join_catalogs(catalog: Catalog, others: Iterable[Catalog]) -> Catalog:

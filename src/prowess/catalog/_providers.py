@@ -8,6 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import Protocol
 
     from typing_extensions import TypeVar
@@ -28,7 +29,7 @@ else:
             return cls
 
 
-__all__ = ["SkillProvider"]
+__all__ = ["FilesProvider", "SkillProvider"]
 
 
 class SkillProvider(Protocol[Listed, Read_co]):
@@ -42,3 +43,19 @@ class SkillProvider(Protocol[Listed, Read_co]):
 
     def refresh(self, cwd: str) -> None:
         """Forget what was seen from a directory, so that the next `list` looks again."""
+
+
+class FilesProvider(SkillProvider, Protocol):
+    """A source of skills whose files are not on this machine."""
+
+    def note(self, skill: Entry) -> str:
+        """Return a sentence for the model that says where a skill is from."""
+
+    def files(self, skill: Entry) -> Sequence[tuple[str, int]]:
+        """Return the paths of a skill's files, relative to its folder, and their sizes. No file is read."""
+
+    def read_file(self, skill: Entry, path: str) -> bytes:
+        """Return the bytes of one of these files."""
+
+    def copy(self, skill: Entry) -> AbstractContextManager[str]:
+        """Yield a folder with a copy of all files, which is removed at the end."""

@@ -1,7 +1,7 @@
-"""Serve the skills of a catalog over the Model Context Protocol.
+"""Serve skills over the Model Context Protocol, and read those of other servers.
 
-Front door: `server` (a catalog to a server of the protocol) and `ServedCatalog` (what it serves). Nothing here is
-imported elsewhere: the package `mcp` is an extra.
+Front door: `server` (a catalog to a server of the protocol), `ServedCatalog` (what it serves) and `McpSkillProvider`
+(the skills of another server). Nothing here is imported elsewhere: a server needs the package `mcp`, an extra.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -9,8 +9,14 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._served import ServedCatalog as ServedCatalog, ServedFile as ServedFile, ServedSkill as ServedSkill
+    from .client import McpSkillProvider as McpSkillProvider
     from .server import server as server
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
-        __name__, {"_served": ("ServedCatalog", "ServedFile", "ServedSkill"), "server": ("server",)}
+        __name__,
+        {
+            "_served": ("ServedCatalog", "ServedFile", "ServedSkill"),
+            "client": ("McpSkillProvider",),
+            "server": ("server",),
+        },
     )

@@ -19,7 +19,7 @@ from prowess.findings import Finding, Severity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.catalog import Entry
+    from prowess.catalog import Entry, FilesProvider
     from prowess.skill import Skill
 
 __all__ = ["MAX_NAMED_FILES", "Activation", "escape_tags", "render_activation"]
@@ -66,6 +66,7 @@ def render_activation(
     folder: str | None = None,
     notes: tuple[str, ...] = (),
     digest: bool = True,
+    provider: FilesProvider | None = None,
 ) -> Activation:
     """Write a skill for the model.
 
@@ -76,12 +77,17 @@ def render_activation(
         folder: the folder with its files, without links; `None` if it has no files.
         notes: sentences about this machine that the model should know.
         digest: whether to compute the digest, for which all files are read.
+        provider: what has the files, if they are not in a folder; they are named as it lists them.
 
     Raises:
         ActivationError: the file is gone, cannot be read, or is not a skill that can be loaded.
     """
     _require_readable(entry, skill)
-    files = [] if folder is None else skill_files(folder)
+    if provider is not None:
+        files = list(provider.files(entry))
+        notes = (*notes, provider.note(entry))
+    else:
+        files = [] if folder is None else skill_files(folder)
     names = [name for name, _ in files if name != "SKILL.md" and not name.startswith(_AUTHOR_FOLDERS)]
     lines = [f'<skill_content name="{_escape_attribute(entry.name)}">', escape_tags(skill.body.strip("\n")), ""]
     if arguments:
@@ -97,7 +103,7 @@ def render_activation(
     return Activation(
         name=entry.name,
         path=entry.path,
-        digest=skill_digest(folder) if digest and folder is not None else None,
+        digest=skill_digest(folder) if digest and folder is not None else entry.digest if provider else None,
         content="\n".join(lines),
         files=tuple(names[:MAX_NAMED_FILES]),
         findings=skill.findings,

@@ -36,7 +36,14 @@ class Grants(Frozen):
     """Why nothing is granted, and what to do."""
 
 
-def find_grants(entry: Entry, trust: Trust, load_skill: Callable[[Entry], Skill], folder: str | None) -> Grants:
+def find_grants(
+    entry: Entry,
+    trust: Trust,
+    load_skill: Callable[[Entry], Skill],
+    folder: str | None,
+    *,
+    fetched: str | None = None,
+) -> Grants:
     """Return the tools and scripts of an active skill that its user allows.
 
     Args:
@@ -44,15 +51,16 @@ def find_grants(entry: Entry, trust: Trust, load_skill: Callable[[Entry], Skill]
         trust: what the user allowed.
         load_skill: reads the skill.
         folder: the folder with its files; `None` if it has no files.
+        fetched: the same, if it is a copy of what a provider has.
     """
-    denial_reason = trust.denial_reason(entry)
+    denial_reason = trust.denial_reason(entry, folder=fetched)
     if denial_reason is not None:
         return Grants(denial_reason=denial_reason)
     if folder is None:
         return Grants(tools=_declared_tools(load_skill(entry)))
     try:
         # What is read is what is trusted: a change after the check above is seen here.
-        with trust.sealed_copy(entry) as copy:
+        with trust.sealed_copy(entry, folder=fetched) as copy:
             file = os.path.join(copy.folder, os.path.basename(entry.path))
             tools = _declared_tools(load(file, real=real_path(file)))
             scripts = tuple(path for path, _ in skill_files(copy.folder) if path.startswith("scripts/"))

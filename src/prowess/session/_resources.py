@@ -19,7 +19,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Entry
 
-__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "FileText", "open_error", "read_text", "resource_folder", "split_path"]
+__all__ = [
+    "DEFAULT_LIMIT",
+    "MAX_LIMIT",
+    "FileText",
+    "file_text",
+    "open_error",
+    "read_text",
+    "resource_folder",
+    "split_path",
+]
 
 DEFAULT_LIMIT = 32 * 1024
 """Bytes that are read if no limit is given."""
@@ -82,19 +91,38 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
     if folder is None:
         raise SkillFileError("the skill has no files of its own", hint="it only has its instructions")
     parts = split_path(path)
+    limit = _checked_limit(offset, limit)
+    data, size = _read_part(folder, parts, path, offset, limit)
+    return _part_as_text(data, "/".join(parts), offset, size)
+
+
+def file_text(data: bytes, path: str, *, offset: int = 0, limit: int | None = None) -> FileText:
+    """Return a part of the bytes of a text file, as `read_text` does.
+
+    Raises:
+        SkillFileError: the file is not text.
+    """
+    limit = _checked_limit(offset, limit)
+    return _part_as_text(data[offset : offset + limit], path, offset, len(data))
+
+
+def _checked_limit(offset: int, limit: int | None) -> int:
     limit = DEFAULT_LIMIT if limit is None else limit
     if offset < 0 or limit < 1:
         raise SkillFileError(
             "`offset` must be 0 or more and `limit` 1 or more", hint="leave them out to read from the start"
         )
-    data, size = _read_part(folder, parts, path, offset, min(limit, MAX_LIMIT))
+    return min(limit, MAX_LIMIT)
+
+
+def _part_as_text(data: bytes, path: str, offset: int, size: int) -> FileText:
     if b"\0" in data:
         raise SkillFileError(f"{quoted(path)} is not a text file ({size:,} bytes)", hint="read it with a script")
     if offset + len(data) < size:
         data = _without_cut_character(data)
     text, end = data.decode("utf-8", "replace"), offset + len(data)
     return FileText(
-        path="/".join(parts),
+        path=path,
         text=text if offset else text.removeprefix("\ufeff"),
         offset=offset,
         size=size,

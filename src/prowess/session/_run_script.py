@@ -25,6 +25,7 @@ from prowess.skill import Requirements, find_missing, load
 from ._activation import escape_tags
 from ._interpreters import FIRST_BYTES, interpreter_words, missing_hints, require_program, script_requirements
 from ._lookup import find_readable
+from ._remote_files import skill_folder
 from ._resources import open_error, read_text, split_path
 from ._scripts import allowed_copy
 from ._tools import read_written_tool, run_tool
@@ -126,7 +127,10 @@ def run_script(
     """
     _check_arguments(args, text)
     parts = split_path(script)
-    with allowed_copy(entry, trust, scripts, work, "/".join(parts), tuple(args)) as copy:
+    with (
+        skill_folder(catalog, entry) as folder,
+        allowed_copy(entry, folder, trust, scripts, work, "/".join(parts), tuple(args)) as copy,
+    ):
         head = _first_bytes(copy.folder, parts, script)
         skill = load(os.path.join(copy.folder, os.path.basename(entry.path)))
         words = interpreter_words(script, head)

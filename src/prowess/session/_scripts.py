@@ -14,8 +14,6 @@ from prowess.errors import ConfigError, SkillError
 from prowess.sandbox import CHOICES, Limits
 from prowess.skill import sealed_copy
 
-from ._trust import trusted_folder
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -183,14 +181,20 @@ def scripts_option(value: object) -> Scripts:
 
 @contextmanager
 def allowed_copy(
-    entry: Entry, trust: Trust, scripts: Scripts, work: WorkFolder, script: str, arguments: tuple[str, ...]
+    entry: Entry,
+    folder: str,
+    trust: Trust,
+    scripts: Scripts,
+    work: WorkFolder,
+    script: str,
+    arguments: tuple[str, ...],
 ) -> Iterator[SealedCopy]:
-    """Yield a copy of a skill whose bytes the user trusts, or allows in this conversation.
+    """Yield a copy of a skill, whose files are in a folder, if the user trusts it or allows it in this conversation.
 
     Raises:
         SkillError: the user does neither, or the skill cannot be copied.
     """
-    with sealed_copy(trusted_folder(entry), lambda _: None) as copy:
+    with sealed_copy(folder, lambda _: None) as copy:
         reason = trust.digest_denial_reason(entry, copy.digest)
         if reason is not None:
             untrusted = UntrustedSkill(

@@ -146,7 +146,13 @@ class Session(ShownCatalog):
             SkillFileError: the skill has no such text file.
         """
         entry = find_readable(self.catalog, name, self.ledger)
-        text = read_text(self._folder(entry), path, offset=offset, limit=limit)
+        provider = self._files_provider(entry)
+        if provider is None:
+            text = read_text(self._folder(entry), path, offset=offset, limit=limit)
+        else:
+            from ._remote_files import read_remote_text
+
+            text = read_remote_text(provider, entry, path, offset=offset, limit=limit)
         with self._lock:
             self._ledger.add_file(entry.path, text.path)
         return text
@@ -154,7 +160,10 @@ class Session(ShownCatalog):
     def _render(self, entry: Entry, arguments: str | None, *, digest: bool = True) -> Activation:
         skill = self._load_skill(entry)
         notes = tuple(finding.message for finding in find_missing(skill.requirements, env=self._env))
-        return render_activation(entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest)
+        provider = self._files_provider(entry)
+        return render_activation(
+            entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest, provider=provider
+        )
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -264,7 +273,15 @@ class Session(ShownCatalog):
         entry = self.catalog.resolve(name)
         if self._ledger.get(entry.path) is None:
             return Grants(denial_reason=f"the skill {quoted(entry.name)} is not active in this conversation")
-        return find_grants(entry, self.trust, self._load_skill, self._folder(entry))
+        if self._files_provider(entry) is None:
+            return find_grants(entry, self.trust, self._load_skill, self._folder(entry))
+        from ._remote_files import skill_folder
+
+        try:
+            with skill_folder(self.catalog, entry) as folder:
+                return find_grants(entry, self.trust, self._load_skill, folder, fetched=folder)
+        except SkillError as error:
+            return Grants(denial_reason=str(error))
 
     @property
     def trust(self) -> Trust:

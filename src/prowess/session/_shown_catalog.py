@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from prowess.catalog import Entry, Hit, LiveCatalog, Prompt, Ranker
+    from prowess.catalog import Entry, FilesProvider, Hit, LiveCatalog, Prompt, Ranker
     from prowess.skill import Skill
 
 __all__ = ["ShownCatalog"]
@@ -82,6 +82,14 @@ class ShownCatalog:
     def _load_skill(self, entry: Entry) -> Skill:
         reader = self._readers.get(entry.path)
         return load(entry.path, real=entry.real) if reader is None else reader.read(entry)
+
+    def _files_provider(self, entry: Entry) -> FilesProvider | None:
+        """Return the provider that has the files of a skill; `None` if they are on this machine."""
+        if entry.path not in self.catalog.readers:
+            return None
+        from ._remote_files import files_provider
+
+        return files_provider(self.catalog, entry)
 
     def _folder(self, entry: Entry) -> str | None:
         """Return the folder of a skill's files; `None` if a skill of a provider has no files."""

@@ -21,7 +21,7 @@ from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNo
 from prowess.findings import ALWAYS_ERRORS
 from prowess.skill import integrity_digest, read_integrity, sealed_copy
 
-from ._trust_record import TrustedSkill, TrustRecord, quote_for_shell, trust_file
+from ._trust_record import REMOTE, TrustedSkill, TrustRecord, quote_for_shell, trust_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,15 @@ def needs_trust(entry: Entry) -> bool:
     return entry.scope not in ALWAYS_TRUSTED_SCOPES
 
 
+def _place(entry: Entry) -> str:
+    """Return the folder of a skill in the trust record; for a remote skill that is where its server has it.
+
+    Raises:
+        SkillError: it has no folder of its own.
+    """
+    return os.path.dirname(entry.path) if entry.path.startswith(REMOTE) else trusted_folder(entry)
+
+
 def trusted_folder(entry: Entry) -> str:
     """Return the folder whose bytes are trusted for a skill, without links.
 
@@ -51,6 +60,8 @@ def trusted_folder(entry: Entry) -> str:
         SkillError: the skill is a single file among others.
     """
     folder, file = os.path.split(entry.path)
+    if not os.path.isabs(folder):
+        raise SkillError("it has no folder on this machine", hint="a provider has it")
     if file.lower() != "skill.md":
         hint = "move it to a folder of its own, as SKILL.md"
         raise SkillError(f"{quoted(file)} has no folder of its own", hint=hint)
@@ -80,18 +91,25 @@ class Trust:
         """Return whether a skill's tools and scripts may be used now; in doubt they may not. Never raises."""
         return self.denial_reason(entry) is None
 
-    def denial_reason(self, entry: Entry) -> str | None:
-        """Return why a skill's tools and scripts may not be used now, and what to do; `None` if they may."""
+    def denial_reason(self, entry: Entry, *, folder: str | None = None) -> str | None:
+        """Return why a skill's tools and scripts may not be used now, and what to do; `None` if they may.
+
+        Args:
+            entry: the skill.
+            folder: the folder with its files, if they are not in its own.
+        """
         if not needs_trust(entry):
             return None
         try:
-            digest = read_integrity(trusted_folder(entry)).digest
+            digest = read_integrity(folder or trusted_folder(entry)).digest
         except SkillError as error:
             return f"{quoted(entry.name)} cannot be trusted: {error}; {error.hint}"
         return self.digest_denial_reason(entry, digest)
 
     @contextmanager
-    def sealed_copy(self, entry: Entry, *, digest: str | None = None) -> Iterator[SealedCopy]:
+    def sealed_copy(
+        self, entry: Entry, *, digest: str | None = None, folder: str | None = None
+    ) -> Iterator[SealedCopy]:
         """Yield a copy of a skill whose bytes the user trusts now; remove it at the end.
 
         The copy is compared with the trust record, not the folder: nothing can change between the check and the use.
@@ -99,6 +117,7 @@ class Trust:
         Args:
             entry: the skill. One that needs no trust is copied as it is.
             digest: the integrity digest of the skill when its tools were listed; `None` if they were not.
+            folder: the folder with its files, if they are not in its own.
 
         Raises:
             SkillError: the user does not trust these bytes, they are not those of `digest`, or they cannot be copied.
@@ -111,7 +130,7 @@ class Trust:
             if denial is not None:
                 raise SkillError(denial)
 
-        with sealed_copy(trusted_folder(entry), check) as copy:
+        with sealed_copy(folder or trusted_folder(entry), check) as copy:
             yield copy
 
     def digest_denial_reason(self, entry: Entry, digest: str) -> str | None:
@@ -123,21 +142,24 @@ class Trust:
             trusted = self._record.load()
         except ConfigError as error:
             return f"{name} is not trusted: {error}; {error.hint}"
-        if any(skill.digest == digest for skill in trusted):
+        folder = _place(entry)
+        # The same bytes from another server are another skill: its user trusted the first server with them.
+        if any(skill.digest == digest and (skill.path == folder or not folder.startswith(REMOTE)) for skill in trusted):
             return None
-        command = f"`prowess trust {quote_for_shell(os.path.dirname(entry.path))}`"
-        folder = trusted_folder(entry)
+        reference = entry.name if folder.startswith(REMOTE) else os.path.dirname(entry.path)
+        command = f"`prowess trust {quote_for_shell(reference)}`"
         for skill in trusted:
             if skill.path == folder:
                 return f"{name} has changed since it was trusted on {skill.since}: review it, then type {command}"
         return f"{name} is not trusted: review it, then type {command}"
 
-    def allow(self, entry: Entry, *, digest: str | None = None) -> TrustedSkill:
+    def allow(self, entry: Entry, *, digest: str | None = None, folder: str | None = None) -> TrustedSkill:
         """Trust a skill as it is now; it replaces what was trusted in the same folder before.
 
         Args:
             entry: the skill.
             digest: the integrity digest that the user was shown; the skill is not trusted if it has changed since.
+            folder: the folder with its files, if they are not in its own.
 
         Raises:
             SkillError: the skill is rejected, its folder has no integrity digest, or it has changed.
@@ -150,14 +172,14 @@ class Trust:
             if problem.code in ALWAYS_ERRORS:  # also if its host loads it anyway
                 raise SkillError(f"{quoted(entry.name)} cannot be trusted: {problem.message}", hint=problem.hint)
         try:
-            folder = trusted_folder(entry)
-            current_digest = read_integrity(folder).digest
+            place = _place(entry)
+            current_digest = read_integrity(folder or place).digest
         except SkillError as error:
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
         if digest is not None and digest != current_digest:
             message = f"{quoted(entry.name)} is not trusted: it has changed since it was shown"
             raise SkillError(message, hint="review it again")
-        added = TrustedSkill(digest=current_digest, name=entry.name, path=folder, since=strftime("%Y-%m-%d", gmtime()))
+        added = TrustedSkill(digest=current_digest, name=entry.name, path=place, since=strftime("%Y-%m-%d", gmtime()))
 
         def add(trusted: TrustedSkills) -> TrustedSkills:
             nonlocal added
@@ -165,7 +187,7 @@ class Trust:
                 if (skill.digest, skill.path) == (added.digest, added.path):
                     added = skill
                     return trusted
-            return (*(skill for skill in trusted if skill.path != folder), added)
+            return (*(skill for skill in trusted if skill.path != place), added)
 
         self._record.update(add)
         return added
@@ -223,10 +245,10 @@ def _find_with_copies(trusted: TrustedSkills, reference: str | Entry) -> Trusted
 def _find_by_entry(trusted: TrustedSkills, entry: Entry) -> TrustedSkills:
     """Return what was trusted in the folder of a skill, and what has the same bytes now."""
     try:
-        folder = trusted_folder(entry)
+        folder = _place(entry)
     except SkillError:
         return ()
-    digest = integrity_digest(folder)
+    digest = None if folder.startswith(REMOTE) else integrity_digest(folder)
     return tuple(skill for skill in trusted if skill.path == folder or skill.digest == digest)
 
 

@@ -40,6 +40,10 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 _SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+").fullmatch
 
 
+REMOTE = "mcp://"
+"""The start of the path of a skill that is on a server: `mcp://LABEL/URI`."""
+
+
 class TrustedSkill(Frozen):
     """A skill that the user trusts."""
 
@@ -48,7 +52,7 @@ class TrustedSkill(Frozen):
     name: str
     """The name its host used at that time."""
     path: str
-    """Of its folder, absolute and without links."""
+    """Of its folder, absolute and without links; for a remote skill `mcp://LABEL/URI`."""
     since: str
     """`YYYY-MM-DD`, in UTC."""
 
@@ -269,6 +273,11 @@ def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]
 def _parse_skill(number: int, row: object) -> TrustedSkill:
     if not isinstance(row, dict) or row.keys() != {*_KEYS} or not all(isinstance(row[key], str) for key in _KEYS):
         raise _MalformedError(f"entry {number} must have exactly four texts: {', '.join(_KEYS)}")
-    if not _DIGEST(row["seal"]) or not _DATE(row["since"]) or not os.path.isabs(row["path"]) or "\0" in row["path"]:
+    if (
+        not _DIGEST(row["seal"])
+        or not _DATE(row["since"])
+        or not (os.path.isabs(row["path"]) or row["path"].startswith(REMOTE))
+        or "\0" in row["path"]
+    ):
         raise _MalformedError(f"entry {number} has an invalid `seal`, `path` or `since`")
     return TrustedSkill(digest=row["seal"], name=row["name"], path=row["path"], since=row["since"])

@@ -1,0 +1,98 @@
+"""Read and write the JSON-RPC messages of the Model Context Protocol as a client, whatever a server sends."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from prowess._internal.text import neutral
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, NoReturn
+
+__all__ = ["RpcError", "ServerFailedError", "answer_to", "encode", "parse", "remaining"]
+
+_MAX_SHOWN = 200
+"""Characters of a server's own message that an error repeats."""
+
+
+class ServerFailedError(Exception):
+    """A server did not answer, or not by the rules; the text is a reason without a subject, safe to show."""
+
+
+class RpcError(Exception):
+    """A server answered with an error.
+
+    Attributes:
+        code: of JSON-RPC.
+        data: what the server added.
+    """
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(f"it answered: {neutral(message[:_MAX_SHOWN])} ({code})")
+        self.code, self.data = code, data
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """Return a message as one line without its end."""
+    return json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode()
+
+
+def parse(data: bytes) -> dict[str, Any]:
+    """Return the JSON object in a message.
+
+    Raises:
+        ServerFailedError: it is something else.
+    """
+    try:
+        value = json.loads(data.decode(), parse_constant=_reject_constant)
+    except UnicodeDecodeError:
+        raise ServerFailedError("it sent a message that is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise ServerFailedError("it sent a message that is not JSON") from None
+    if not isinstance(value, dict):
+        raise ServerFailedError("it sent a message that is not a JSON object")
+    return value
+
+
+def _reject_constant(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def answer_to(number: int, message: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the result in a message if it answers a request; `None` if it is for another one.
+
+    Raises:
+        RpcError: the server answered with an error.
+        ServerFailedError: the answer is invalid.
+    """
+    if "method" in message or type(message.get("id")) is not int or message["id"] != number:
+        return None
+    if "error" in message:
+        raise _rpc_error(message["error"])
+    result = message.get("result")
+    if not isinstance(result, dict):
+        raise ServerFailedError("its answer has no result")
+    if result.get("resultType", "complete") != "complete":
+        raise ServerFailedError("its answer needs input, which Prowess does not give")
+    return result
+
+
+def _rpc_error(error: object) -> Exception:
+    if not isinstance(error, dict) or type(error.get("code")) is not int:
+        return ServerFailedError("its answer is an invalid error")
+    return RpcError(error["code"], str(error.get("message", "")), error.get("data"))
+
+
+def remaining(deadline: float) -> float:
+    """Return the seconds until a deadline.
+
+    Raises:
+        ServerFailedError: it has passed.
+    """
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise ServerFailedError("it did not answer in time")
+    return seconds

@@ -1,0 +1,341 @@
+"""Read the skills of a server of MCP, as SEP-2640 says: `McpSkillProvider`.
+
+Listing reads metadata alone. A file is fetched when it is needed, and its size, its digest and the front matter are
+compared with the listing before anything of it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+import weakref
+from contextlib import contextmanager
+
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, real_path
+from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.user_dirs import cache_folder
+from prowess.errors import ActivationError, ConfigError, SkillError, SkillFileError
+from prowess.findings import Severity
+from prowess.skill import YamlSyntaxError, core_mapping, from_document, parse_frontmatter
+
+from ._cache import FileCache, has_digest
+from ._connection import Connection
+from ._http_client import HttpClient
+from ._listing import describe_server, make_entries, read_listing, remote_path
+from ._messages import ServerFailedError
+from ._remote_skill import InvalidEntryError, parse_entry, same_json
+from ._stdio_client import StdioClient
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, Self
+
+    from prowess.catalog import Entry
+    from prowess.findings import Finding
+    from prowess.skill import Skill
+
+    from ._remote_skill import RemoteFile, RemoteSkill
+
+__all__ = ["McpSkillProvider"]
+
+_LABEL = re.compile(r"[a-z0-9](-?[a-z0-9]){0,31}").fullmatch
+_MAX_HELD = 1000
+"""Skills whose listing is kept after a newer one, because a conversation may still use them."""
+_REFRESH_HINT = "list the skills again, and decide anew whether to use it"
+
+
+class McpSkillProvider:
+    """The skills of one server, for `discover(cwd, providers=[...])`. Their names are `LABEL:NAME`.
+
+    Args:
+        label: the user's own name for the server: lower-case letters, digits and single hyphens.
+        command: the command that starts the server, which talks over its standard input and output.
+        url: the URL of the server, in place of a command.
+        env: further variables for the command.
+        cwd: the working directory of the command; by default the user's home.
+        token: sent to the URL as bearer token.
+        timeout: seconds for each answer.
+        cache: the folder in which fetched files are kept; by default one in the user's cache folder.
+
+    Raises:
+        ConfigError: an argument is invalid.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        command: Sequence[str] | None = None,
+        url: str | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        token: str | None = None,
+        timeout: float = 30.0,
+        cache: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if not _LABEL(label):
+            hint = "use lower-case letters, digits and single hyphens, at most 32"
+            raise ConfigError(f"invalid label of a server: {quoted(label)}", hint=hint)
+        if (command is None) == (url is None) or isinstance(command, str):
+            message = f"the server {quoted(label)} needs either a command, as a list, or a URL"
+            raise ConfigError(message, hint="give `command=[...]` or `url=...`")
+        if not 0 < timeout < 3600:
+            raise ConfigError(f"invalid timeout of the server {quoted(label)}", hint="give seconds above 0")
+        self.label = label
+        self.findings: tuple[Finding, ...] = ()
+        """What the last listing could not use."""
+        self._transport: StdioClient | HttpClient
+        if command is not None:
+            if not command:
+                raise ConfigError(f"the command of the server {quoted(label)} is empty", hint="name a program")
+            self._transport = StdioClient(command, env or {}, os.fspath(cwd or os.path.expanduser("~")))
+        else:
+            self._transport = HttpClient(str(url), token)
+        self._connection = Connection(self._transport, timeout)
+        folder = cache_folder(os.environ) if cache is None else os.fspath(cache)
+        self._cache = FileCache(folder and os.path.join(folder, "mcp", label))
+        self._listed: tuple[Entry, ...] = ()
+        self._current_until = 0.0
+        self._skills: dict[str, RemoteSkill] = {}
+        """By the path of the entry, as they were listed last."""
+        self._held: dict[str, RemoteSkill] = {}
+        """Skills that were read, by digest."""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._lock = threading.RLock()
+        self._finalizer = weakref.finalize(self, self._connection.close)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_finalizer")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection; it is made again when it is needed."""
+        self._connection.close()
+
+    @property
+    def origin(self) -> str:
+        """The server in messages."""
+        return describe_server(self.label)
+
+    # ── listing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def list(self, cwd: str) -> Sequence[Entry]:
+        """Return the skills that the server lists; no file is fetched.
+
+        A server that fails has no skills, or those of its last listing, and a finding says why. The listing is asked
+        for again after the time that the server says, an hour at most.
+        """
+        del cwd
+        with self._lock:
+            if time.monotonic() >= self._current_until:
+                self._list_now()
+            return self._listed
+
+    def refresh(self, cwd: str) -> None:
+        """Forget the listing, so that the next `list` asks the server."""
+        del cwd
+        with self._lock:
+            self._current_until = 0.0
+
+    def find(self, uri: str) -> Entry:
+        """Return the skill with the URI of its SKILL.md, whether the server lists it or not.
+
+        Raises:
+            SkillError: the server does not serve it, or describes it in an invalid way.
+        """
+        try:
+            skill = parse_entry(self._connection.get_skill(uri))
+            problem = "" if skill.uri == uri else "it answered with another skill"
+        except (ServerFailedError, InvalidEntryError) as error:
+            problem = str(error)
+        if problem:
+            message = f"{self.origin} has no skill {quoted(uri, PATH_LIMIT)} that can be used: {problem}"
+            raise SkillError(message, hint="check the URI")
+        with self._lock:
+            (entry,) = make_entries([skill], self.label)
+            self._skills[entry.path] = skill
+        return entry
+
+    def _list_now(self) -> None:
+        listing = read_listing(self._connection, self.label)
+        self.findings = listing.findings
+        if listing.skills or listing.is_complete:
+            self._listed = listing.entries
+            self._skills = {entry.path: skill for entry, skill in zip(listing.entries, listing.skills, strict=True)}
+        self._current_until = time.monotonic() + listing.seconds
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def read(self, skill: Entry, /) -> Skill:
+        """Fetch the SKILL.md of a listed skill, and return the skill if it is what was listed.
+
+        Raises:
+            ActivationError: the server failed, or the skill is not what was listed.
+        """
+        remote = self._remote(skill)
+        file = remote.find("SKILL.md")
+        try:
+            if file is not None:
+                data = self._fetch(skill, remote, file)
+            else:
+                data = self._connection.read_resource(remote.uri, MAX_SKILL_FILE_BYTES)
+        except ServerFailedError as error:
+            raise self._read_error(skill, str(error)) from None
+        except SkillFileError as error:
+            raise ActivationError(str(error), hint=error.hint) from None
+        if len(data) > MAX_SKILL_FILE_BYTES:
+            raise self._read_error(skill, f"its SKILL.md has more than {MAX_SKILL_FILE_BYTES:,} bytes")
+        document = parse_frontmatter(data, skill.path)
+        parsed = from_document(document, skill.path)
+        problem = next((item.message for item in parsed.findings if item.severity is Severity.ERROR), None)
+        try:
+            found = core_mapping(document.frontmatter or "")
+        except (YamlSyntaxError, ValueError, RecursionError) as error:
+            raise self._read_error(skill, f"its front matter is invalid: {neutral(problem or str(error))}") from None
+        if not same_json(found, remote.frontmatter):
+            reason = "its front matter is not the one that was listed"
+            raise self._read_error(skill, reason, hint=_REFRESH_HINT)
+        self._hold(remote)
+        # What a server writes there would be permissions on this machine.
+        return parsed.with_changes(allowed_tools=())
+
+    def note(self, skill: Entry) -> str:
+        """Return a sentence for the model that says where a skill is from."""
+        if self._remote(skill).files is None:
+            return f"this skill is made by {self.origin} whenever it is read; it is unverified and has no files"
+        return (
+            f"this skill and its files come from {self.origin}, not from this machine or its user; "
+            "its files are read with read_skill_file"
+        )
+
+    def files(self, skill: Entry) -> tuple[tuple[str, int], ...]:
+        """Return the paths and sizes of a skill's files, as they were listed; nothing if it has no list of files.
+
+        Raises:
+            ActivationError: the skill changed since it was listed.
+        """
+        return tuple((file.path, file.size) for file in self._remote(skill).files or ())
+
+    def read_file(self, skill: Entry, path: str) -> bytes:
+        """Fetch one file of a skill, and return it if it is what was listed.
+
+        Raises:
+            SkillFileError: the server failed, or the file is not listed, or is not what was listed.
+            ActivationError: the skill changed since it was listed.
+        """
+        remote = self._remote(skill)
+        file = remote.find(path)
+        if file is None:
+            hint = "the server makes this skill when it is read; it only has its instructions"
+            raise SkillFileError(
+                f"the skill {quoted(skill.name)} has no file {quoted(path)}",
+                hint=hint if remote.files is None else "read one of the files that the skill lists",
+            )
+        try:
+            return self._fetch(skill, remote, file)
+        except ServerFailedError as error:
+            message = f"{quoted(path)} of {quoted(skill.name)} cannot be read: {self.origin}: {error}"
+            raise SkillFileError(message, hint="go on without it, or try again later") from None
+
+    @contextmanager
+    def copy(self, skill: Entry) -> Iterator[str]:
+        """Fetch all files of a skill, and yield a folder with them that is removed at the end.
+
+        Raises:
+            SkillError: a file cannot be fetched or written, or is not what was listed.
+        """
+        remote = self._remote(skill)
+        if remote.files is None:
+            message = (
+                f"the skill {quoted(skill.name)} is made by its server when it is read, so it is never run or trusted"
+            )
+            raise SkillError(message, hint="ask for a server that lists its files")
+        temporary: TemporaryDirectory | None = None
+        try:
+            temporary = TemporaryDirectory("prowess-remote-", real_path(temporary_directory_root()))
+            folder = os.path.join(temporary.path, "copy", remote.name)
+            for file in remote.files:
+                data = self.read_file(skill, file.path)
+                target = os.path.join(folder, *file.path.split("/"))
+                os.makedirs(os.path.dirname(target), 0o700, exist_ok=True)
+                # A protocol of texts has no permissions: what begins like a program may be started.
+                with open(target, "xb", opener=_opener(0o700 if data.startswith(b"#!") else 0o600)) as stream:
+                    stream.write(data)
+            yield folder
+        except (FileExistsError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
+            if isinstance(error, SkillError):
+                raise
+            raise SkillError(f"the skill {quoted(skill.name)} cannot be copied: {error.strerror}") from None
+        finally:
+            if temporary is not None:
+                temporary.close()
+
+    def _remote(self, entry: Entry) -> RemoteSkill:
+        """Return what the server said of a skill when it was listed.
+
+        Raises:
+            ActivationError: the listing has changed since, and the skill was not used before.
+        """
+        with self._lock:
+            remote = self._held.get(entry.digest or "") or self._skills.get(entry.path)
+        if remote is None or remote.digest != entry.digest or remote_path(self.label, remote.uri) != entry.path:
+            raise self._read_error(entry, "it has changed since it was listed", hint=_REFRESH_HINT)
+        return remote
+
+    def _hold(self, remote: RemoteSkill) -> None:
+        if remote.digest is not None:
+            with self._lock:
+                self._held.pop(remote.digest, None)
+                self._held[remote.digest] = remote
+                for oldest in [*self._held][:-_MAX_HELD]:
+                    del self._held[oldest]
+
+    def _fetch(self, entry: Entry, remote: RemoteSkill, file: RemoteFile) -> bytes:
+        """Return the bytes of a file if they are what was listed.
+
+        Raises:
+            ServerFailedError: the server failed.
+            SkillFileError: they are not.
+        """
+        data = self._cache.read(remote.uri, file.digest, file.size)
+        if data is not None:
+            return data
+        data = self._connection.read_resource(file.uri, file.size)
+        problem = ""
+        if len(data) != file.size:
+            problem = f"it has {len(data):,} bytes, and {file.size:,} were listed"
+        elif not has_digest(data, file.digest):
+            problem = "its digest is not the one that was listed"
+        if problem:
+            message = (
+                f"{quoted(file.path)} of the skill {quoted(entry.name)} has changed since it was listed: {problem}"
+            )
+            raise SkillFileError(message, hint=_REFRESH_HINT)
+        self._cache.write(remote.uri, file.digest, data)
+        return data
+
+    def _read_error(
+        self, entry: Entry, reason: str, hint: str = "go on without it, or try again later"
+    ) -> ActivationError:
+        return ActivationError(
+            f"the skill {quoted(entry.name)} of {self.origin} cannot be read now: {reason}", hint=hint
+        )
+
+
+def _opener(mode: int) -> Any:
+    return lambda path, flags: os.open(path, flags, mode)

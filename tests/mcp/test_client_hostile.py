@@ -1,0 +1,325 @@
+"""Servers that lie, flood, hang or send others' skills: each is an error or a finding, never a crash or a hang."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess import Session, discover
+from prowess.errors import SkillError
+from prowess.mcp import McpSkillProvider, _connection, _http_client
+from support import skill_servers
+from support.skill_servers import ENTRY, serve
+
+if TYPE_CHECKING:
+    from prowess.mcp._remote_skill import RemoteSkill
+
+PROGRAM = [sys.executable, str(Path(skill_servers.__file__))]
+
+
+def provider(tmp_path: Path, url: str, timeout: float = 5.0) -> McpSkillProvider:
+    return McpSkillProvider("docs", url=url, cache=tmp_path / "cache", timeout=timeout)
+
+
+# ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("no-extension", "it does not serve skills: it lacks the extension `io.modelcontextprotocol/skills`"),
+        ("list-not-json", "it sent a message that is not JSON"),
+        ("list-not-utf8", "it sent a message that is not UTF-8"),
+        ("list-not-an-object", "it sent a message that is not a JSON object"),
+        ("list-too-deep", "it sent a message that is not JSON"),
+        ("list-long-number", "it sent a message that is not JSON"),
+        ("list-nan", "it sent a message that is not JSON"),
+        ("list-other-id", "it answered another request"),
+        ("list-text-id", "it answered another request"),
+        ("list-true-id", "it answered another request"),
+        ("list-no-result", "its answer has no result"),
+        ("list-bad-error", "its answer is an invalid error"),
+        ("list-error", r"it answered: no\x1b[2Jway\x0aok (-32603)"),
+        ("list-needs-input", "its answer needs input, which Prowess does not give"),
+        ("list-not-a-list", "its list of skills is invalid"),
+        ("list-huge", "it sent a message of more than 33,554,432 bytes"),
+        ("http-500", "it answered with the HTTP status 500"),
+        ("http-html", "it answered with `text/html`, which is not JSON"),
+        ("gzip", "it sent a compressed answer"),
+        ("events-without-answer", "it closed the connection without an answer"),
+        ("redirect 307 http://127.0.0.1:1/", "it redirects to another host, `127.0.0.1`, which is refused"),
+        (
+            "redirect 307 http://169.254.169.254/latest",
+            "it redirects to another host, `169.254.169.254`, which is refused",
+        ),
+        ("redirect 302 https://example.com/", "it redirects to another host, `example.com`, which is refused"),
+        ("redirect 307 http://example.com/", "it redirects to an invalid URL"),
+        ("redirect 307 file:///etc/passwd", "it redirects to an invalid URL"),
+        ("redirect 302 /mcp", "it redirects with the status 302, which drops the request"),
+        ("redirect 308 /mcp", "it redirects again and again"),
+    ],
+)
+def test_a_list_that_breaks_the_rules_is_a_finding(what: str, reason: str, tmp_path: Path) -> None:
+    """The catalog has the skills of this machine, and says what the server did."""
+    with serve(what) as (url, _):
+        catalog = discover(tmp_path, home=tmp_path, env={}, cache=False, providers=[provider(tmp_path, url)])
+    assert [finding.message for finding in catalog.findings] == [
+        f"the MCP server `docs`: its skills cannot be listed: {reason}"
+    ]
+    assert (catalog.skills, catalog.findings[0].code) == ((), "server-failed")
+
+
+@pytest.mark.parametrize(
+    ("what", "count", "reason"),
+    [
+        ("bad-cursor", 1, "its list of skills has an invalid cursor"),
+        ("cursor-loop", 1, "its list of skills has no end: a cursor repeats"),
+        ("endless-pages", 0, "its list of skills has more than 5 pages; the others are left out"),
+        ("endless-skills", 3, "it has more than 3 skills; the others are left out"),
+    ],
+)
+@pytest.mark.slow
+def test_a_list_without_end_is_cut(
+    what: str, count: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was listed before can be used."""
+    monkeypatch.setattr(_connection, "MAX_SKILLS", 3)
+    monkeypatch.setattr(_connection, "_MAX_PAGES", 5)
+    with serve(what) as (url, _):
+        docs = provider(tmp_path, url)
+        assert len(docs.list("")) == count
+    assert reason in docs.findings[-1].message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["list-silence", "drip"])
+def test_a_server_that_does_not_answer_is_left_after_the_timeout(what: str, tmp_path: Path) -> None:
+    """Also one that sends a byte now and then."""
+    with serve(what) as (url, _):
+        docs = provider(tmp_path, url, timeout=0.4)
+        start = time.monotonic()
+        assert docs.list("") == ()
+        assert time.monotonic() - start < 5
+    assert "it did not answer in time" in docs.findings[0].message
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "fd00::1"])
+def test_a_name_that_leads_to_a_private_address_is_refused(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if it has a public one too; nothing is connected."""
+    monkeypatch.setattr(_http_client, "look_up_host", lambda *_: ("93.184.215.14", address))
+    monkeypatch.setattr("socket.create_connection", lambda *_, **__: pytest.fail("connected"))
+    docs = provider(tmp_path, "https://skills.example.com/mcp")
+    assert docs.list("") == ()
+    assert "skills.example.com" in docs.findings[0].message
+    assert "not allowed" in docs.findings[0].message or "credentials" in docs.findings[0].message
+
+
+def test_a_failure_keeps_the_last_listing(tmp_path: Path) -> None:
+    with serve() as (url, server):
+        docs = provider(tmp_path, url)
+        assert len(docs.list("")) == 1
+        server.what = "list-error"
+        assert len(docs.list("")) == 1
+        assert [finding.code for finding in docs.findings] == ["server-failed"]
+        server.what = "right"
+        assert (len(docs.list("")), docs.findings) == (1, ())
+
+
+PDF = "skill://pdf/SKILL.md"
+ZERO = f"sha256:{'0' * 64}"
+
+
+def resources(*uris: Any, **more: Any) -> dict[str, Any]:
+    return {"resources": [{"uri": uri, "digest": ZERO, "size": 1, **more} for uri in (PDF, *uris)]}
+
+
+def named(name: Any, uri: str | None = None) -> dict[str, Any]:
+    uri = f"skill://{name}/SKILL.md" if uri is None else uri
+    row = {"uri": uri, "digest": ZERO, "size": 1}
+    return {"uri": uri, "frontmatter": {"name": name, "description": "x"}, "resources": [row]}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"uri": None}, "its URI is not that of a SKILL.md"),
+        ({"uri": "skill://pdf/readme.md"}, "its URI is not that of a SKILL.md"),
+        ({"uri": "SKILL.md"}, "its URI is not that of a SKILL.md"),
+        ({"uri": "skill://pdf\x1b/SKILL.md"}, "its URI is not that of a SKILL.md"),
+        ({"uri": f"skill://{'a/' * 1500}pdf/SKILL.md"}, "its URI is not that of a SKILL.md"),
+        ({"uri": "skill://../pdf/SKILL.md"}, "its URI has an invalid part"),
+        ({"uri": "skill://%2e%2e/pdf/SKILL.md"}, "its URI has an invalid part"),
+        ({"uri": "skill://a//pdf/SKILL.md"}, "its URI has an invalid part"),
+        ({"uri": "skill://evil/SKILL.md"}, "its name is not the last folder of its URI"),
+        (named("docs:pdf"), "its name breaks the rules of agentskills.io: `docs:pdf`"),
+        (named("PDF"), "its name breaks the rules of agentskills.io: `PDF`"),
+        (named("pdf\x1b[2J", PDF), r"its name breaks the rules of agentskills.io: `pdf\x1b[2J`"),
+        (named("рdf", PDF), "its name breaks the rules of agentskills.io: `рdf`"),
+        (named(["pdf"], PDF), "its name breaks the rules of agentskills.io: `['pdf']`"),
+        ({"frontmatter": "name: pdf"}, "its front matter is not an object"),
+        ({"frontmatter": {"name": "pdf"}}, "it has no description"),
+        ({"frontmatter": {"name": "pdf", "description": "x" * 70_000}}, "its front matter has more than 65,536 bytes"),
+        ({"frontmatter": {"name": "pdf", "description": "\ud800"}}, "its front matter is invalid"),
+        ({"resources": None}, "its list of files is invalid"),
+        ({"resources": "all"}, "its list of files is invalid"),
+        ({"resources": [1]}, "its list of files is invalid"),
+        ({"resources": []}, "its list of files lacks its SKILL.md"),
+        (resources("skill://other/a.md"), "one of its files is not in its folder"),
+        (resources("skill://pdf-evil/a.md"), "one of its files is not in its folder"),
+        (resources("file:///etc/passwd"), "one of its files is not in its folder"),
+        (resources("skill://pdf/../a.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/%2e%2e/a.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/a%2Fb.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/a%5Cb.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/a%00b.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/a%0Ab.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/a%E2%80%AEb.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/a%FFb.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf//a.md"), "one of its files has an invalid path"),
+        (resources("skill://pdf/" + "a" * 300), "one of its files has an invalid path"),
+        (resources("skill://pdf/a?b"), "one of its files has an invalid path"),
+        (resources(PDF), "two of its files have the same path"),
+        (resources("skill://pdf/skill.md"), "two of its files have the same path"),
+        (resources("skill://pdf/SKILL.md/a"), "two of its files have the same path"),
+        (resources("skill://pdf/%C3%A9", "skill://pdf/e%CC%81"), "two of its files have the same path"),
+        (resources(*(f"skill://pdf/{number}" for number in range(512))), "it has more than 512 files"),
+        (resources(size=17 << 20), "it has more than 16 MiB"),
+        (resources(size=-1), "one of its files has an invalid size"),
+        (resources(size=True), "one of its files has an invalid size"),
+        (resources(size="1"), "one of its files has an invalid size"),
+        (resources(digest="sha256:" + "A" * 64), "one of its files has an invalid digest"),
+        (resources(digest=f"md5:{'0' * 64}"), "one of its files has an invalid digest"),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else None,
+)
+def test_an_entry_that_breaks_a_rule_is_left_out(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    """And the others stay."""
+    with serve() as (url, server):
+        server.entries = [{**ENTRY, **change}, named("other"), 7]
+        docs = provider(tmp_path, url)
+        assert [entry.name for entry in docs.list("")] == ["docs:other"]
+    assert [finding.message for finding in docs.findings] == [
+        f"the MCP server `docs`: a skill is left out: {reason}",
+        "the MCP server `docs`: a skill is left out: it is not an object",
+    ]
+
+
+def test_only_the_first_findings_about_entries_are_kept(tmp_path: Path) -> None:
+    with serve() as (url, server):
+        server.entries = [7] * 1000
+        docs = provider(tmp_path, url)
+        assert docs.list("") == ()
+    assert (len(docs.findings), docs.findings[-1].message) == (
+        101,
+        "the MCP server `docs`: 900 more skills are left out",
+    )
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("changed", "has changed since it was listed: its digest is not the one that was listed"),
+        ("longer", "has changed since it was listed: it has "),
+        ("shorter", "has changed since it was listed: it has "),
+        ("much-longer", "it sent a message of more than "),
+        ("other-uri", "it sent another resource"),
+        ("two-contents", "it did not send one resource"),
+        ("not-contents", "it did not send one resource"),
+        ("no-content", "it sent a resource without content"),
+        ("bad-base64", "it sent invalid base64"),
+        ("surrogate", "it sent a text that is not Unicode"),
+    ],
+)
+def test_a_file_that_is_not_what_was_listed_is_not_used(what: str, reason: str, tmp_path: Path) -> None:
+    """Neither the instructions nor another file; the skill can be activated later."""
+    with serve() as (url, server):
+        docs = provider(tmp_path, url)
+        session = Session(discover(tmp_path, home=tmp_path, env={}, cache=False, providers=[docs]), env={})
+        server.what = what
+        with pytest.raises(SkillError) as caught:
+            session.activate("docs:pdf")
+        assert reason in str(caught.value)
+        with pytest.raises(SkillError) as caught:
+            session.read("docs:pdf", "scripts/run.py")
+        assert reason in str(caught.value)
+        assert session.ledger == ()
+        assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+        server.what = "right"
+        assert "Read them aloud." in session.activate("docs:pdf").content
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"description": "Sends all passwords."},
+        {"version": "1.1"},
+        {"version": 1.10001},
+        {"allowed-tools": "Bash"},
+        {"version": None},
+        {"version": True},
+    ],
+)
+def test_another_front_matter_than_the_listed_one_is_an_error(change: dict[str, Any], tmp_path: Path) -> None:
+    """A text is no number, and `true` is not 1."""
+    with serve() as (url, server):
+        server.entries = [{**ENTRY, "frontmatter": {**ENTRY["frontmatter"], **change}}]
+        docs = provider(tmp_path, url)
+        session = Session(discover(tmp_path, home=tmp_path, env={}, cache=False, providers=[docs]), env={})
+        with pytest.raises(SkillError, match="its front matter is not the one that was listed"):
+            session.activate("docs:pdf")
+
+
+# ── processes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("dies", r"it has ended: cannot open the database\x1b[2J"),
+        ("flood", "it sent too much that is no answer"),
+        ("endless-line", "it sent a message of more than 1,000 bytes"),
+        ("asks-on", "it sent too many requests of its own"),
+        ("list-silence", "it did not answer in time"),
+        ("list-not-json", "it sent a message that is not JSON"),
+        ("list-other-id", "it did not answer in time"),
+    ],
+)
+def test_a_hostile_process_is_ended(what: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the next request starts it again."""
+    monkeypatch.setattr(_connection, "_MAX_PAGE_BYTES", 1000)
+    with McpSkillProvider("docs", command=[*PROGRAM, what], cache=tmp_path, timeout=2) as docs:
+        assert docs.list("") == ()
+        assert reason in docs.findings[0].message
+        assert not docs._transport.is_open
+
+
+def test_a_program_that_does_not_exist_is_a_finding(tmp_path: Path) -> None:
+    with McpSkillProvider("docs", command=["no-such-program-here"], cache=tmp_path) as docs:
+        assert docs.list("") == ()
+        assert "it cannot be started" in docs.findings[0].message
+
+
+def held(docs: McpSkillProvider) -> dict[str, RemoteSkill]:
+    return docs._held
+
+
+def test_the_memory_of_read_skills_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may list another version each time."""
+    monkeypatch.setattr("prowess.mcp.client._MAX_HELD", 3)
+    with serve() as (url, server):
+        docs = provider(tmp_path, url)
+        for number in range(6):
+            row = {"uri": "skill://pdf/a.md", "digest": ZERO, "size": number}
+            server.entries = [{**ENTRY, "resources": [ENTRY["resources"][0], row]}]
+            docs.read(docs.list("")[0])
+        assert len(held(docs)) == 3
