@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from prowess.catalog import Catalog, Comparison, Filesystem
+    from prowess.catalog import Catalog, Comparison, Filesystem, SkillProvider
 
 __all__ = [
     "catalog_from_args",
@@ -64,19 +64,41 @@ def client_arguments(args: argparse.Namespace) -> list[str]:
 
 
 def catalog_from_args(
-    args: argparse.Namespace, host: str | None = None, filesystem: Filesystem | Callable[[], Filesystem] | None = None
+    args: argparse.Namespace,
+    host: str | None = None,
+    filesystem: Filesystem | Callable[[], Filesystem] | None = None,
+    *,
+    reference: str = "",
 ) -> Catalog:
     """Return the catalog that the discovery options ask for.
 
+    Args:
+        args: of the command.
+        host: the agent's name.
+        filesystem: as for `discover`.
+        reference: the skill that the user names; for `LABEL:NAME` the skills of the server with that label are added.
+
     Raises:
         HostNotFoundError: the host is unknown.
-        ConfigError: a path that an option names does not exist.
+        ConfigError: a path that an option names does not exist, or the settings of servers are invalid.
     """
     from prowess.catalog import discover
 
     require_paths(args, "cwd", "home", "role")
     name = host or getattr(args, "host", None) or "prowess"
-    return discover(args.cwd or ".", host=name, filesystem=filesystem, **_where_to_look(args))
+    where = _where_to_look(args)
+    return discover(args.cwd or ".", host=name, filesystem=filesystem, providers=_servers(args, reference), **where)
+
+
+def _servers(args: argparse.Namespace, reference: str) -> Sequence[SkillProvider]:
+    """Return the configured server that a reference names."""
+    label, colon, name = reference.partition(":")
+    home = args.home or os.path.expanduser("~")
+    if not colon or not name or not os.path.lexists(os.path.join(home, ".prowess", "config.toml")):
+        return ()
+    from prowess.mcp import configured_servers
+
+    return tuple(configured_servers(home, only=label).values())
 
 
 def output_from_args(

@@ -34,9 +34,14 @@ def run(args: argparse.Namespace) -> int:
     """Print what the model reads."""
     from prowess.session import activate_once
 
-    catalog = catalog_from_args(args)
+    catalog = catalog_from_args(args, reference=args.name)
     try:
-        activation = activate_once(catalog, args.name, args.arguments)
+        if catalog.readers:
+            from prowess.session import Session
+
+            activation = Session(catalog).activate(args.name, args.arguments, by="user")
+        else:
+            activation = activate_once(catalog, args.name, args.arguments)
     except AmbiguousSkillError:
         raise
     except SkillNotFoundError as error:

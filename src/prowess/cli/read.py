@@ -32,11 +32,15 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print a part of the file."""
-    from prowess.session import read_text, resource_folder
+    from prowess.session import files_provider, read_remote_text, read_text, resource_folder
 
     offset, limit = _parse_byte_count(args.offset, "--offset", 0), _parse_byte_count(args.limit, "--limit", 1)
-    entry = find_skill(catalog_from_args(args), args.name)
-    part = read_text(resource_folder(entry), args.file, offset=offset, limit=limit)
+    catalog = catalog_from_args(args, reference=args.name)
+    entry = find_skill(catalog, args.name)
+    if (provider := files_provider(catalog, entry)) is not None:
+        part = read_remote_text(provider, entry, args.file, offset=offset, limit=limit)
+    else:
+        part = read_text(resource_folder(entry), args.file, offset=offset, limit=limit)
     if args.json:
         print_json({"name": entry.name, **part.as_dict()})
         return OK

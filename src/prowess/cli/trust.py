@@ -12,7 +12,7 @@ from prowess._internal.text import neutral, quoted
 from prowess.catalog import State
 from prowess.errors import ConfigError, SkillError, SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS
-from prowess.session import Trust, needs_trust, trusted_folder
+from prowess.session import Trust, files_provider, needs_trust, skill_folder, trusted_folder, trusted_place
 from prowess.skill import integrity_digest, load, read_integrity, sealed_copy
 
 from ._commands import FAILED, OK
@@ -98,8 +98,20 @@ class _TrustSummary(Frozen):
 
 
 def _trust_skill(trust: Trust, args: Namespace) -> int:
-    entry = find_skill(catalog_from_args(args), args.skill)
-    summary = _summarize(trust, entry)
+    catalog = catalog_from_args(args, reference=args.skill)
+    entry = find_skill(catalog, args.skill)
+    if files_provider(catalog, entry) is None:
+        return _trust_files(trust, entry, None, args)
+    try:
+        with skill_folder(catalog, entry) as folder:
+            return _trust_files(trust, entry, folder, args)
+    except SkillError as error:
+        raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
+
+
+def _trust_files(trust: Trust, entry: Entry, fetched: str | None, args: Namespace) -> int:
+    """Trust a skill whose files are in its own folder, or in one to which they were fetched."""
+    summary = _summarize(trust, entry, fetched)
     if summary.integrity is None:
         if args.json:
             print_json(summary.as_dict(None))
@@ -113,7 +125,7 @@ def _trust_skill(trust: Trust, args: Namespace) -> int:
     if not known and not args.yes and not args.json and _is_terminal() and not _confirm():
         print_stderr("nothing recorded")
         return FAILED
-    trusted = trust.allow(entry, digest=summary.integrity)
+    trusted = trust.allow(entry, digest=summary.integrity, folder=fetched)
     if args.json:
         print_json(summary.as_dict(trusted))
         return OK
@@ -125,7 +137,7 @@ def _trust_skill(trust: Trust, args: Namespace) -> int:
     return OK
 
 
-def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
+def _summarize(trust: Trust, entry: Entry, fetched: str | None) -> _TrustSummary:
     """Read what the user sees of a skill.
 
     Raises:
@@ -138,7 +150,7 @@ def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
     if not needs_trust(entry):
         return _summary(entry, entry.real, os.path.dirname(entry.path))
     try:
-        folder = trusted_folder(entry)
+        folder = fetched or trusted_folder(entry)
         integrity = read_integrity(folder)
         # What is shown is read from a copy of the bytes that are trusted: the skill may change and change back.
         with sealed_copy(folder, partial(_check_unchanged, integrity.digest), compiled=True) as copy:
@@ -146,10 +158,11 @@ def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
             summary = _summary(entry, file, copy.folder)
     except SkillError as error:
         raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
+    place = trusted_place(entry)
     return summary.with_changes(
         scripts=integrity.scripts,
         integrity=integrity.digest,
-        previous=next((record for record in trust.all() if record.path == folder), None),
+        previous=next((record for record in trust.all() if record.path == place), None),
     )
 
 
@@ -222,14 +235,16 @@ def _list(trust: Trust, args: Namespace) -> int:
         rows = [(record.name, state, record.since, record.digest[:15], record.path) for record, state in records]
         for line in format_table([heading, *rows], fit_terminal=False):
             print_stdout(line)
-    count = sum(state != "trusted" for _, state in records)
+    count = sum(state in ("changed", "gone") for _, state in records)
     invalid = f", {count:,} changed or gone" if count else ""
     print_stderr(f"{pluralize(len(records), 'trusted skill')}{invalid}, recorded in {neutral(trust.file)}")
     return OK
 
 
 def _trust_state(record: TrustedSkill) -> str:
-    """Return `trusted`, `changed` or `gone`: the state of a folder that was trusted."""
+    """Return `trusted`, `changed` or `gone`: the state of a folder that was trusted; `remote` if a server has it."""
+    if not os.path.isabs(record.path):
+        return "remote"
     if not os.path.lexists(record.path):
         return "gone"
     return "trusted" if integrity_digest(record.path) == record.digest else "changed"

@@ -9,6 +9,7 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._served import ServedCatalog as ServedCatalog, ServedFile as ServedFile, ServedSkill as ServedSkill
+    from ._settings import configured_servers as configured_servers
     from .client import McpSkillProvider as McpSkillProvider
     from .server import server as server
 else:  # otherwise every misspelt name would have a type
@@ -16,6 +17,7 @@ else:  # otherwise every misspelt name would have a type
         __name__,
         {
             "_served": ("ServedCatalog", "ServedFile", "ServedSkill"),
+            "_settings": ("configured_servers",),
             "client": ("McpSkillProvider",),
             "server": ("server",),
         },

@@ -13,11 +13,21 @@ if TYPE_CHECKING:
     from ._grants import Grants as Grants
     from ._ledger import ActivationRecord as ActivationRecord
     from ._mentions import Mention as Mention, find_mentions as find_mentions
+    from ._remote_files import (
+        files_provider as files_provider,
+        read_remote_text as read_remote_text,
+        skill_folder as skill_folder,
+    )
     from ._resources import read_text as read_text, resource_folder as resource_folder
     from ._scripts import Scripts as Scripts, UntrustedSkill as UntrustedSkill, scripts_option as scripts_option
     from ._session import Session as Session
     from ._tools import Tool as Tool
-    from ._trust import Trust as Trust, needs_trust as needs_trust, trusted_folder as trusted_folder
+    from ._trust import (
+        Trust as Trust,
+        needs_trust as needs_trust,
+        trusted_folder as trusted_folder,
+        trusted_place as trusted_place,
+    )
     from ._trust_record import TrustedSkill as TrustedSkill
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -28,11 +38,12 @@ else:  # otherwise every misspelt name would have a type
             "_grants": ("Grants",),
             "_ledger": ("ActivationRecord",),
             "_mentions": ("Mention", "find_mentions"),
+            "_remote_files": ("files_provider", "read_remote_text", "skill_folder"),
             "_resources": ("read_text", "resource_folder"),
             "_scripts": ("Scripts", "UntrustedSkill", "scripts_option"),
             "_session": ("Session",),
             "_tools": ("Tool",),
-            "_trust": ("Trust", "needs_trust", "trusted_folder"),
+            "_trust": ("Trust", "needs_trust", "trusted_folder", "trusted_place"),
             "_trust_record": ("TrustedSkill",),
         },
     )

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ._trust_record import TrustedSkills
 
-__all__ = ["ALWAYS_TRUSTED_SCOPES", "Trust", "needs_trust", "trusted_folder"]
+__all__ = ["ALWAYS_TRUSTED_SCOPES", "Trust", "needs_trust", "trusted_folder", "trusted_place"]
 
 ALWAYS_TRUSTED_SCOPES = frozenset(("managed", "user", "system"))
 """Scopes whose skills the user or the administrator installed; all others need trust."""
@@ -44,7 +44,7 @@ def needs_trust(entry: Entry) -> bool:
     return entry.scope not in ALWAYS_TRUSTED_SCOPES
 
 
-def _place(entry: Entry) -> str:
+def trusted_place(entry: Entry) -> str:
     """Return the folder of a skill in the trust record; for a remote skill that is where its server has it.
 
     Raises:
@@ -142,7 +142,7 @@ class Trust:
             trusted = self._record.load()
         except ConfigError as error:
             return f"{name} is not trusted: {error}; {error.hint}"
-        folder = _place(entry)
+        folder = trusted_place(entry)
         # The same bytes from another server are another skill: its user trusted the first server with them.
         if any(skill.digest == digest and (skill.path == folder or not folder.startswith(REMOTE)) for skill in trusted):
             return None
@@ -172,7 +172,7 @@ class Trust:
             if problem.code in ALWAYS_ERRORS:  # also if its host loads it anyway
                 raise SkillError(f"{quoted(entry.name)} cannot be trusted: {problem.message}", hint=problem.hint)
         try:
-            place = _place(entry)
+            place = trusted_place(entry)
             current_digest = read_integrity(folder or place).digest
         except SkillError as error:
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
@@ -245,7 +245,7 @@ def _find_with_copies(trusted: TrustedSkills, reference: str | Entry) -> Trusted
 def _find_by_entry(trusted: TrustedSkills, entry: Entry) -> TrustedSkills:
     """Return what was trusted in the folder of a skill, and what has the same bytes now."""
     try:
-        folder = _place(entry)
+        folder = trusted_place(entry)
     except SkillError:
         return ()
     digest = None if folder.startswith(REMOTE) else integrity_digest(folder)

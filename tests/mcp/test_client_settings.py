@@ -1,0 +1,141 @@
+"""The servers of a user, and the skills of a server on the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess import Session, discover
+from prowess.cli import main
+from prowess.errors import ConfigError
+from prowess.mcp import configured_servers
+from support.skill_servers import serve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.skill_servers import SkillServer
+
+
+def configure(home: Path, text: str) -> Path:
+    file = home / ".prowess/config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+def test_each_server_has_a_provider(tmp_path: Path) -> None:
+    """None is started."""
+    text = '[skills]\ndisabled = ["x"]\n[[servers]]\nname = "docs"\ncommand = ["no-such-program"]\n'
+    more = '[[servers]]\nname = "web"\nurl = "https://example.com/mcp"\ntoken_env = "WEB_TOKEN"\n'
+    configure(tmp_path, text + more)
+    assert list(configured_servers(tmp_path, env={"WEB_TOKEN": "t"})) == ["docs", "web"]
+    assert list(configured_servers(tmp_path, env={}, only="docs")) == ["docs"]
+    assert configured_servers(tmp_path / "other") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[servers", "it is not TOML"),
+        ("servers = 1", "`servers` is not a list"),
+        ("servers = [1]", "a server is not a table"),
+        ("[[servers]]\nurl = 'https://example.com'", "a server has no `name`"),
+        ("[[servers]]\nname = 'Docs'\nurl = 'https://example.com'", "invalid label of a server: `Docs`"),
+        ("[[servers]]\nname = 'docs'", "needs either a command, as a list, or a URL"),
+        ("[[servers]]\nname = 'docs'\ncommand = 'npx server'", "`command` of the server `docs` is not a list of texts"),
+        ("[[servers]]\nname = 'docs'\nurl = 7", "`url` of the server `docs` is not a text"),
+        ("[[servers]]\nname = 'docs'\ncomand = ['a']", "unknown key `comand` of a server"),
+        ("[[servers]]\nname = 'docs'\nurl = 'https://a.example'\ntoken_env = 'NO'", "the variable `NO` is not set"),
+        ("[[servers]]\nname = 'docs'\ncommand = ['a']\ntoken_env = 'YES'", "`token_env` needs a `url`"),
+        (2 * "[[servers]]\nname = 'docs'\nurl = 'https://example.com'\n", "two servers are called `docs`"),
+    ],
+)
+def test_invalid_settings_are_errors(text: str, message: str, tmp_path: Path) -> None:
+    """With the file, and what to do."""
+    file = configure(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        configured_servers(tmp_path, env={"YES": "t"})
+    assert message in str(caught.value)
+    assert str(file)[:30] in str(caught.value)
+    assert caught.value.hint
+
+
+# ── the command line ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "project/.git").mkdir(parents=True)
+    return ["--cwd", str(tmp_path / "project"), "--home", str(tmp_path / "home")]
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[SkillServer]:
+    with serve() as (url, server):
+        configure(tmp_path / "home", f'[[servers]]\nname = "docs"\nurl = "{url}"\n')
+        yield server
+
+
+def test_servers_of_a_project_are_not_used(
+    tmp_path: Path, where: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their commands would run."""
+    configure(tmp_path / "project", '[[servers]]\nname = "docs"\ncommand = ["touch", "ran"]\n')
+    (tmp_path / "home").mkdir()
+    assert main(["activate", "docs:pdf", *where]) == 2
+    assert "no skill is called `docs:pdf`" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("ran"))
+
+
+def test_a_skill_of_a_server_is_activated_and_read(
+    served: SkillServer, where: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its name with the label; what changes a terminal is escaped."""
+    assert main(["activate", "docs:pdf", *where]) == 0
+    assert "come from the MCP server `docs`" in capsys.readouterr().out
+    assert main(["read", "docs:pdf", "references/a b.md", *where]) == 0
+    assert capsys.readouterr().out == "See page 3.\\x0d\n"
+    assert main(["read", "docs:pdf", "other.md", *where]) == 1
+    assert served.methods.count("resources/read skill://pdf/SKILL.md") == 1
+
+
+def test_another_name_asks_no_server(served: SkillServer, where: list[str]) -> None:
+    """Not even one with a colon."""
+    for name in ("pdf", "other:pdf", "docs:", ":pdf"):
+        assert main(["activate", name, *where]) == 2
+    assert served.methods == []
+
+
+def test_a_skill_of_a_server_is_trusted_as_it_was_shown(
+    served: SkillServer, where: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Then its scripts run; listing and removing trust ask no server."""
+    assert main(["trust", "docs:pdf", "--yes", *where]) == 0
+    out = capsys.readouterr().out
+    assert "path     mcp://docs/skill://pdf/SKILL.md" in out
+    assert "scripts/run.py" in out
+    provider = configured_servers(tmp_path / "home")["docs"]
+    session = Session(discover(tmp_path, home=tmp_path / "home", cache=False, providers=[provider]))
+    session.activate("docs:pdf")
+    assert session.granted("docs:pdf").scripts == ("scripts/run.py",)
+    count = len(served.methods)
+    assert main(["trust", "--list", "--json", *where]) == 0
+    (record,) = json.loads(capsys.readouterr().out)["trusted"]
+    assert (record["name"], record["path"], record["state"]) == ("docs:pdf", "mcp://docs/skill://pdf", "remote")
+    assert main(["trust", "--remove", "docs:pdf", *where]) == 0
+    assert len(served.methods) == count
+    assert "is not trusted" in str(session.granted("docs:pdf").denial_reason)
+
+
+def test_a_skill_that_its_server_changes_is_not_trusted(
+    served: SkillServer, where: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    served.what = "changed"
+    assert main(["trust", "docs:pdf", "--yes", *where]) == 1
+    assert "cannot trust `docs:pdf`" in capsys.readouterr().err
