@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import pytest
 from prowess import Session, discover
 from prowess.errors import ActivationError, ConfigError, SkillError, SkillFileError
 from prowess.mcp import McpSkillProvider
+from prowess.mcp._cache import FileCache
 from prowess.session import Trust
 from prowess.session._remote_files import skill_folder
 from support import skill_servers
@@ -233,6 +235,52 @@ def test_a_skill_that_changed_before_it_was_read_is_an_error(
     talk(tmp_path, docs)
     with pytest.raises(ActivationError, match="it has changed since it was listed"):
         session.activate("docs:pdf")
+
+
+def test_a_search_fetches_no_file(docs: McpSkillProvider, served: tuple[str, SkillServer], tmp_path: Path) -> None:
+    """It finds a skill by its name and description; the block of a turn does not read bodies either."""
+    session = Session(see(tmp_path, docs), budget=1, env={})
+    assert [hit.entry.name for hit in session.search("reads pdf files aloud")] == ["docs:pdf"]
+    session.inject("read a pdf file aloud")
+    session.block()
+    session.static_block()
+    assert served[1].methods == ["server/discover", "skills/list"]
+
+
+def test_many_processes_and_threads_share_the_kept_files(tmp_path: Path) -> None:
+    """A file is written in one step: a reader gets all of it, or nothing."""
+    caches = [FileCache(str(tmp_path / "cache")) for _ in range(8)]
+    texts = [bytes([65 + number]) * 200_000 for number in range(4)]
+
+    def work(cache: FileCache) -> list[bytes | None]:
+        found = []
+        for text in texts * 5:
+            found.append(cache.read("skill://pdf/SKILL.md", skill_servers.digest(text), len(text)))
+            cache.write("skill://pdf/SKILL.md", skill_servers.digest(text), text)
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        found = [item for items in pool.map(work, caches) for item in items]
+    assert {*found} <= {None, *texts}
+    assert len([path for path in (tmp_path / "cache").rglob("*") if path.is_file()]) == 4
+
+
+def test_the_oldest_kept_files_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server may have a new version each day."""
+    monkeypatch.setattr("prowess.mcp._cache._MAX_BYTES", 1000)
+    monkeypatch.setattr("prowess.mcp._cache._WRITES_BETWEEN_CHECKS", 1)
+    cache = FileCache(str(tmp_path / "cache"))
+    for number in range(20):
+        text = bytes([65 + number]) * 300
+        cache.write("skill://pdf/SKILL.md", skill_servers.digest(text), text)
+    files = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert len(files) == 3
+
+
+def test_a_cache_that_cannot_be_written_is_not_needed(served: tuple[str, SkillServer], tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    docs = McpSkillProvider("docs", url=served[0], cache=tmp_path / "cache")
+    assert "Read them aloud." in talk(tmp_path, docs).activate("docs:pdf").content
 
 
 # ── trust ────────────────────────────────────────────────────────────────────────────────────────────────────────────

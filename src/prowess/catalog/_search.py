@@ -197,8 +197,10 @@ class Index:
         return skill_impacts(names, entry.description, self._body(entry))
 
     def _body(self, entry: Entry) -> str:
-        """Return the first `MAX_BODY_CHARS` of a body; empty if it cannot be read."""
+        """Return the first `MAX_BODY_CHARS` of a body; empty if it cannot be read, or would be fetched."""
         reader = self._readers.get(entry.path)
+        if hasattr(reader, "read_file"):  # a `FilesProvider`: nothing is fetched before it is used
+            return ""
         try:
             return _body_text(read_file(entry.real)) if reader is None else reader.read(entry).body[:MAX_BODY_CHARS]
         except (UnreadableError, OSError, ProwessError):

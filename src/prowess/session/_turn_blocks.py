@@ -36,7 +36,11 @@ def index_of(catalog: Catalog, ranker: Ranker | None = None) -> Index:
         for known, known_ranker, index in _recent:
             if known is catalog and known_ranker is ranker:
                 return index
-        readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
+        # A provider that fetches files is passed as it is: the index recognizes it, and does not read bodies.
+        readers = {
+            path: reader if hasattr(reader, "read_file") else SafeReader(reader)
+            for path, reader in catalog.readers.items()
+        }
         skills = (entry for entry in catalog.skills if entry.state in MODEL_STATES)
         index = Index(skills, readers, ranker=ranker or installed_ranker())
         _recent.append((catalog, ranker, index))
