@@ -389,6 +389,20 @@ def _absolute_links(text: str) -> str:
     return re.sub(r"\]\(\.\./", f"]({DOCS_URL}/", text)
 
 
+def _format_json(value: object, indent: str = "") -> str:
+    """Return JSON with each list and each object on one line if it fits."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent) + len(line) < 118 or not isinstance(value, dict | list):
+        return line
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        opening, closing, rows = "[", "]", [_format_json(item, inner) for item in value]
+    else:
+        opening, closing = "{", "}"
+        rows = [f"{json.dumps(key)}: {_format_json(item, inner)}" for key, item in value.items()]
+    return "\n".join((opening, *(f"{inner}{row}," for row in rows[:-1]), f"{inner}{rows[-1]}", f"{indent}{closing}"))
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "help.md": lambda _: help_page(),
     "architecture.md": architecture_page,
@@ -397,7 +411,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     **{f"hosts/{name}.md": partial(host_page, name) for name in host_names()},
     **{f"findings/{code}.md": partial(finding_page, code) for code in CODES},
     "roles.md": roles_page,
-    "role.schema.json": lambda _: json.dumps(role.schema(), indent=2, ensure_ascii=False) + "\n",
+    "role.schema.json": lambda _: _format_json(role.schema()) + "\n",
     **{f"commands/{name}.md": command_page for name in COMMANDS},
     "prowess.1": lambda _: runpy.run_path(str(DOCS / "man_page.py"))["man_page"](),
     "../src/prowess/finding_texts.json": lambda _: finding_texts(),

@@ -8,6 +8,7 @@ from prowess._internal.frozen import EMPTY
 from prowess.agent.protected import KINDS
 
 from . import _initrunner as initrunner
+from ._definitions import share_definitions
 from ._schema import FieldSpec, schema as fields_schema
 from ._tool_config import TOOLS_SCHEMA
 
@@ -123,8 +124,5 @@ FLAT_FIELDS: FieldTable = {**_METADATA_FIELDS, "prompt": _PROMPT_FIELD, **_COMMO
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a role's file, with both forms."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A role of Prowess",
-        "oneOf": [fields_schema(INITRUNNER_FIELDS), fields_schema(FLAT_FIELDS)],
-    }
+    forms = share_definitions({"oneOf": [fields_schema(INITRUNNER_FIELDS), fields_schema(FLAT_FIELDS)]})
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A role of Prowess", **forms}

@@ -164,37 +164,31 @@ def _tools_schema() -> dict[str, Any]:
     """Return the JSON Schema of `tools:`."""
     tables = {kind: fields_schema(table) for kind, table in TOOL_FIELDS.items()}
     tables |= {kind: fields_schema(field.keys, is_open=True) for kind, field in UNUSED_TOOLS.items()}
+    # Both forms of an entry contain the same schema, so that `share_definitions` writes it once.
+    options = {kind: table | {"properties": {"type": True, **table["properties"]}} for kind, table in tables.items()}
     with_type = [
-        {
-            **table,
-            "properties": {"type": {"const": kind}, **table["properties"]},
-            "required": ["type", *table.get("required", ())],
-        }
-        for kind, table in tables.items()
+        {"properties": {"type": {"const": kind}}, "required": ["type"], "allOf": [table]}
+        for kind, table in options.items()
     ]
-    short = [
-        {
-            "type": "object",
-            "properties": {kind: table if "required" in table else {"anyOf": [table, {"type": "null"}]}},
-            "required": [kind],
-            "additionalProperties": False,
-        }
-        for kind, table in tables.items()
-    ]
+    short = {}
+    for kind, table in options.items():
+        is_open = table.get("additionalProperties", True)
+        own = {"allOf": [table], **({} if is_open else {"properties": {"type": False}})}
+        short[kind] = own if "required" in table else {"anyOf": [own, {"type": "null"}]}
+    one_key = {"type": "object", "minProperties": 1, "maxProperties": 1}
     needs_options = [kind for kind, table in tables.items() if "required" in table]
     unknown = {"type": "string", "pattern": r"\S", "not": {"enum": [*tables]}}
     others = [
+        one_key | {"properties": short, "additionalProperties": False},
         {"type": "string", "pattern": r"\S", "not": {"enum": needs_options}},
         {"type": "object", "properties": {"type": unknown}, "required": ["type"]},
         {
-            "type": "object",
+            **one_key,
             "propertyNames": {"allOf": [unknown, {"not": {"const": "type"}}]},
             "additionalProperties": {"type": ["object", "null"]},
-            "minProperties": 1,
-            "maxProperties": 1,
         },
     ]
-    return {"type": ["array", "null"], "items": {"oneOf": [*with_type, *short, *others]}}
+    return {"type": ["array", "null"], "items": {"oneOf": [*others, *with_type]}}
 
 
 TOOLS_SCHEMA = _tools_schema()
