@@ -196,7 +196,7 @@ def test_an_error_of_a_provider_is_an_activation_error(
         session.activate("docx")
     assert str(caught.value) == message
     assert session.tools()[0].call(name="docx").startswith(f"error: {message}")
-    assert session.inject("use $docx") == []
+    assert [item["content"] for item in session.inject("use $docx")] == [f"warning: {message}"]
     assert session.warnings == (message,)
     assert [hit.entry.name for hit in session.search("docx")] == ["docx"]
     with pytest.raises(SkillFileError):

@@ -13,12 +13,13 @@ from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.catalog import REACHABLE, State, discover
-from prowess.errors import ConfigError, ProwessError, SkillError
+from prowess.catalog import REACHABLE
+from prowess.errors import ProwessError, SkillError
 from prowess.findings import finding
 from prowess.session import Session, Trust
 from prowess.skill import load
 
+from ._discovered import discover_skills
 from ._toolbox import Toolbox
 from .policy import Policy, ToolContext
 from .role import ROLE_INVALID, load_explicit_skills, load_role, read_skill_tools, skill_dirs
@@ -123,8 +124,10 @@ class Assembly(Frozen):
 
         A skill in the role's own folder shares the role's trust (InitRunner, "Trust Model"), except for tools that
         start a process or send variables: those need the user's own trust. The toolbox's notes say which tools are not
-        offered, and why.
+        offered, and why. A skill of a server brings no tools.
         """
+        if not os.path.isabs(entry.path):
+            return
         in_role_folder = self.is_in_role_folder(entry)
         declared = self.declared_tools.get(entry.path) if in_role_folder else _read_declared_tools(entry)
         if declared is None or not (declared.tools or declared.problems):
@@ -155,6 +158,8 @@ class Assembly(Frozen):
 
     def is_in_role_folder(self, entry: Entry) -> bool:
         """Return whether a skill is in the role's own folder, after resolving links."""
+        if not os.path.isabs(entry.real):  # a server has it
+            return False
         top, real = real_path(self.role.folder), real_path_or_none(entry.real)
         return real is not None and is_inside(real, top)
 
@@ -214,7 +219,7 @@ def assemble(
         protected_paths=(*own_paths(os.environ), *program_paths(role, all_dirs, env)),
     )
     toolbox, tool_problems = _make_toolbox(role, explicit, context)
-    catalog, notes = _discover_skills(role, explicit, existing_dirs, home, env)
+    catalog, notes = discover_skills(role, explicit, existing_dirs, home, env)
     findings = (*problems, *_missing_dir_findings(role, dirs), *skill_problems, *tool_problems)
     notes += _missing_dir_notes(all_dirs, skill_dirs(dirs, {}))
     assembly = Assembly(
@@ -314,37 +319,3 @@ def _error_hint(error: Exception) -> str | None:
         if isinstance(error, ImportError)
         else getattr(error, "hint", None)
     )
-
-
-def _discover_skills(
-    role: Role, explicit: tuple[LoadedSkill, ...], dirs: tuple[str, ...], home: str, env: Mapping[str, str]
-) -> tuple[Catalog | None, list[str]]:
-    """Return the skills that the role does not name, and notes for the user."""
-    if not role.auto_skills_enabled:
-        return None, []
-    try:
-        catalog = discover(role.folder, host="initrunner", home=home, skill_dirs=dirs, env=env, role=role.path)
-    except ConfigError as error:
-        return None, [str(error)]
-    explicit_paths = {real_path(skill.path) for skill in explicit}
-    skills = _fill_free_slots(
-        [entry for entry in catalog.skills if real_path(entry.real) not in explicit_paths], role.max_skills
-    )
-    notes = [f"{quoted(entry.name)} is left out: {entry.reason}" for entry in skills if entry.state is State.DISABLED]
-    notes += [
-        f"{quoted(entry.name)} in {entry.path} is shadowed: {entry.reason}"
-        for entry in skills
-        if entry.state is State.SHADOWED
-    ]
-    return catalog.with_changes(skills=skills), notes
-
-
-def _fill_free_slots(skills: list[Entry], max_skills: int) -> tuple[Entry, ...]:
-    """Activate skills over the limit in place of those that the role names."""
-    free = max_skills - sum(entry.state is State.ACTIVE for entry in skills)
-    filled = []
-    for entry in skills:
-        if free > 0 and entry.state is State.DISABLED and entry.rule == "max_skills":
-            entry, free = entry.with_changes(state=State.ACTIVE, reason=None, rule="active"), free - 1
-        filled.append(entry)
-    return tuple(filled)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         load_explicit_skills as load_explicit_skills,
         load_skill as load_skill,
         read_skill_tools as read_skill_tools,
+        server_labels as server_labels,
         skill_dirs as skill_dirs,
     )
     from ._tool_config import ToolConfig as ToolConfig
@@ -44,7 +45,14 @@ else:  # otherwise every misspelt name would have a type
                 "parse_model",
                 "role_error",
             ),
-            "_skills": ("LoadedSkill", "load_explicit_skills", "load_skill", "read_skill_tools", "skill_dirs"),
+            "_skills": (
+                "LoadedSkill",
+                "load_explicit_skills",
+                "load_skill",
+                "read_skill_tools",
+                "server_labels",
+                "skill_dirs",
+            ),
             "_tool_config": ("ToolConfig",),
         },
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
-from prowess.errors import SkillError
+from prowess.errors import ConfigError, SkillError
 from prowess.findings import Severity, finding
 from prowess.skill import (
     FindingCollector,
@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from ._role import Role
     from ._tool_config import ToolConfig
 
-__all__ = ["LoadedSkill", "load_explicit_skills", "load_skill", "skill_dirs", "read_skill_tools"]
+__all__ = ["LoadedSkill", "load_explicit_skills", "load_skill", "read_skill_tools", "server_labels", "skill_dirs"]
+
+
+_SERVER = "mcp:"
+"""The start of a reference to all skills of a server."""
 
 
 class LoadedSkill(Frozen):
@@ -83,6 +87,9 @@ def load_explicit_skills(
     findings: list[Finding] = []
     lines = dict(zip(role.skills, role.skill_lines, strict=False))
     for reference in role.skills:
+        if reference.startswith(_SERVER):
+            findings += _server_findings(role, reference, lines[reference], home, env)
+            continue
         path = _resolve_reference(reference, role.folder, tuple(dirs), home)
         if path is None:
             candidates = ", ".join(map(neutral, _candidate_paths(reference, role.folder, tuple(dirs), home)))
@@ -104,6 +111,28 @@ def load_explicit_skills(
             if skill is not None:
                 loaded[real] = skill
     return tuple(loaded.values()), tuple(findings)
+
+
+def server_labels(references: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the servers whose skills a role uses: `docs` for `mcp:docs`."""
+    labels = (reference.removeprefix(_SERVER) for reference in references if reference.startswith(_SERVER))
+    return tuple(dict.fromkeys(labels))
+
+
+def _server_findings(
+    role: Role, reference: str, line: int | None, home: str, env: Mapping[str, str]
+) -> Iterator[Finding]:
+    """Check that the user has configured a server that a role names."""
+    from prowess.mcp import configured_servers
+
+    label = reference.removeprefix(_SERVER)
+    message, hint = f"no server is called {quoted(label)}", "add it as `[[servers]]` to `~/.prowess/config.toml`"
+    try:
+        if configured_servers(home, env=env, only=label):
+            return
+    except ConfigError as error:
+        message, hint = str(error), error.hint or hint
+    yield finding(ROLE_INVALID, message, path=role.path, line=line, hint=hint)
 
 
 def _is_path(reference: str) -> bool:
