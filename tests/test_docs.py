@@ -134,6 +134,7 @@ SHAPES = {
     "activate": (["activate", "csv-profile", "--json"],),
     "read": (["read", "csv-profile", "assets/report.md", "--json"],),
     "search": (["search", "commit", "--json"],),
+    "mcp": (),
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),
     "trust": (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 
 from prowess import discover
 from prowess.errors import SkillFileError
 from prowess.mcp import ServedCatalog
-from prowess.mcp._served import Digests
+from prowess.mcp._digests import FileDigests
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ SKILLS = ".agents/skills"
 
 
 def serve(project: Path, *only: str) -> ServedCatalog:
-    return ServedCatalog(discover(project, home=str(project / "home")), Digests(), frozenset(only))
+    return ServedCatalog(discover(project, home=str(project / "home")), FileDigests(), frozenset(only))
 
 
 def test_an_entry_has_the_front_matter_and_every_file_with_digest_and_size(tmp_path: Path) -> None:
@@ -29,8 +30,10 @@ def test_an_entry_has_the_front_matter_and_every_file_with_digest_and_size(tmp_p
     folder = skill(tmp_path / SKILLS / "pages", more="version: 1.10\n").parent
     (folder / "notes").mkdir()
     (folder / "notes/a b.md").write_bytes(b"x\r\n")
-    (served,) = serve(tmp_path).skills.values()
-    entry = served.as_dict()
+    served = serve(tmp_path)
+    found = served.skill(served.uris[0])
+    assert found is not None
+    entry = found.as_dict()
     assert entry["uri"] == "skill://pages/SKILL.md"
     assert entry["frontmatter"] == {"name": "pages", "description": "Does pages. Use it for pages.", "version": 1.1}
     digest = "sha256:" + hashlib.sha256(b"x\r\n").hexdigest()
@@ -38,28 +41,75 @@ def test_an_entry_has_the_front_matter_and_every_file_with_digest_and_size(tmp_p
     assert entry["resources"][0]["uri"] == "skill://pages/SKILL.md"
 
 
-def test_a_changed_file_has_a_new_digest_and_an_unchanged_one_is_not_read(tmp_path: Path) -> None:
-    """The next catalog uses the same digests."""
+def test_a_changed_file_has_a_new_digest_at_once(tmp_path: Path) -> None:
+    """Also one that the catalog does not depend on; its front matter is that of its SKILL.md."""
     folder = skill(tmp_path / SKILLS / "pages").parent
     (folder / "a.txt").write_text("1")
-    digests, catalog = Digests(), discover(tmp_path, home=str(tmp_path / "home"))
-    before = ServedCatalog(catalog, digests).files["skill://pages/a.txt"]
+    served = serve(tmp_path)
+    before = entry_of(served, "skill://pages/SKILL.md")
     (folder / "a.txt").write_text("2")
-    after = ServedCatalog(catalog, digests).files["skill://pages/a.txt"]
-    assert (before.digest != after.digest, after.read()) == (True, b"2")
+    (folder / "b.txt").write_text("3")
+    skill(folder, more="license: MIT\n")
+    after = entry_of(served, "skill://pages/SKILL.md")
+    changed = [new["uri"] for new in after["resources"] if new not in before["resources"]]
+    assert changed == ["skill://pages/SKILL.md", "skill://pages/a.txt", "skill://pages/b.txt"]
+    assert after["frontmatter"]["license"] == "MIT"
+
+
+def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+    """If it was old enough when it was read: then its status shows each change."""
+    folder = skill(tmp_path / SKILLS / "pages").parent
+    digests = FileDigests()
+    os.utime(folder / "SKILL.md", (1, 1))
+    first = digests.digest(str(folder), "SKILL.md")
+    with patch("prowess.mcp._digests.open_inside", side_effect=OSError):
+        assert digests.digest(str(folder), "SKILL.md") == first
+
+
+def entry_of(served: ServedCatalog, uri: str) -> dict[str, Any]:
+    found = served.skill(uri)
+    assert found is not None
+    return found.as_dict()
 
 
 def test_directories_have_their_direct_children(tmp_path: Path) -> None:
-    """Without a slash at the end; a file is not a directory."""
+    """Without a slash at the end; a file is not a directory, and neither is what is outside."""
     folder = skill(tmp_path / SKILLS / "pages").parent
     (folder / "a/b").mkdir(parents=True)
     (folder / "a/b/c.txt").write_text("1")
-    folders = serve(tmp_path).folders
-    assert {uri: sorted(children) for uri, children in folders.items()} == {
-        "skill://pages": ["skill://pages/SKILL.md", "skill://pages/a"],
-        "skill://pages/a": ["skill://pages/a/b"],
-        "skill://pages/a/b": ["skill://pages/a/b/c.txt"],
-    }
+    (folder / "empty").mkdir()
+    (folder / "up").symlink_to(tmp_path)
+    served = serve(tmp_path)
+    assert served.children("skill://pages") == {"skill://pages/SKILL.md": "SKILL.md", "skill://pages/a": None}
+    assert served.children("skill://pages/a") == {"skill://pages/a/b": None}
+    assert served.children("skill://pages/a/b") == {"skill://pages/a/b/c.txt": "a/b/c.txt"}
+    assert served.children("skill://pages/empty") == {}
+    for uri in ("skill://pages/", "skill://pages/SKILL.md", "skill://pages/..", "skill://pages/up", "skill://", ""):
+        assert served.children(uri) is None
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "skill://pages/../pages/a.txt",
+        "skill://pages/%2e%2e/pages/a.txt",
+        "skill://pages/./a.txt",
+        "skill://pages//a.txt",
+        "skill://pages/%61.txt",
+        "skill://pages/a.txt/",
+        "skill://pages/a%00.txt",
+        "skill://pages",
+        "skill:///etc/passwd",
+        "file:///etc/passwd",
+        "SKILL://pages/a.txt",
+    ],
+)
+def test_a_file_has_one_uri(tmp_path: Path, uri: str) -> None:
+    """What is written in another way is not served."""
+    (skill(tmp_path / SKILLS / "pages").parent / "a.txt").write_text("1")
+    served = serve(tmp_path)
+    assert served.file("skill://pages/a.txt") is not None
+    assert served.file(uri) is None
 
 
 def test_links_are_not_served(tmp_path: Path) -> None:
@@ -69,51 +119,67 @@ def test_links_are_not_served(tmp_path: Path) -> None:
     (folder / "link").symlink_to(tmp_path / "secret")
     (folder / "a.txt").write_text("1")
     served = serve(tmp_path)
-    assert sorted(served.files) == ["skill://pages/SKILL.md", "skill://pages/a.txt"]
+    uris = [resource["uri"] for resource in entry_of(served, "skill://pages/SKILL.md")["resources"]]
+    assert uris == ["skill://pages/SKILL.md", "skill://pages/a.txt"]
     (folder / "a.txt").unlink()
     (folder / "a.txt").symlink_to(tmp_path / "secret")
-    with pytest.raises(SkillFileError, match=r"`a\.txt` cannot be read"):
-        served.files["skill://pages/a.txt"].read()
+    for name in ("a.txt", "link"):
+        file = served.file(f"skill://pages/{name}")
+        assert file is not None
+        with pytest.raises(SkillFileError, match="cannot be read"):
+            file.read()
 
 
 def test_a_skill_in_another_one_is_below_its_path(tmp_path: Path) -> None:
     """Its files are files of both, with the same addresses."""
     outer = skill(tmp_path / SKILLS / "outer").parent
     skill(outer / "more/inner")
-    served = ServedCatalog(discover(tmp_path, skill_dirs=[outer / "more"], home=str(tmp_path / "home")), Digests())
-    assert sorted(served.skills) == ["skill://outer/SKILL.md", "skill://outer/more/inner/SKILL.md"]
-    uris = [file.uri for file in served.skills["skill://outer/SKILL.md"].files]
+    served = ServedCatalog(discover(tmp_path, skill_dirs=[outer / "more"], home=str(tmp_path / "home")), FileDigests())
+    assert served.uris == ["skill://outer/SKILL.md", "skill://outer/more/inner/SKILL.md"]
+    uris = [resource["uri"] for resource in entry_of(served, "skill://outer/SKILL.md")["resources"]]
     assert uris == ["skill://outer/SKILL.md", "skill://outer/more/inner/SKILL.md"]
 
 
-def test_what_breaks_a_rule_is_left_out_with_the_reason(tmp_path: Path) -> None:
+def test_what_breaks_a_rule_is_left_out(tmp_path: Path) -> None:
     """Other clients fail on the whole list."""
     skill(tmp_path / SKILLS / "good")
-    skill(tmp_path / SKILLS / "Bad_Name")
-    anchored = skill(tmp_path / SKILLS / "anchored", more="metadata: &a {x: 1}\nother: *a\n")
-    assert anchored.exists()
+    skill(tmp_path / SKILLS / "bad", name="Bad_Name")
+    skill(tmp_path / SKILLS / "number", name="'1'", more=f"long: {'9' * 400}\n")
     served = serve(tmp_path)
-    assert [*served.skills] == ["skill://good/SKILL.md"]
+    assert [item.uri for item in served.page(None, 10)[0]] == ["skill://good/SKILL.md"]
     reasons = {entry.folder: reason for entry, reason in served.left_out}
-    assert reasons["Bad_Name"] == "its name breaks the rules of agentskills.io"
-    assert reasons.get("anchored", "its front matter cannot be sent as JSON").startswith("its front matter")
+    assert reasons["bad"] == "its name breaks the rules of agentskills.io"
 
 
-def test_only_named_skills_are_served(tmp_path: Path) -> None:
-    """A page of others begins behind the last one."""
+def test_only_named_skills_are_served_in_pages(tmp_path: Path) -> None:
+    """A page begins behind the last skill of the one before."""
     for name in ("a", "b", "c"):
         skill(tmp_path / SKILLS / name)
-    assert [*serve(tmp_path, "b").skills] == ["skill://b/SKILL.md"]
+    assert serve(tmp_path, "b").uris == ["skill://b/SKILL.md"]
     served = serve(tmp_path)
     page, last = served.page(None, 2)
-    assert ([item.uri for item in page], last) == (["skill://a/SKILL.md", "skill://b/SKILL.md"], "skill://b/SKILL.md")
+    assert ([item.uri for item in page], last) == (["skill://a/SKILL.md", "skill://b/SKILL.md"], "b")
     page, last = served.page(last, 2)
     assert ([item.uri for item in page], last) == (["skill://c/SKILL.md"], None)
 
 
-def test_a_file_that_disappears_leaves_its_skill_out(tmp_path: Path) -> None:
-    """An incomplete list of files would be wrong."""
+def test_skills_with_one_name_have_different_paths(tmp_path: Path) -> None:
+    """The last part is the name of both."""
+    for folder in ("one", "two"):
+        skill(tmp_path / folder / "pages")
+    catalog = discover(
+        tmp_path, host="claude-code", home=str(tmp_path / "home"), skill_dirs=[tmp_path / "one", tmp_path / "two"]
+    )
+    served = ServedCatalog(catalog, FileDigests())
+    assert {uri.rpartition("/")[0].rpartition("/")[2] for uri in served.uris} == {"pages"}
+    assert len({*served.uris}) == len(served.uris)
+
+
+def test_a_skill_that_disappears_or_gets_another_name_is_not_listed(tmp_path: Path) -> None:
+    """Until the catalog is read again."""
     folder = skill(tmp_path / SKILLS / "pages").parent
-    catalog = discover(tmp_path, home=str(tmp_path / "home"))
+    served = serve(tmp_path)
+    skill(folder, name="other")
+    assert served.page(None, 10) == ([], None)
     os.unlink(folder / "SKILL.md")
-    assert [*ServedCatalog(catalog, Digests()).skills] == []
+    assert served.skill("skill://pages/SKILL.md") is None

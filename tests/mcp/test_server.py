@@ -81,7 +81,7 @@ def test_what_is_not_served_is_an_invalid_parameter(live: Any, method: str, para
 def test_clients_without_the_extension_have_the_tools_of_a_session(live: Any) -> None:
     """They return the text of a skill, and errors as text."""
     tools = ask(live, "tools/list", PaginatedRequestParams()).tools
-    assert [tool.name for tool in tools] == ["activate_skill", "read_skill_file"]
+    assert [tool.name for tool in tools] == ["activate_skill", "read_skill_file", "search_skills"]
     answer = ask(live, "tools/call", CallToolRequestParams(name="activate_skill", arguments={"name": "pages"}))
     assert ("Count twice." in answer.content[0].text, answer.is_error) == (True, False)
     wrong = ask(live, "tools/call", CallToolRequestParams(name="activate_skill", arguments={"name": "pag"}))

@@ -8,17 +8,19 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._http import http_app as http_app
     from ._served import ServedCatalog as ServedCatalog, ServedFile as ServedFile, ServedSkill as ServedSkill
+    from ._server import SkillServer as SkillServer, server as server
     from ._settings import configured_servers as configured_servers
     from .client import McpSkillProvider as McpSkillProvider
-    from .server import server as server
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_http": ("http_app",),
             "_served": ("ServedCatalog", "ServedFile", "ServedSkill"),
             "_settings": ("configured_servers",),
             "client": ("McpSkillProvider",),
-            "server": ("server",),
+            "_server": ("SkillServer", "server"),
         },
     )

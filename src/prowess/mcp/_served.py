@@ -6,21 +6,19 @@ out, with a reason, because other clients fail on the whole list.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from bisect import bisect_right
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-from prowess._internal.file_status import stat_fingerprint
-from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, read_up_to, skill_files
+from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, SKILL_FILE, read_up_to, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, open_inside
-from prowess._internal.text import describe_os_error, neutral, quoted
+from prowess._internal.text import describe_os_error, quoted
 from prowess.catalog import REACHABLE
 from prowess.errors import SkillError, SkillFileError
 from prowess.session import resource_folder
-from prowess.skill import YamlSyntaxError, core_mapping, is_portable_name, load
+from prowess.skill import is_portable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +27,9 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, Entry
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "Digests", "ServedCatalog", "ServedFile", "ServedSkill"]
+    from ._digests import FileDigests
+
+__all__ = ["MAX_BYTES", "MAX_FILES", "ServedCatalog", "ServedFile", "ServedSkill"]
 
 MAX_FILES, MAX_BYTES = 512, 16 * 1024 * 1024
 """Files and bytes of a skill that every host accepts."""
@@ -45,210 +45,228 @@ class ServedFile(Frozen):
     """Of its skill; absolute and without links."""
     path: str
     """Relative to the folder, with `/`."""
-    digest: str
-    size: int
 
     def read(self) -> bytes:
         """Return its bytes as they are now; no link is followed.
 
         Raises:
-            SkillFileError: it cannot be read any more.
+            SkillFileError: it cannot be read.
         """
         try:
             fd = open_inside(self.folder, self.path.split("/"), READ_FLAGS)
             try:
                 if not stat.S_ISREG(os.fstat(fd).st_mode):
-                    raise SkillFileError(f"{quoted(self.path)} is not a file any more")
+                    raise SkillFileError(f"{quoted(self.path)} is not a file")
                 data = read_up_to(fd, MAX_DIGEST_BYTES)
             finally:
                 os.close(fd)
         except (OSError, ValueError) as error:
-            reason = describe_os_error(error) if isinstance(error, OSError) else "invalid path"
-            raise SkillFileError(f"{quoted(self.path)} cannot be read: {reason}") from None
+            raise SkillFileError(f"{quoted(self.path)} cannot be read: {_reason(error)}") from None
         if len(data) > MAX_DIGEST_BYTES:
             raise SkillFileError(f"{quoted(self.path)} is larger than {MAX_DIGEST_BYTES:,} bytes")
         return data
 
 
 class ServedSkill(Frozen):
-    """A skill with what an entry of `skills/list` says of it."""
+    """A skill with what an entry of `skills/list` says of it, as it was at one moment."""
 
     uri: str
     """Of its SKILL.md."""
-    entry: Entry
     frontmatter: Mapping[str, Any]
-    files: tuple[ServedFile, ...]
+    files: tuple[tuple[ServedFile, str, int], ...]
+    """Its files, each with digest and size."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of the skill in `skills/list` and `skills/get`."""
-        resources = [{"uri": file.uri, "digest": file.digest, "size": file.size} for file in self.files]
+        resources = [{"uri": file.uri, "digest": digest, "size": size} for file, digest, size in self.files]
         return {"uri": self.uri, "frontmatter": dict(self.frontmatter), "resources": resources}
-
-    @property
-    def is_large(self) -> bool:
-        """Whether hosts may decline it for its size."""
-        return len(self.files) > MAX_FILES or sum(file.size for file in self.files) > MAX_BYTES
-
-
-class Digests:
-    """The SHA-256 digests of files, kept while their status does not change."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[int, ...], str, int]] = {}
-
-    def digest(self, folder: str, path: str) -> tuple[str, int]:
-        """Return the digest and the size of a file.
-
-        Raises:
-            OSError: it cannot be read, or is not a regular file.
-        """
-        full = os.path.join(folder, path)
-        known = self._known.get(full)
-        if known is not None and stat_fingerprint(os.lstat(full)) == known[0]:
-            return known[1:]
-        fd = open_inside(folder, path.split("/"), READ_FLAGS)
-        try:
-            status = os.fstat(fd)
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError(None, "not a regular file", full)
-            sha256, size = hashlib.sha256(), 0
-            while chunk := os.read(fd, 1 << 20):
-                sha256.update(chunk)
-                size += len(chunk)
-                if size > MAX_DIGEST_BYTES:
-                    raise OSError(None, "too large", full)
-            # A file that changes meanwhile has the digest of what was read, and is read again next time.
-            after = stat_fingerprint(os.fstat(fd))
-        finally:
-            os.close(fd)
-        result = f"sha256:{sha256.hexdigest()}", size
-        if after == stat_fingerprint(status):
-            self._known[full] = (after, *result)
-        return result
 
 
 class ServedCatalog:
-    """What is served of a catalog.
+    """What is served of a catalog; files are looked up when they are asked for.
 
     Args:
         catalog: the skills.
         digests: those of files, kept from one catalog to the next.
         only: names of the skills to serve; by default all.
+        tags: serve skills with one of these tags in `metadata.tags`; by default all.
     """
 
-    def __init__(self, catalog: Catalog, digests: Digests, only: frozenset[str] = frozenset()) -> None:
-        self.catalog = catalog
+    def __init__(
+        self,
+        catalog: Catalog,
+        digests: FileDigests,
+        only: frozenset[str] = frozenset(),
+        tags: frozenset[str] = frozenset(),
+    ) -> None:
+        self.catalog, self._digests, self._only, self._tags = catalog, digests, only, tags
         self.left_out: list[tuple[Entry, str]] = []
         """Skills that cannot be served, with the reason."""
-        self.skills: dict[str, ServedSkill] = {}
-        """Skills by the URI of their SKILL.md, sorted."""
-        self.files: dict[str, ServedFile] = {}
-        self.folders: dict[str, dict[str, ServedFile | None]] = {}
-        """The children of each directory by its URI: a file, or `None` for a directory."""
         served = []
         for entry in catalog.skills:
-            if entry.state in REACHABLE and (not only or entry.name in only):
-                try:
-                    served.append((entry, *_read_skill(entry)))
-                except SkillError as error:
-                    self.left_out.append((entry, str(error)))
-        tops = _assign_paths(served)
-        for (entry, folder, frontmatter), top in sorted(zip(served, tops, strict=True), key=lambda item: item[1]):
-            try:
-                files = tuple(_served_files(top, folder, digests))
-            except SkillError as error:
-                self.left_out.append((entry, str(error)))
-                continue
-            skill = ServedSkill(uri=f"skill://{top}/SKILL.md", entry=entry, frontmatter=frontmatter, files=files)
-            self.skills[skill.uri] = skill
-            self._add_files(f"skill://{top}", files)
+            if entry.state in REACHABLE and self.is_chosen(entry):
+                folder = resource_folder(entry)
+                problem = _problem(entry, folder)
+                if problem is None:
+                    served.append((entry, folder or ""))
+                else:
+                    self.left_out.append((entry, problem))
+        self._folders = dict(sorted(_assign_paths(served).items()))
+        """The folder of each skill by its path in the name space."""
+        self.uris = [f"skill://{top}/{SKILL_FILE}" for top in self._folders]
+        """The URIs of the skills, sorted by path."""
 
-    def page(self, after: str | None, limit: int) -> tuple[Sequence[ServedSkill], str | None]:
-        """Return the skills that follow a URI, at most so many, and the last URI if there are more."""
-        uris = [*self.skills]
-        start = 0 if after is None else bisect_right(uris, after)
-        chosen = uris[start : start + limit]
-        return [self.skills[uri] for uri in chosen], chosen[-1] if start + limit < len(uris) else None
+    def is_chosen(self, entry: Entry) -> bool:
+        """Return whether a skill is among those to serve."""
+        if self._only and entry.name not in self._only:
+            return False
+        return not self._tags or not self._tags.isdisjoint(_tags(entry))
 
-    def _add_files(self, top: str, files: Iterable[ServedFile]) -> None:
-        self.folders.setdefault(top, {})
-        for file in files:
-            self.files[file.uri] = file
-            child, value = file.uri, file
-            parent = child.rpartition("/")[0]
-            self.folders.setdefault(parent, {})[child] = value
-            while parent != top:
-                child, parent = parent, parent.rpartition("/")[0]
-                self.folders.setdefault(parent, {}).setdefault(child, None)
+    def large(self) -> Iterable[tuple[str, str]]:
+        """Yield the names of skills that hosts may decline, and their size in words."""
+        for top, folder in self._folders.items():
+            sizes = [size for _, size in skill_files(folder)]
+            if len(sizes) > MAX_FILES or sum(sizes) > MAX_BYTES:
+                yield top.rpartition("/")[2], f"{len(sizes):,} files and {sum(sizes):,} bytes"
+
+    def page(self, after: str | None, limit: int) -> tuple[list[ServedSkill], str | None]:
+        """Return the skills that follow one, at most so many, and the path of the last one if there are more.
+
+        A skill that cannot be read now is left out.
+        """
+        tops = [*self._folders]
+        start = 0 if after is None else bisect_right(tops, after)
+        chosen = tops[start : start + limit]
+        skills = [skill for top in chosen if (skill := self._skill(top)) is not None]
+        return skills, chosen[-1] if start + limit < len(tops) else None
+
+    def skill(self, uri: str) -> ServedSkill | None:
+        """Return the skill with this SKILL.md as it is now, or `None` if none is served there."""
+        top = uri.removeprefix("skill://").removesuffix(f"/{SKILL_FILE}")
+        return self._skill(top) if uri == f"skill://{top}/{SKILL_FILE}" and top in self._folders else None
+
+    def file(self, uri: str) -> ServedFile | None:
+        """Return the file with this URI, which may be missing; `None` if no skill can have it."""
+        place = None if uri.endswith("/") else self._place(uri)
+        return None if place is None or not place[1] else ServedFile(uri=uri, folder=place[0], path=place[1])
+
+    def children(self, uri: str) -> dict[str, str | None] | None:
+        """Return the files in a directory by URI, each with its path in the skill, and directories with `None`.
+
+        `None` if it is not a directory of a skill.
+        """
+        place = self._place(f"{uri}/") if not uri.endswith("/") else None
+        if place is None:
+            return None
+        folder, inner = place
+        prefix = f"{inner}/" if inner else ""
+        children: dict[str, str | None] = {}
+        for path, _ in skill_files(folder):
+            if path.startswith(prefix):
+                name, _, rest = path[len(prefix) :].partition("/")
+                children[f"{uri}/{_uri_path(name)}"] = None if rest else path
+        exists = children or not inner or os.path.isdir(os.path.join(folder, inner))
+        return children if exists and not _has_link(folder, inner) else None
+
+    def _skill(self, top: str) -> ServedSkill | None:
+        folder = self._folders[top]
+        try:
+            files = tuple(_served_files(top, folder, self._digests))
+            (digest,) = (digest for file, digest, _ in files if file.path == SKILL_FILE)
+            frontmatter = self._digests.frontmatter(folder, digest)
+            if frontmatter["name"] != top.rpartition("/")[2]:
+                return None  # it was renamed since the catalog was read
+        except SkillError:
+            return None
+        return ServedSkill(uri=f"skill://{top}/{SKILL_FILE}", frontmatter=frontmatter, files=files)
+
+    def _place(self, uri: str) -> tuple[str, str] | None:
+        """Return the folder of the innermost skill that a URI is in, and the path in it."""
+        if not uri.startswith("skill://"):
+            return None
+        top, rest = uri.removeprefix("skill://"), ""
+        while "/" in top:
+            top, _, last = top.rpartition("/")
+            rest = f"{last}/{rest}" if rest else last
+            if top in self._folders:
+                path = unquote(rest, errors="surrogateescape")
+                parts = path.rstrip("/").split("/")
+                # Each file has one URI: what is escaped in another way is not served.
+                is_canonical = _uri_path(path) == rest and not {"", ".", ".."} & {*parts[:-1], parts[-1] or "x"}
+                return (self._folders[top], path.rstrip("/")) if is_canonical and "\0" not in path else None
+        return None
 
 
-def _read_skill(entry: Entry) -> tuple[str, dict[str, Any]]:
-    """Return the folder of a skill and its front matter.
-
-    Raises:
-        SkillError: it cannot be served.
-    """
-    folder = resource_folder(entry)
-    if folder is None or not os.path.isdir(folder):
-        raise SkillError("it has no folder of its own")
-    document = load(os.path.join(folder, "SKILL.md")).document
-    if document is None or document.frontmatter is None:
-        raise SkillError("its SKILL.md cannot be read")
-    try:
-        frontmatter = core_mapping(document.frontmatter)
-    except (YamlSyntaxError, ValueError, RecursionError) as error:
-        raise SkillError(f"its front matter cannot be sent as JSON: {neutral(str(error)[:200])}") from None
-    name, description = frontmatter.get("name"), frontmatter.get("description")
-    if not isinstance(name, str) or not is_portable_name(name):
-        raise SkillError("its name breaks the rules of agentskills.io")
-    if not isinstance(description, str) or not description.strip():
-        raise SkillError("it has no description")
-    return folder, frontmatter
+def _tags(entry: Entry) -> frozenset[str]:
+    """Return the tags of a skill: a list, or a text with commas."""
+    tags = entry.skill.metadata.get("tags")
+    parts = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
+    return frozenset(part.strip() for part in parts if isinstance(part, str))
 
 
-def _assign_paths(skills: Sequence[tuple[Entry, str, Mapping[str, Any]]]) -> list[str]:
-    """Return the path of each skill in the name space of the server; the last part is its name.
+def _problem(entry: Entry, folder: str | None) -> str | None:
+    """Return why a skill cannot be served, as far as the catalog tells."""
+    if folder is None:
+        return "it has no folder of its own"
+    if os.path.basename(entry.path) != SKILL_FILE or os.path.islink(entry.path):
+        return "its SKILL.md is a link, or has another name"
+    if not is_portable_name(entry.frontmatter_name or ""):
+        return "its name breaks the rules of agentskills.io"
+    return None if entry.description.strip() else "it has no description"
+
+
+def _assign_paths(skills: Sequence[tuple[Entry, str]]) -> dict[str, str]:
+    """Return the folders of skills by their path in the name space of the server; the last part is the name.
 
     A skill inside the folder of another one is below that one's path, if its folder has its name. Of skills with one
     name, all but the first get a number in front.
     """
     by_folder: dict[str, str] = {}
-    taken: set[str] = set()
-    tops = dict[int, str]()
-    for index, (_, folder, frontmatter) in sorted(enumerate(skills), key=lambda item: item[1][1]):
-        name = str(frontmatter["name"])
+    folders: dict[str, str] = {}
+    for entry, folder in sorted(skills, key=lambda item: item[1]):
+        name = top = entry.frontmatter_name or ""
         outer = folder
-        top = name
-        while (outer := os.path.dirname(outer)) not in (folder, os.path.dirname(outer)):
+        while (outer := os.path.dirname(outer)) != os.path.dirname(outer):
             if outer in by_folder and os.path.basename(folder) == name:
                 top = f"{by_folder[outer]}/{_uri_path(os.path.relpath(folder, outer))}"
                 break
         number = 2
-        while top in taken:
+        while top in folders:
             top, number = f"{number}/{name}", number + 1
-        taken.add(top)
-        by_folder[folder] = tops[index] = top
-    return [tops[index] for index in range(len(skills))]
+        by_folder[folder], folders[top] = top, folder
+    return folders
 
 
-def _served_files(top: str, folder: str, digests: Digests) -> Iterable[ServedFile]:
-    """Yield all regular files of a skill, its SKILL.md included.
+def _served_files(top: str, folder: str, digests: FileDigests) -> Iterable[tuple[ServedFile, str, int]]:
+    """Yield all regular files of a skill, its SKILL.md included, with digest and size.
 
     Raises:
-        SkillError: a file cannot be read, or there are too many.
+        SkillError: a file cannot be read, there are too many, or SKILL.md is missing.
     """
     names = [path for path, _ in skill_files(folder)]
     if len(names) >= MAX_SKILL_FILES:
         raise SkillError(f"it has {MAX_SKILL_FILES:,} files or more")
-    if "SKILL.md" not in names:
-        raise SkillError("its SKILL.md is a link, or has another name")
+    if SKILL_FILE not in names:
+        raise SkillError("its SKILL.md is missing, or a link")
     for path in names:
         try:
             digest, size = digests.digest(folder, path)
         except (OSError, ValueError) as error:
-            reason = describe_os_error(error) if isinstance(error, OSError) else "invalid path"
-            raise SkillError(f"its file {quoted(path)} cannot be read: {reason}") from None
-        yield ServedFile(uri=f"skill://{top}/{_uri_path(path)}", folder=folder, path=path, digest=digest, size=size)
+            raise SkillError(f"its file {quoted(path)} cannot be read: {_reason(error)}") from None
+        yield ServedFile(uri=f"skill://{top}/{_uri_path(path)}", folder=folder, path=path), digest, size
+
+
+def _has_link(folder: str, inner: str) -> bool:
+    path = folder
+    for part in inner.split("/") if inner else ():
+        path = os.path.join(path, part)
+        if os.path.islink(path):
+            return True
+    return False
+
+
+def _reason(error: Exception) -> str:
+    return describe_os_error(error) if isinstance(error, OSError) else "invalid path"
 
 
 def _uri_path(path: str) -> str:

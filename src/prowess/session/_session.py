@@ -235,11 +235,12 @@ class Session(ShownCatalog):
 
     # ── for frameworks ───────────────────────────────────────────────────────────────────────────────────────────────
 
-    def tools(self, *, scripts: bool | Scripts = False) -> tuple[Tool, ...]:
+    def tools(self, *, scripts: bool | Scripts = False, search: bool = False) -> tuple[Tool, ...]:
         """Return the tools with which a model uses its skills; no tools if there are no skills and never will be.
 
         Args:
             scripts: whether a model may run the scripts of active skills that the user trusts, and how.
+            search: whether the model may search, also if it is shown the whole catalog.
 
         Raises:
             ConfigError: `scripts` is something else.
@@ -257,7 +258,7 @@ class Session(ShownCatalog):
             # With `True`, all calls share one object, which keeps the folder of the conversation.
             self._scripts = self._scripts if scripts is True and self._scripts else scripts_option(scripts)
             tools += script_tools(self._ledger, self._scripts, lambda: self.catalog, lambda: self.trust, self._env)
-        return (*tools, search_tool(self.search)) if self.shortened else tuple(tools)
+        return (*tools, search_tool(self.search)) if search or self.shortened else tuple(tools)
 
     def granted(self, name: str) -> Grants:
         """Return the tools and scripts of a skill that its user allows.

@@ -1,0 +1,184 @@
+"""prowess mcp: serve skills to clients of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from prowess._internal.text import neutral, quoted
+from prowess.errors import ConfigError
+
+from ._commands import OK
+from ._discovery import client_arguments, require_paths, skill_dirs
+from ._options import add_discovery_options, make_parser
+from ._output import pluralize, print_message, print_note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from prowess.catalog import LiveCatalog
+    from prowess.mcp import SkillServer
+
+_EPILOG = """\
+`serve` speaks the protocol on standard input and output, or with --http as streamable HTTP at http://HOST:PORT/mcp.
+Clients with the extension io.modelcontextprotocol/skills get skills and their files with digests (SEP-2640), all others
+the tools activate_skill, read_skill_file and search_skills. Changes are announced. Notes go to standard error."""
+_TOKEN_VARIABLE = "PROWESS_MCP_TOKEN"  # noqa: S105 - a name
+_MAX_TOKEN_BYTES = 4096
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("mcp", epilog=_EPILOG)
+    result.add_argument("action", metavar="ACTION", choices=("serve",), help="`serve`: offer skills to clients")
+    result.add_argument("dir", metavar="DIR", nargs="?", help="the project whose skills are served (default: --cwd)")
+    group = result.add_argument_group("what is served, and how")
+    group.add_argument(
+        "--http", metavar="HOST:PORT", help="serve over HTTP; any HOST but this machine needs a token of clients"
+    )
+    group.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help=f"the token that clients must send, in a file (or set {_TOKEN_VARIABLE})",
+    )
+    group.add_argument(
+        "--only", metavar="NAME", action="append", default=[], help="serve this skill and no others (repeatable)"
+    )
+    group.add_argument(
+        "--tag",
+        metavar="TAG",
+        action="append",
+        default=[],
+        help="serve skills with this tag in `metadata.tags` of their front matter (repeatable)",
+    )
+    group.add_argument(
+        "--scripts", action="store_true", help="let clients run scripts of skills that you trust, in the sandbox"
+    )
+    add_discovery_options(result)
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Serve until the client leaves or a signal ends the process.
+
+    Raises:
+        ConfigError: an option is invalid, or a package is missing.
+    """
+    if args.dir is not None:
+        if args.cwd is not None:
+            raise ConfigError("DIR and `--cwd` exclude each other", hint="leave one of them out")
+        args.cwd = args.dir
+    require_paths(args, "cwd", "home", "role")
+    if args.role is not None:
+        raise ConfigError("`--role` cannot be used here", hint="name the role's folders with `--skill-dir`")
+    address = _parse_address(args.http) if args.http is not None else None
+    token = _read_token(args.token_file)
+    try:
+        from prowess.mcp import SkillServer
+    except ImportError as error:
+        raise ConfigError(str(error), hint="install the extra with the `pip` command above, then try again") from None
+    from prowess.catalog import LiveCatalog
+
+    with LiveCatalog(
+        args.cwd or ".", args.host or "prowess", args.home, skill_dirs(args), client_args=client_arguments(args)
+    ) as catalog:
+        server = SkillServer(catalog, only=args.only, tags=args.tag, scripts=args.scripts)
+        _print_notes(server, catalog)
+        if address is None:
+            asyncio.run(_serve_stdio(server))
+        else:
+            _serve_http(server, *address, token=token)
+    return OK
+
+
+def _print_notes(server: SkillServer, catalog: LiveCatalog) -> None:
+    """Say what is served and what is not; a client shows its user standard error."""
+    served = server.current()
+    for entry, reason in served.left_out:
+        print_note(f"the skill {quoted(entry.name)} is not served: {reason}")
+    for name, size in served.large():
+        print_note(f"the skill {quoted(name)} has {size}; hosts may decline more than 512 files or 16 MiB")
+    folder = neutral(catalog.current().cwd)
+    print_message(f"serving {pluralize(len(served.uris), 'skill')} of {folder}")
+
+
+async def _serve_stdio(server: SkillServer) -> None:
+    from mcp.server.lowlevel import NotificationOptions
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (read, write):
+        options = server.server.create_initialization_options(NotificationOptions(resources_changed=True))
+        await server.server.run(read, write, options)
+
+
+def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None) -> None:
+    """Serve over HTTP.
+
+    Raises:
+        ConfigError: the address is invalid, in use, or open to other machines without a token.
+    """
+    import ipaddress
+
+    import uvicorn
+
+    from prowess.agent.server import listen
+    from prowess.mcp import http_app
+
+    with listen(host, port) as listener:
+        address, port = listener.getsockname()[:2]
+        loopback = ipaddress.ip_address(str(address).partition("%")[0]).is_loopback
+        if not loopback and token is None:
+            message = f"{quoted(host)} is open to other machines, so clients need a token"
+            raise ConfigError(message, hint=f"write one into a file for `--token-file`, or set {_TOKEN_VARIABLE}")
+        shown = f"[{address}]" if ":" in str(address) else address
+        print_message(f"listening on http://{shown}:{port}/mcp")
+        config = uvicorn.Config(
+            http_app(server.server, token=token, loopback=loopback),
+            http="h11",
+            ws="none",
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=2048,
+            timeout_graceful_shutdown=2,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _parse_address(text: str) -> tuple[str, int]:
+    """Return the host and the port of `--http`.
+
+    Raises:
+        ConfigError: it is not HOST:PORT.
+    """
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isascii() or not port.isdigit() or len(port) > 5:
+        raise ConfigError(f"`--http` cannot be {quoted(text)}", hint="write it as HOST:PORT, as in 127.0.0.1:8080")
+    return host, int(port)
+
+
+def _read_token(file: str | None) -> str | None:
+    """Return the token of the file, or else of the variable.
+
+    Raises:
+        ConfigError: the file cannot be read, or has no token.
+    """
+    if file is None:
+        text = os.environ.get(_TOKEN_VARIABLE)
+        source = f"the variable {_TOKEN_VARIABLE}"
+    else:
+        source = f"the file {quoted(file)}"
+        try:
+            with open(file, "rb") as stream:
+                text = stream.read(_MAX_TOKEN_BYTES + 1).decode("ascii")
+        except (OSError, ValueError):
+            raise ConfigError(f"{source} has no token", hint="write printable ASCII characters into it") from None
+    if text is None:
+        return None
+    token = text.strip()
+    if not token or len(token) > _MAX_TOKEN_BYTES or not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigError(f"{source} has no token", hint="use printable ASCII characters without spaces")
+    return token

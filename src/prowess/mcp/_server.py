@@ -1,0 +1,335 @@
+"""Serve skills with the low-level server of the package `mcp`, to clients of both eras of the protocol.
+
+Clients with the extension `io.modelcontextprotocol/skills` list skills and read their files. All others get the tools
+of a session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import mimetypes
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+from prowess._internal.text import quoted
+from prowess.catalog import Catalog
+from prowess.errors import SkillFileError
+from prowess.session import Session, scripts_option
+
+from ._digests import FileDigests
+from ._served import ServedCatalog
+
+try:
+    from mcp.server.caching import CacheHint
+    from mcp.server.lowlevel import Server
+    from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import (
+        INVALID_PARAMS,
+        BlobResourceContents,
+        CallToolRequestParams,
+        CallToolResult,
+        ListResourcesResult,
+        ListToolsResult,
+        PaginatedRequestParams,
+        ReadResourceRequestParams,
+        ReadResourceResult,
+        RequestParams,
+        Resource,
+        TextContent,
+        TextResourceContents,
+        Tool,
+    )
+except ImportError as error:
+    message = "skills over MCP need the package mcp: pip install 'prowess[mcp]'"
+    raise ImportError(message) from error
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from prowess.catalog import LiveCatalog
+    from prowess.session import Scripts, Tool as SessionTool
+
+    from ._served import ServedFile, ServedSkill
+
+__all__ = ["EXTENSION", "SkillServer", "server"]
+
+EXTENSION = "io.modelcontextprotocol/skills"
+_PAGE = 1000
+"""Entries in one answer."""
+_TTL_MS = 60_000
+_COMPLETE = {"resultType": "complete"}
+_FRESHNESS = {"ttlMs": _TTL_MS, "cacheScope": "private"}
+_WATCH_SECONDS = 1.0
+"""Between two looks for changes; while nothing changes, one is a system call (`LiveCatalog`)."""
+_INSTRUCTIONS_CHARS = 8000
+"""Characters of the skills in the instructions of the server."""
+_MIME_TYPES = {
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    ".sh": "text/x-shellscript",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".toml": "application/toml",
+    ".ts": "text/typescript",
+}
+
+
+class _UriParams(RequestParams):
+    uri: str
+
+
+class _DirectoryParams(PaginatedRequestParams):
+    uri: str
+
+
+def server(
+    catalog: Catalog | LiveCatalog,
+    *,
+    only: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    scripts: bool | Scripts = False,
+    name: str = "prowess",
+) -> Server[Any]:
+    """Return a server of the skills of a catalog, for `mcp.server.stdio.stdio_server` or `streamable_http_app`.
+
+    Args:
+        catalog: the skills; those of a `LiveCatalog` are looked up for each request, and changes are announced.
+        only: the names of the skills to serve; by default all.
+        tags: serve skills with one of these tags in `metadata.tags` of their front matter.
+        scripts: whether clients without the extension may run scripts of skills that the user of this machine trusts.
+        name: the name of the server.
+    """
+    return SkillServer(catalog, only=only, tags=tags, scripts=scripts, name=name).server
+
+
+class SkillServer:
+    """A server of the skills of a catalog; see `server`. Files are read in threads.
+
+    Attributes:
+        server: the server of the package `mcp`.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog | LiveCatalog,
+        *,
+        only: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        scripts: bool | Scripts = False,
+        name: str = "prowess",
+    ) -> None:
+        self._source, self._only, self._tags = catalog, frozenset(only), frozenset(tags)
+        self._digests = FileDigests()
+        self._scripts = scripts_option(scripts) if scripts is not False else None
+        self._served: ServedCatalog | None = None
+        self._bus = InMemorySubscriptionBus()
+        self._connections: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
+        """The session of each connection, for the folder of its scripts."""
+        hint = CacheHint(ttl_ms=_TTL_MS, scope="private")
+        self.server: Server[Any] = Server(
+            name,
+            version=version("prowess"),
+            title="Agent Skills",
+            instructions=self._instructions(),
+            cache_hints={"resources/list": hint, "resources/read": hint, "tools/list": hint},
+            lifespan=self._lifespan,
+            on_list_resources=self._list_resources,
+            on_read_resource=self._read_resource,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_subscriptions_listen=ListenHandler(self._bus),
+        )
+        self.server.extensions[EXTENSION] = {"directoryRead": True}
+        self.server.add_request_handler("skills/list", PaginatedRequestParams, self._list_skills)
+        self.server.add_request_handler("skills/get", _UriParams, self._get_skill)
+        self.server.add_request_handler("resources/directory/read", _DirectoryParams, self._read_directory)
+
+    def current(self) -> ServedCatalog:
+        """Return what is served now."""
+        catalog = self._source if isinstance(self._source, Catalog) else self._source.current()
+        if self._served is None or self._served.catalog is not catalog:
+            self._served = ServedCatalog(catalog, self._digests, self._only, self._tags)
+        return self._served
+
+    def _instructions(self) -> str:
+        """Return what clients show their model at the start: the skills, for those without the extension."""
+        text = Session(self._for_tools(), budget=_INSTRUCTIONS_CHARS).static_block()
+        return text and f"{text}\nCall `activate_skill` before you work on what a description names."
+
+    def _for_tools(self) -> Catalog:
+        served = self.current()
+        if not self._only and not self._tags:
+            return served.catalog
+        return served.catalog.with_changes(skills=tuple(filter(served.is_chosen, served.catalog.skills)))
+
+    # ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        """Announce changes as long as a client is connected."""
+        watching = asyncio.create_task(self._watch()) if not isinstance(self._source, Catalog) else None
+        try:
+            yield {}
+        finally:
+            if watching is not None:
+                watching.cancel()
+
+    async def _watch(self) -> None:
+        known = await asyncio.to_thread(self.current)
+        while True:
+            await asyncio.sleep(_WATCH_SECONDS)
+            served = await asyncio.to_thread(self.current)
+            if served is not known:
+                known, self.server.instructions = served, await asyncio.to_thread(self._instructions)
+                await self._bus.publish(ResourcesListChanged())
+                for connection in [*self._connections]:
+                    with suppress(Exception):  # one that is closing must not stop the others
+                        await connection.send_resource_list_changed()
+
+    # ── the extension ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _list_skills(self, context: Any, params: PaginatedRequestParams | None) -> dict[str, Any]:
+        self._remember(context)
+        after = _after(params)
+        skills, last = await asyncio.to_thread(lambda: self.current().page(after, _PAGE))
+        more = {} if last is None else {"nextCursor": _cursor(last)}
+        return {**_COMPLETE, "skills": [skill.as_dict() for skill in skills], **more, **_FRESHNESS}
+
+    async def _get_skill(self, context: Any, params: _UriParams) -> dict[str, Any]:
+        self._remember(context)
+        skill = await asyncio.to_thread(lambda: self.current().skill(params.uri))
+        if skill is None:
+            raise MCPError(code=INVALID_PARAMS, message=f"no skill is served at {quoted(params.uri)}")
+        return {**_COMPLETE, "skill": skill.as_dict(), **_FRESHNESS}
+
+    async def _read_directory(self, _: Any, params: _DirectoryParams) -> dict[str, Any]:
+        children = await asyncio.to_thread(lambda: self.current().children(params.uri))
+        if children is None:
+            raise MCPError(code=INVALID_PARAMS, message=f"{quoted(params.uri)} is not a directory")
+        after = _after(params)
+        uris = sorted(uri for uri in children if after is None or uri > after)
+        more = {"nextCursor": _cursor(uris[_PAGE - 1])} if len(uris) > _PAGE else {}
+        return {**_COMPLETE, "resources": [_child(uri, children[uri]) for uri in uris[:_PAGE]], **more}
+
+    # ── resources ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def _list_resources(self, context: Any, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        self._remember(context)
+        after = _after(params)
+        skills, last = await asyncio.to_thread(lambda: self.current().page(after, _PAGE))
+        resources = [resource for skill in skills for resource in _resources(skill)]
+        return ListResourcesResult(resources=resources, next_cursor=None if last is None else _cursor(last))
+
+    async def _read_resource(self, _: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
+        file = await asyncio.to_thread(lambda: self.current().file(str(params.uri)))
+        if file is None:
+            raise MCPError(code=INVALID_PARAMS, message=f"no file is served at {quoted(str(params.uri))}")
+        try:
+            data = await asyncio.to_thread(file.read)
+        except SkillFileError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
+        return ReadResourceResult(contents=[_contents(file, data)])
+
+    # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _tools(self, context: Any) -> dict[str, SessionTool]:
+        """Return the tools of a call: a client may have forgotten what it read, so nothing counts as read before."""
+        session = Session(self._for_tools())
+        tools = {tool.name: tool for tool in session.tools(search=True)}
+        if self._scripts is not None and tools:
+            kept = self._remember(context) or session
+            kept.update(session.catalog)
+            scripts = {tool.name: tool for tool in kept.tools(scripts=self._scripts)}
+            run = scripts["run_skill_script"]
+
+            def activate_and_run(**arguments: Any) -> str:
+                scripts["activate_skill"].call(name=arguments.get("skill"))
+                return run.call(**arguments)
+
+            tools["run_skill_script"] = run.with_changes(call=activate_and_run)
+            tools["read_script_file"] = scripts["read_script_file"]
+        return tools
+
+    def _remember(self, context: Any) -> Session | None:
+        """Return the session of a connection, which hears of changes too; `None` if there is no connection."""
+        # A context of the SDK (2.3) has a session of its own for each request, and only that knows its connection.
+        connection = getattr(getattr(context, "session", None), "_connection", None)
+        if connection is None:
+            return None
+        if connection not in self._connections:
+            self._connections[connection] = Session(self._for_tools())
+        return self._connections[connection]
+
+    async def _list_tools(self, context: Any, _: PaginatedRequestParams | None) -> ListToolsResult:
+        tools = await asyncio.to_thread(self._tools, context)
+        return ListToolsResult(
+            tools=[
+                Tool(name=tool.name, description=tool.description, input_schema=dict(tool.parameters))
+                for tool in tools.values()
+            ]
+        )
+
+    async def _call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
+        def call() -> str | None:
+            tool = self._tools(context).get(params.name)
+            return None if tool is None else tool.call(**(params.arguments or {}))
+
+        text = await asyncio.to_thread(call)
+        if text is None:
+            raise MCPError(code=INVALID_PARAMS, message=f"unknown tool {quoted(params.name)}")
+        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=text.startswith("error: "))
+
+
+def _after(params: PaginatedRequestParams | None) -> str | None:
+    """Return the URI that a cursor encodes.
+
+    Raises:
+        MCPError: it is not a cursor of this server.
+    """
+    if params is None or params.cursor is None:
+        return None
+    try:
+        return base64.b64decode(params.cursor, altchars=b"-_", validate=True).decode()
+    except ValueError:
+        raise MCPError(code=INVALID_PARAMS, message="invalid cursor") from None
+
+
+def _cursor(uri: str) -> str:
+    return base64.urlsafe_b64encode(uri.encode()).decode()
+
+
+def _resources(skill: ServedSkill) -> Iterable[Resource]:
+    for file, digest, size in skill.files:
+        fields: dict[str, Any] = {"name": file.path}
+        if file.uri == skill.uri:
+            fields = {"name": skill.frontmatter["name"], "description": skill.frontmatter["description"]}
+        meta = {"io.modelcontextprotocol.skills/digest": digest}
+        yield Resource(uri=file.uri, mime_type=_mime_type(file.path), size=size, _meta=meta, **fields)
+
+
+def _child(uri: str, path: str | None) -> dict[str, Any]:
+    """Return a child of a directory as `resources/directory/read` lists it; a path is that of a file."""
+    if path is None:
+        return {"uri": uri, "name": unquote(uri.rpartition("/")[2]), "mimeType": "inode/directory"}
+    return {"uri": uri, "name": path.rpartition("/")[2], "mimeType": _mime_type(path)}
+
+
+def _contents(file: ServedFile, data: bytes) -> TextResourceContents | BlobResourceContents:
+    mime_type = _mime_type(file.path)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = None
+    if text is None or "\0" in text:
+        return BlobResourceContents(uri=file.uri, mime_type=mime_type, blob=base64.b64encode(data).decode())
+    return TextResourceContents(uri=file.uri, mime_type=mime_type, text=text)
+
+
+def _mime_type(path: str) -> str:
+    suffix = path[path.rfind(".") :].lower()
+    return _MIME_TYPES.get(suffix) or mimetypes.guess_type(path)[0] or "application/octet-stream"
