@@ -309,6 +309,26 @@ def test_scripts_run_only_if_the_user_trusts_the_skill(
     assert "has changed since it was trusted" in run.call(skill="docs:pdf", script="scripts/run.py")
 
 
+def test_a_copy_that_cannot_be_written_is_an_error(
+    docs: McpSkillProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written of it is removed."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (entry,) = docs.list("")
+    with docs.copy(entry) as folder:
+        copied = {str(path.relative_to(folder)) for path in Path(folder).rglob("*") if path.is_file()}
+        assert copied == {"SKILL.md", "photo.bin", "references/a b.md", "scripts/run.py"}
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("prowess.mcp._copied_files.write_all", fail)
+    with pytest.raises(SkillError, match="cannot be copied: no space left on device"), docs.copy(entry):
+        pass
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_trust_in_one_server_is_no_trust_in_another(served: tuple[str, SkillServer], tmp_path: Path) -> None:
     """Even if it serves the same bytes under the same URI."""
     providers = [McpSkillProvider(label, url=served[0], cache=tmp_path / "cache") for label in ("docs", "evil")]

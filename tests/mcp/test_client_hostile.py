@@ -120,6 +120,15 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
     assert "not allowed" in docs.findings[0].message or "credentials" in docs.findings[0].message
 
 
+@pytest.mark.slow
+def test_a_silent_url_is_asked_once(tmp_path: Path) -> None:
+    """Only a process may need another request to answer at all."""
+    with serve("discover-silence") as (url, server):
+        docs = provider(tmp_path, url, timeout=0.3)
+        assert docs.list("") == ()
+        assert server.methods == ["server/discover"]
+
+
 def test_a_failure_keeps_the_last_listing(tmp_path: Path) -> None:
     with serve() as (url, server):
         docs = provider(tmp_path, url)
@@ -274,8 +283,9 @@ def test_another_front_matter_than_the_listed_one_is_an_error(change: dict[str, 
         server.entries = [{**ENTRY, "frontmatter": {**ENTRY["frontmatter"], **change}}]
         docs = provider(tmp_path, url)
         session = Session(discover(tmp_path, home=tmp_path, env={}, cache=False, providers=[docs]), env={})
-        with pytest.raises(SkillError, match="its front matter is not the one that was listed"):
-            session.activate("docs:pdf")
+        for use in (session.activate, lambda name: session.read(name, "SKILL.md")):
+            with pytest.raises(SkillError, match="its front matter is not the one that was listed"):
+                use("docs:pdf")
 
 
 # ── processes ────────────────────────────────────────────────────────────────────────────────────────────────────────

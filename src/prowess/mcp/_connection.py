@@ -157,7 +157,9 @@ class Connection:
                 raise ServerFailedError("it speaks no version of the protocol that Prowess knows") from None
             is_modern = False
         except ServerFailedError:
-            # A server of the older era may end, or be silent, after a request that it does not know.
+            if not self._transport.is_process:
+                raise
+            # A process of the older era may end, or be silent, after a request that it does not know.
             self._transport.close()
             is_modern = False
         if not is_modern:

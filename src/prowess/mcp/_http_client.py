@@ -50,6 +50,8 @@ class HttpClient:
         ConfigError: the URL or the token is invalid.
     """
 
+    is_process = False
+
     def __init__(self, url: str, token: str | None = None) -> None:
         self._url, self._origin, self._host = _parse_url(url)
         if token is not None and not _VISIBLE(token):

@@ -49,6 +49,8 @@ class StdioClient:
         cwd: its working directory.
     """
 
+    is_process = True
+
     def __init__(self, argv: Sequence[str], env: Mapping[str, str], cwd: str) -> None:
         self._argv, self._env, self._cwd = tuple(argv), dict(env), cwd
         self._stack = ExitStack()

@@ -13,8 +13,7 @@ import time
 import weakref
 from contextlib import contextmanager
 
-from prowess._internal.files import MAX_SKILL_FILE_BYTES, real_path
-from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
+from prowess._internal.files import MAX_SKILL_FILE_BYTES
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.errors import ActivationError, ConfigError, SkillError, SkillFileError
@@ -23,6 +22,7 @@ from prowess.skill import YamlSyntaxError, core_mapping, from_document, parse_fr
 
 from ._cache import FileCache, has_digest
 from ._connection import Connection
+from ._copied_files import copied_files
 from ._http_client import HttpClient
 from ._listing import describe_server, make_entries, read_listing, remote_path
 from ._messages import ServerFailedError
@@ -198,6 +198,14 @@ class McpSkillProvider:
             raise self._read_error(skill, str(error)) from None
         except SkillFileError as error:
             raise ActivationError(str(error), hint=error.hint) from None
+        return self._parse(skill, remote, data)
+
+    def _parse(self, skill: Entry, remote: RemoteSkill, data: bytes) -> Skill:
+        """Return the skill in a SKILL.md if its front matter is what was listed.
+
+        Raises:
+            ActivationError: it is not.
+        """
         if len(data) > MAX_SKILL_FILE_BYTES:
             raise self._read_error(skill, f"its SKILL.md has more than {MAX_SKILL_FILE_BYTES:,} bytes")
         document = parse_frontmatter(data, skill.path)
@@ -247,10 +255,13 @@ class McpSkillProvider:
                 hint=hint if remote.files is None else "read one of the files that the skill lists",
             )
         try:
-            return self._fetch(skill, remote, file)
+            data = self._fetch(skill, remote, file)
         except ServerFailedError as error:
             message = f"{quoted(path)} of {quoted(skill.name)} cannot be read: {self.origin}: {error}"
             raise SkillFileError(message, hint="go on without it, or try again later") from None
+        if path == "SKILL.md":
+            self._parse(skill, remote, data)
+        return data
 
     @contextmanager
     def copy(self, skill: Entry) -> Iterator[str]:
@@ -265,25 +276,9 @@ class McpSkillProvider:
                 f"the skill {quoted(skill.name)} is made by its server when it is read, so it is never run or trusted"
             )
             raise SkillError(message, hint="ask for a server that lists its files")
-        temporary: TemporaryDirectory | None = None
-        try:
-            temporary = TemporaryDirectory("prowess-remote-", real_path(temporary_directory_root()))
-            folder = os.path.join(temporary.path, "copy", remote.name)
-            for file in remote.files:
-                data = self.read_file(skill, file.path)
-                target = os.path.join(folder, *file.path.split("/"))
-                os.makedirs(os.path.dirname(target), 0o700, exist_ok=True)
-                # A protocol of texts has no permissions: what begins like a program may be started.
-                with open(target, "xb", opener=_opener(0o700 if data.startswith(b"#!") else 0o600)) as stream:
-                    stream.write(data)
+        files = ((file.path, self.read_file(skill, file.path)) for file in remote.files)
+        with copied_files(remote.name, files) as folder:
             yield folder
-        except (FileExistsError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
-            if isinstance(error, SkillError):
-                raise
-            raise SkillError(f"the skill {quoted(skill.name)} cannot be copied: {error.strerror}") from None
-        finally:
-            if temporary is not None:
-                temporary.close()
 
     def _remote(self, entry: Entry) -> RemoteSkill:
         """Return what the server said of a skill when it was listed.
@@ -335,7 +330,3 @@ class McpSkillProvider:
         return ActivationError(
             f"the skill {quoted(entry.name)} of {self.origin} cannot be read now: {reason}", hint=hint
         )
-
-
-def _opener(mode: int) -> Any:
-    return lambda path, flags: os.open(path, flags, mode)
