@@ -9,13 +9,14 @@ FRAMEWORKS := .venv-frameworks
 # Frameworks with an environment each, as they need other versions than the others, and of each other.
 APART := agent-framework camel crewai google-adk haystack llama-index smolagents strands
 INSTALLED := .clients
+CONFORMANCE := .conformance
 AGENT := .venv-agent
 WHEELS := .venv-wheels
 PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser quick adapters $(APART:%=adapter-%) clients observe lint mutations endurance docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-packages test-browser test-conformance quick adapters $(APART:%=adapter-%) clients conformance observe lint mutations endurance docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -43,7 +44,7 @@ $(AGENT)/.ready: pyproject.toml
 	@touch $@
 
 test: export PROWESS_SKIPPED := $(CURDIR)/$(VENV)/.skipped
-test: test-packages test-browser lint  ## run all checks and tests, as CI does; the last line names skipped tests
+test: test-packages test-browser test-conformance lint  ## run all checks and tests, as CI does; the last line names skipped tests
 	@rm -f "$(PROWESS_SKIPPED)"
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
@@ -59,6 +60,10 @@ test-packages:
 # Apart, because some systems have no such package, and then nothing else would be installed either.
 test-browser:
 	@$(SYSTEM_PACKAGES) chromium libatomic
+
+# The tests of MCP need a suite from npm. Without it they are skipped.
+test-conformance:
+	@$(MAKE) --no-print-directory $(CONFORMANCE)/.ready || echo 'make: the official conformance suite of MCP is missing, so its tests are skipped' >&2
 
 # Some tests of test_role_files.py need the package of MCP too.
 adapters: $(FRAMEWORKS)/.ready $(APART:%=adapter-%)  ## test the adapters, each with its real framework
@@ -81,6 +86,18 @@ $(APART:%=adapter-%): adapter-%: .venv-%/.ready
 clients: $(READY) $(INSTALLED)/.ready  ## test real clients in isolated homes with a fake model (from npm, 2 GB)
 	@$(SYSTEM_PACKAGES) bwrap socat
 	$(BIN)/python -m pytest -q tests/real
+
+conformance: $(READY) $(CONFORMANCE)/.ready .venv-fastmcp/.ready  ## run the official conformance suite of MCP, its TypeScript SDK and FastMCP with ours (from npm, 250 MB)
+	PYTHONPATH=tests $(BIN)/python tests/support/mcp_conformance.py
+
+# With a Node of its own, because the suite needs version 22.
+$(CONFORMANCE)/.ready: tests/mcp/conformance/package.json tests/mcp/conformance/package-lock.json
+	@command -v npm >/dev/null || { echo 'make: the conformance suite comes from npm, which is missing; install Node.js' >&2; exit 1; }
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@echo "setting up $(CONFORMANCE) (once) ..."
+	@npm install --prefix $(@D) --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # CHECK=1 compares with what is recorded, CLIENTS="codex pi" asks only these, TREES=DIR about other trees, JSON=1 is for programs.
 observe: $(READY) $(if $(PROWESS_CLIENTS),,$(INSTALLED)/.ready)  ## ask real clients which skills they see, and record it (docs/observing.md; from npm, 2 GB)
@@ -154,4 +171,4 @@ $(SEARCH)/.ready: pyproject.toml
 	@touch $@
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) $(CONFORMANCE) .venv-fastmcp demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

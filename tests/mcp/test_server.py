@@ -86,3 +86,16 @@ def test_clients_without_the_extension_have_the_tools_of_a_session(live: Any) ->
     assert ("Count twice." in answer.content[0].text, answer.is_error) == (True, False)
     wrong = ask(live, "tools/call", CallToolRequestParams(name="activate_skill", arguments={"name": "pag"}))
     assert ("no skill is called `pag`" in wrong.content[0].text, wrong.is_error) == (True, True)
+
+
+def test_tools_that_only_read_say_so(live: Any) -> None:
+    """Codex calls no other tool without approval; Claude Code hides tools that are not marked behind a search."""
+    tools = {tool.name: tool for tool in ask(live, "tools/list", PaginatedRequestParams()).tools}
+    assert {tool.annotations.read_only_hint for tool in tools.values()} == {True}
+    assert [name for name, tool in tools.items() if tool.meta] == ["activate_skill"]
+
+
+def test_a_directory_says_for_how_long_it_is_current(live: Any) -> None:
+    """The official TypeScript client refuses it otherwise."""
+    found = ask(live, "resources/directory/read", {"uri": "skill://pages"})
+    assert (found["ttlMs"], found["cacheScope"]) == (60_000, "private")

@@ -53,6 +53,21 @@ def texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
+_RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"')
+"""Keys and values of a request with the result of a tool."""
+
+
+def _tool_names(tools: list[Any], space: str = "") -> list[str]:
+    """Return the names of tools in a request; that of Codex's name spaces is in front, in a line of its own."""
+    names = []
+    for tool in tools:
+        inner = [*tool.get("functionDeclarations", ()), *(tool.get("tools") or ())]
+        names += _tool_names(inner, f"{tool['name']}\n" if tool.get("type") == "namespace" else "")
+        if "name" in tool and not inner:
+            names.append(space + tool["name"])
+    return names
+
+
 class ModelServer(LoopbackServer):
     """`with ModelServer() as server:` listens at `server.url`."""
 
@@ -60,6 +75,8 @@ class ModelServer(LoopbackServer):
         super().__init__(_Handler)
         self.command: str | None = None
         """The command that the model requests, once in a conversation."""
+        self.tool: tuple[str, dict[str, Any]] | None = None
+        """The end of the name of a tool and its arguments: called once in a conversation that has such a tool."""
         self.calls: Callable[[Any], list[tuple[str, dict[str, Any]]]] | None = None
         """The tools that the model calls, each with its arguments, given a request for a chat completion."""
         self.requests: list[Request] = []
@@ -93,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
             models = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in MODELS]
             self._json({"object": "list", "data": models})
         elif path.endswith((":generateContent", ":streamGenerateContent")):
-            self._contents(stream="alt=sse" in query)
+            self._contents(payload, stream="alt=sse" in query)
         else:
             self._send(b"", "text/plain", status=404)
 
@@ -108,6 +125,11 @@ class _Handler(BaseHTTPRequestHandler):
             block = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}
             complete = {**block, "input": arguments}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
+            reason = "tool_use"
+        if call := self._tool_call(payload):
+            block = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": {}}
+            complete = {**block, "input": call[1]}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
             reason = "tool_use"
         end = {"stop_reason": reason, "stop_sequence": None}
         whole = {"id": "msg_1", "type": "message", "role": "assistant", "model": payload["model"], "usage": usage}
@@ -130,6 +152,10 @@ class _Handler(BaseHTTPRequestHandler):
             arguments = json.dumps({"cmd": self.server.command})
             call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"}
             item = {**call, "name": "exec_command", "arguments": arguments}
+        if found := self._tool_call(payload):
+            call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"}
+            space, _, name = found[0].rpartition("\n")
+            item = {**call, "name": name, "arguments": json.dumps(found[1]), **({"namespace": space} if space else {})}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         whole = {"id": "resp_1", "object": "response", "model": payload["model"]}
         done = {**whole, "status": "completed", "output": [item], "usage": usage}
@@ -166,14 +192,24 @@ class _Handler(BaseHTTPRequestHandler):
             end="data: [DONE]\n\n",
         )
 
-    def _contents(self, *, stream: bool) -> None:
-        content = {"role": "model", "parts": [{"text": ANSWER}]}
+    def _contents(self, payload: dict[str, Any], *, stream: bool) -> None:
+        call = self._tool_call(payload)
+        part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": ANSWER}
+        content = {"role": "model", "parts": [part]}
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
         whole = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
         if stream:
             self._events(whole)
         else:
             self._json(whole)
+
+    def _tool_call(self, payload: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """Return the full name of the tool to call, and its arguments."""
+        if self.server.tool is None or any(mark in json.dumps(payload) for mark in _RESULTS):
+            return None
+        end, arguments = self.server.tool
+        names = (name for name in _tool_names(payload.get("tools") or []) if name.endswith(end))
+        return next(((name, arguments) for name in names), None)
 
     def _events(self, *events: dict[str, Any], end: str = "") -> None:
         named = [(f"event: {event['type']}\n" if "type" in event else "", json.dumps(event)) for event in events]

@@ -75,7 +75,7 @@ class SkillServer:
         try:
             answer["result"] = {"resultType": "complete", **(handler or self._unknown)(params)}
         except LookupError as error:
-            answer["error"] = {"code": -32601, "message": str(error)}
+            answer["error"] = {"code": -32601 if handler is None else -32602, "message": str(error)}
         return json.dumps(answer).encode()
 
     def _raw_answer(self, number: int) -> bytes | None:

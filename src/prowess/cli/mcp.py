@@ -10,7 +10,7 @@ from prowess.errors import ConfigError
 
 from ._commands import OK
 from ._discovery import client_arguments, require_paths, skill_dirs
-from ._options import add_discovery_options, make_parser
+from ._options import add_discovery_options, add_json_option, make_parser
 from ._output import pluralize, print_message, print_note
 
 TYPE_CHECKING = False
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 _EPILOG = """\
 `serve` speaks the protocol on standard input and output, or with --http as streamable HTTP at http://HOST:PORT/mcp.
 Clients with the extension io.modelcontextprotocol/skills get skills and their files with digests (SEP-2640), all others
-the tools activate_skill, read_skill_file and search_skills. Changes are announced. Notes go to standard error."""
+the tools activate_skill, read_skill_file and search_skills. Changes are announced. Notes go to standard error.
+`check URL` or `check -- COMMAND ARGUMENT...` asks another server for its skills and reads their files; the exit code is
+1 if an answer breaks a rule of SEP-2640."""
 _TOKEN_VARIABLE = "PROWESS_MCP_TOKEN"  # noqa: S105 - a name
 _MAX_TOKEN_BYTES = 4096
 
@@ -31,8 +33,18 @@ _MAX_TOKEN_BYTES = 4096
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("mcp", epilog=_EPILOG)
-    result.add_argument("action", metavar="ACTION", choices=("serve",), help="`serve`: offer skills to clients")
-    result.add_argument("dir", metavar="DIR", nargs="?", help="the project whose skills are served (default: --cwd)")
+    result.add_argument(
+        "action",
+        metavar="ACTION",
+        choices=("serve", "check"),
+        help="`serve`: offer skills to clients; `check`: say what another server offers, and what is wrong with it",
+    )
+    result.add_argument(
+        "target",
+        metavar="TARGET",
+        nargs="*",
+        help="for `serve`: the project whose skills are served (default: --cwd); for `check`: a URL or a command",
+    )
     group = result.add_argument_group("what is served, and how")
     group.add_argument(
         "--http", metavar="HOST:PORT", help="serve over HTTP; any HOST but this machine needs a token of clients"
@@ -56,6 +68,9 @@ def parser() -> ArgumentParser:
         "--scripts", action="store_true", help="let clients run scripts of skills that you trust, in the sandbox"
     )
     add_discovery_options(result)
+    add_json_option(result, "print what `check` found as JSON")
+    # Otherwise options between ACTION and its targets are an error in Python 3.11.
+    result.parse_args = result.parse_intermixed_args  # type: ignore[method-assign]
     return result
 
 
@@ -65,10 +80,18 @@ def run(args: Namespace) -> int:
     Raises:
         ConfigError: an option is invalid, or a package is missing.
     """
-    if args.dir is not None:
+    if args.action == "check":
+        from ._check_mcp import check
+
+        return check(args.target, token=_read_token(args.token_file), as_json=args.json)
+    if args.json:
+        raise ConfigError("`--json` is for `mcp check`", hint="leave it out")
+    if len(args.target) > 1:
+        raise ConfigError("`mcp serve` takes one DIR", hint="name further folders with `--skill-dir`")
+    if args.target:
         if args.cwd is not None:
             raise ConfigError("DIR and `--cwd` exclude each other", hint="leave one of them out")
-        args.cwd = args.dir
+        args.cwd = args.target[0]
     require_paths(args, "cwd", "home", "role")
     if args.role is not None:
         raise ConfigError("`--role` cannot be used here", hint="name the role's folders with `--skill-dir`")

@@ -8,6 +8,11 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._check_server import (
+        ServerFinding as ServerFinding,
+        ServerReport as ServerReport,
+        check_server as check_server,
+    )
     from ._http import http_app as http_app
     from ._served import ServedCatalog as ServedCatalog, ServedFile as ServedFile, ServedSkill as ServedSkill
     from ._server import SkillServer as SkillServer, server as server
@@ -17,6 +22,7 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_check_server": ("ServerFinding", "ServerReport", "check_server"),
             "_http": ("http_app",),
             "_served": ("ServedCatalog", "ServedFile", "ServedSkill"),
             "_settings": ("configured_servers",),

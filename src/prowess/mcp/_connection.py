@@ -52,6 +52,7 @@ class Connection:
         self._lock = threading.RLock()
         self._number = 0
         self._version: str | None = None
+        self._capabilities: Mapping[str, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Connection, (self._transport, self._timeout)
@@ -61,6 +62,45 @@ class Connection:
         with self._lock:
             self._version = None
             self._transport.close()
+
+    @property
+    def version(self) -> str | None:
+        """The version of the protocol that the connection has; `None` if there is no connection."""
+        return self._version
+
+    def open(self) -> Mapping[str, Any]:
+        """Connect if that is needed, and return the capabilities that the server declares.
+
+        Raises:
+            ServerFailedError: the server failed, or does not serve skills.
+        """
+        with self._lock:
+            try:
+                self._connect()
+            except RpcError as error:
+                self.close()
+                raise ServerFailedError(str(error)) from None
+            except BaseException:
+                self.close()
+                raise
+            return self._capabilities
+
+    def ask(self, method: str, params: Mapping[str, Any], limit: int = _MAX_PAGE_BYTES) -> dict[str, Any]:
+        """Return the result of a request, connecting if that is needed.
+
+        Raises:
+            RpcError: the server answered with an error.
+            ServerFailedError: the server failed or broke a rule.
+        """
+        with self._lock:
+            try:
+                self._connect()
+                return self._send(method, params, limit, self._timeout)
+            except RpcError:
+                raise
+            except BaseException:
+                self.close()  # what a late answer belongs to would be unknown
+                raise
 
     def list_skills(self) -> Iterator[tuple[list[Any], float]]:
         """Yield the entries of each page as the server sent them, and for how many seconds they are current.
@@ -132,16 +172,14 @@ class Connection:
     # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _request(self, method: str, params: Mapping[str, Any], limit: int) -> dict[str, Any]:
-        with self._lock:
-            try:
-                if self._version is None or not self._transport.is_open:
-                    self._negotiate()
-                return self._send(method, params, limit, self._timeout)
-            except RpcError as error:
-                raise ServerFailedError(str(error)) from None
-            except BaseException:
-                self.close()  # what a late answer belongs to would be unknown
-                raise
+        try:
+            return self.ask(method, params, limit)
+        except RpcError as error:
+            raise ServerFailedError(str(error)) from None
+
+    def _connect(self) -> None:
+        if self._version is None or not self._transport.is_open:
+            self._negotiate()
 
     def _negotiate(self) -> None:
         """Find out which era of the protocol the server speaks, and whether it serves skills."""
@@ -169,6 +207,7 @@ class Connection:
         extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
         if not isinstance(extensions, dict) or not isinstance(extensions.get(EXTENSION), dict):
             raise ServerFailedError(f"it does not serve skills: it lacks the extension {quoted(EXTENSION)}")
+        self._capabilities = found["capabilities"]
 
     def _initialize(self) -> dict[str, Any]:
         params = {"protocolVersion": OLDER[0], "capabilities": _CAPABILITIES, "clientInfo": _client_info()}

@@ -43,6 +43,7 @@ try:
         TextContent,
         TextResourceContents,
         Tool,
+        ToolAnnotations,
     )
 except ImportError as error:
     message = "skills over MCP need the package mcp: pip install 'prowess[mcp]'"
@@ -64,6 +65,9 @@ _PAGE = 1000
 _TTL_MS = 60_000
 _COMPLETE = {"resultType": "complete"}
 _FRESHNESS = {"ttlMs": _TTL_MS, "cacheScope": "private"}
+_SETTINGS = {"directoryRead": True}
+"""Of the extension."""
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _WATCH_SECONDS = 1.0
 """Between two looks for changes; while nothing changes, one is a system call (`LiveCatalog`)."""
 _INSTRUCTIONS_CHARS = 8000
@@ -144,7 +148,8 @@ class SkillServer:
             on_call_tool=self._call_tool,
             on_subscriptions_listen=ListenHandler(self._bus),
         )
-        self.server.extensions[EXTENSION] = {"directoryRead": True}
+        self.server.extensions[EXTENSION] = _SETTINGS
+        self.server.middleware.append(_declare_extension)
         self.server.add_request_handler("skills/list", PaginatedRequestParams, self._list_skills)
         self.server.add_request_handler("skills/get", _UriParams, self._get_skill)
         self.server.add_request_handler("resources/directory/read", _DirectoryParams, self._read_directory)
@@ -214,7 +219,7 @@ class SkillServer:
         after = _after(params)
         uris = sorted(uri for uri in children if after is None or uri > after)
         more = {"nextCursor": _cursor(uris[_PAGE - 1])} if len(uris) > _PAGE else {}
-        return {**_COMPLETE, "resources": [_child(uri, children[uri]) for uri in uris[:_PAGE]], **more}
+        return {**_COMPLETE, "resources": [_child(uri, children[uri]) for uri in uris[:_PAGE]], **more, **_FRESHNESS}
 
     # ── resources ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -269,7 +274,15 @@ class SkillServer:
         tools = await asyncio.to_thread(self._tools, context)
         return ListToolsResult(
             tools=[
-                Tool(name=tool.name, description=tool.description, input_schema=dict(tool.parameters))
+                Tool(
+                    name=tool.name,
+                    description=tool.description,
+                    input_schema=dict(tool.parameters),
+                    # Codex runs a tool without approval only if it reads.
+                    annotations=None if tool.name == "run_skill_script" else _READS,
+                    # Claude Code hides tools behind a search otherwise.
+                    _meta={"anthropic/alwaysLoad": True} if tool.name == "activate_skill" else None,
+                )
                 for tool in tools.values()
             ]
         )
@@ -283,6 +296,14 @@ class SkillServer:
         if text is None:
             raise MCPError(code=INVALID_PARAMS, message=f"unknown tool {quoted(params.name)}")
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=text.startswith("error: "))
+
+
+async def _declare_extension(ctx: Any, call_next: Any) -> Any:
+    """Declare the extension to clients of the older era too, whose schema has no extensions: `mcp` drops them."""
+    result = await call_next(ctx)
+    if ctx.method == "initialize":
+        result["capabilities"]["extensions"] = {EXTENSION: _SETTINGS}
+    return result
 
 
 def _after(params: PaginatedRequestParams | None) -> str | None:

@@ -1,0 +1,57 @@
+"""`prowess mcp check`: what a server offers and breaks, for its author."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from prowess.cli import main
+from support import skill_servers
+from support.skill_servers import FILES, serve
+
+PROGRAM = [sys.executable, str(Path(skill_servers.__file__))]
+
+
+def test_a_url_without_faults_exits_with_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    with serve() as (url, _):
+        code = main(["mcp", "check", url])
+    size = sum(map(len, FILES.values()))
+    assert code == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "protocol  2026-07-28 (modern era)",
+        "offers    extensions, resources; skills",
+        f"skills    1 (4 files, {size} bytes; 4 verified)",
+        "0 errors, 0 warnings",
+    ]
+
+
+def test_a_command_with_faults_exits_with_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each finding names the rule, the skill and what to do."""
+    assert main(["mcp", "check", "--json", "--", *PROGRAM, "changed"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["era"], found["skills"], found["verified"]) == ("modern", 1, 4)
+    first = found["findings"][0]
+    assert (first["level"], first["rule"], first["skill"]) == ("error", "digest", "skill://pdf/SKILL.md")
+    assert "SHA-256" in first["hint"]
+
+
+def test_a_server_that_cannot_be_reached_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "check", "no-such-program-41"]) == 1
+    assert "error: it cannot be started: command not found: `no-such-program-41`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["check"], "needs the URL of a server, or the command that starts it"),
+        (["check", "http://127.0.0.1:9", "http://127.0.0.1:9"], "takes one URL"),
+        (["serve", "--json"], "`--json` is for `mcp check`"),
+        (["serve", "a", "b"], "`mcp serve` takes one DIR"),
+    ],
+)
+def test_wrong_arguments_are_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", *arguments]) == 2
+    assert message in capsys.readouterr().err
