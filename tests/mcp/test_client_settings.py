@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +17,6 @@ from support.skill_servers import serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from support.skill_servers import SkillServer
 
@@ -105,6 +106,15 @@ def test_a_skill_of_a_server_is_activated_and_read(
     assert served.methods.count("resources/read skill://pdf/SKILL.md") == 1
 
 
+def test_a_server_that_fails_is_the_reason(
+    served: SkillServer, where: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rather than a name that no skill has."""
+    served.what = "list-error"
+    assert main(["activate", "docs:pdf", *where]) == 1
+    assert "error: the MCP server `docs`: its skills cannot be listed: it answered: no" in capsys.readouterr().err
+
+
 def test_another_name_asks_no_server(served: SkillServer, where: list[str]) -> None:
     """Not even one with a colon."""
     for name in ("pdf", "other:pdf", "docs:", ":pdf"):
@@ -139,3 +149,24 @@ def test_a_skill_that_its_server_changes_is_not_trusted(
     served.what = "changed"
     assert main(["trust", "docs:pdf", "--yes", *where]) == 1
     assert "cannot trust `docs:pdf`" in capsys.readouterr().err
+
+
+def test_the_code_of_the_page_runs(
+    served: SkillServer, where: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a server of this machine in place of the one in the page."""
+    assert where
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "project")
+    page = (Path(__file__).parents[2] / "docs/mcp.md").read_text(encoding="utf-8")
+    codes = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    codes = [code for code in codes if "providers=" in code]
+    assert len(codes) == 2
+    url = re.search(r'url = "(.*)"', (tmp_path / "home/.prowess/config.toml").read_text())
+    assert url is not None
+    names: dict[str, Any] = {}
+    for code in codes:
+        exec(code.replace("https://example.com/mcp", url[1]), names)  # noqa: S102 - the code of the page
+        assert [entry.name for entry in names["catalog"].active] == ["docs:pdf"]
+    assert "Read them aloud." in names["session"].activate("docs:pdf").content
+    assert "skills/list" in served.methods

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from prowess.catalog import Catalog, Comparison, Filesystem, SkillProvider
+    from prowess.catalog import Catalog, Comparison, Filesystem
+    from prowess.mcp import McpSkillProvider
 
 __all__ = [
     "catalog_from_args",
@@ -81,16 +82,25 @@ def catalog_from_args(
     Raises:
         HostNotFoundError: the host is unknown.
         ConfigError: a path that an option names does not exist, or the settings of servers are invalid.
+        SkillError: the server failed.
     """
     from prowess.catalog import discover
 
     require_paths(args, "cwd", "home", "role")
     name = host or getattr(args, "host", None) or "prowess"
     where = _where_to_look(args)
-    return discover(args.cwd or ".", host=name, filesystem=filesystem, providers=_servers(args, reference), **where)
+    servers = _servers(args, reference)
+    catalog = discover(args.cwd or ".", host=name, filesystem=filesystem, providers=servers, **where)
+    if servers and not catalog.candidates(reference):
+        failed = [item for server in servers for item in server.findings if item.code == "server-failed"]
+        if failed:
+            from prowess.errors import SkillError
+
+            raise SkillError(failed[0].message, hint=failed[0].hint)
+    return catalog
 
 
-def _servers(args: argparse.Namespace, reference: str) -> Sequence[SkillProvider]:
+def _servers(args: argparse.Namespace, reference: str) -> Sequence[McpSkillProvider]:
     """Return the configured server that a reference names."""
     label, colon, name = reference.partition(":")
     home = args.home or os.path.expanduser("~")
