@@ -89,6 +89,7 @@ def test_a_client_of_the_older_era_gets_skills_and_tools(project: Path) -> None:
         client.send("notifications/initialized")
         assert "pages" in start["instructions"]
         assert start["capabilities"]["resources"]["listChanged"] is True
+        assert start["capabilities"]["extensions"] == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
         assert [entry["uri"] for entry in client.ask("skills/list")["skills"]] == [
             "skill://pages/SKILL.md",
             "skill://tagged/SKILL.md",
