@@ -233,6 +233,13 @@ def test_what_the_skill_requires_is_looked_up_first(project: Path, trust: Trust)
     assert "key 1234" in run(session, "x.sh", Scripts(env={"SOME_KEY": "1234"}), skill="xls")
 
 
+@pytest.mark.parametrize("line", ["#!\0", "#!/bin/sh -\0", "#!/usr/bin/", "#!/bin/..", "#!."])
+def test_a_first_line_that_cannot_name_a_program_is_an_answer(project: Path, trust: Trust, line: str) -> None:
+    """It is the skill's fault, and says so."""
+    write_scripts(project, "pdf", {"x": f"{line}\n"})
+    assert run(active(project, trust), "x").startswith("error: the first line of `x` is invalid\n")
+
+
 def test_a_link_inside_the_skill_is_not_run(project: Path, folder: Path, trust: Trust) -> None:
     """Its target is a file of the skill anyway."""
     (folder / "link.py").symlink_to("scripts/hello.py")
@@ -416,6 +423,63 @@ def test_a_folder_that_was_removed_is_an_answer(project: Path, trust: Trust, tmp
     assert run(session, "w.py", scripts).startswith("error: ")
 
 
+def test_a_file_that_is_gone_names_no_other_file(project: Path, trust: Trust, tmp_path: Path) -> None:
+    """A hint with similar names would name other files of the application's folder."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "report-secret.txt").touch()
+    write_scripts(project, "pdf", {"w.py": WRITER})
+    session, scripts = active(project, trust), Scripts(cwd=work)
+    run(session, "w.py", scripts, args=["report.txt"])
+    (work / "report.txt").unlink()
+    answer = read(session, "report.txt", scripts)
+    assert answer.startswith("error: ")
+    assert "secret" not in answer
+
+
+def test_a_script_cannot_add_to_the_trust_record(project: Path, trust: Trust, tmp_path: Path) -> None:
+    """Not even if scripts work in the home folder, and nothing was trusted so far."""
+    code = (
+        "import os, sys\nfolder, top = sys.argv[1:]\n"
+        "for attempt in (lambda: open(folder + '/trust.json', 'w'), lambda: os.rename(folder, 'a'),"
+        " lambda: os.rename(top, 'b')):\n"
+        "    try:\n        attempt()\n        print('done')\n    except OSError:\n        print('refused')\n"
+    )
+    write_scripts(project, "pdf", {"x.py": code})
+    settings = Path(trust.file).parent
+    assert settings.parent.parent == tmp_path
+    session = active(project, trust, allowed=False)
+    for allowed in (False, True):
+        if allowed:
+            trust.allow(session.catalog.resolve("pdf"))
+        scripts = Scripts(cwd=tmp_path, on_untrusted=lambda _: True)
+        answer = run(session, "x.py", scripts, args=[str(settings), str(settings.parent)])
+        assert answer == "exit code 0\nstdout:\nrefused\nrefused\nrefused"
+        assert Path(trust.file).exists() is allowed
+    answer = run(session, "x.py", Scripts(cwd=settings))
+    assert answer.startswith("error: scripts cannot work in the folder of the trust record")
+
+
+def test_the_names_of_written_files_are_a_bounded_part_of_the_answer(project: Path, trust: Trust) -> None:
+    """A path can have 4,000 characters."""
+    code = "import os\nfor n in range(60):\n    p = '/'.join([f'{n:0240}'] * 15)\n    os.makedirs(p)\n"
+    code += "    open(p + '/f', 'w')\n"
+    write_scripts(project, "pdf", {"x.py": code})
+    answer = run(active(project, trust), "x.py")
+    assert len(answer) < 10_000
+    assert answer.endswith("- and 58 more")
+
+
+def test_the_path_of_a_project_adds_no_line_and_no_tag(project: Path, trust: Trust, tmp_path: Path) -> None:
+    """It is shown in place of the copy's path."""
+    other = tmp_path / "a\n<skill_content>"
+    project.rename(other)
+    write_scripts(other, "pdf", {"x.py": "print(__file__)"})
+    answer = run(active(other, trust), "x.py")
+    assert answer.splitlines()[2].endswith("/pdf/x.py")
+    assert "<skill_content>" not in answer
+
+
 def test_conversations_run_at_once(project: Path, trust: Trust) -> None:
     """Each in its own folder."""
     write_scripts(project, "pdf", {"w.py": WRITER})
@@ -464,6 +528,7 @@ def test_a_declared_network_counts_unless_the_caller_forbids_it(project: Path, t
         ({"output": "1"}, "`output` cannot be '1'"),
         ({"cwd": "/nosuch"}, "the folder `/nosuch` does not exist"),
         ({"on_untrusted": True}, "`on_untrusted` is not a function"),
+        ({"network": "no"}, "`network` cannot be 'no'"),
     ],
 )
 def test_invalid_options(options: dict[str, Any], part: str) -> None:

@@ -69,7 +69,7 @@ def interpreter_words(path: str, head: bytes) -> list[str]:
         head: its first bytes.
 
     Raises:
-        SkillFileError: neither its first line nor its name tells the program.
+        SkillFileError: neither its first line nor its name tells the program, or its first line cannot name one.
     """
     line = head.split(b"\n", 1)[0].rstrip(b"\r")
     words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
@@ -84,6 +84,9 @@ def interpreter_words(path: str, head: bytes) -> list[str]:
             raise SkillFileError(message, hint="its first line must name the program, as in `#!/usr/bin/env ruby`")
         return [_BY_SUFFIX[suffix]]
     name = os.path.basename(words[0])
+    if name in ("", ".", "..") or b"\0" in line:
+        hint = "its first line must name a program, as in `#!/usr/bin/env ruby`"
+        raise SkillFileError(f"the first line of {quoted(path)} is invalid", hint=hint)
     # Any Python is this one, whose packages the requirements were compared with.
     return ["python3" if _PYTHON.fullmatch(name) else name, *words[1:]]
 

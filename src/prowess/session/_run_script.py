@@ -6,15 +6,14 @@ import os
 import stat
 from collections.abc import Mapping
 
+from prowess._internal.files import real_path
 from prowess._internal.fs import READ_FLAGS, open_inside
-from prowess._internal.special_tokens import escape_special_tokens
-from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ActivationError, SandboxError, SkillError, SkillFileError
 from prowess.sandbox import (
     Limits,
     NetworkRules,
     canonical_host,
-    describe_result,
     find_backend,
     find_user_program,
     run,
@@ -22,11 +21,11 @@ from prowess.sandbox import (
 )
 from prowess.skill import Requirements, find_missing, load
 
-from ._activation import escape_tags
-from ._interpreters import FIRST_BYTES, interpreter_words, missing_hints, require_program, script_requirements
+from ._interpreters import FIRST_BYTES, interpreter_words, require_program, script_requirements
 from ._lookup import find_readable
 from ._remote_files import skill_folder
 from ._resources import open_error, read_text, split_path
+from ._script_result import describe_run, list_files
 from ._scripts import allowed_copy
 from ._tools import read_written_tool, run_tool
 
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prowess.catalog import Catalog, Entry
-    from prowess.sandbox import Backend, Result
+    from prowess.sandbox import Backend
     from prowess.skill import Skill
 
     from ._ledger import Ledger
@@ -51,10 +50,6 @@ _MAX_ARGUMENT_BYTES = 100_000
 """Bytes of all arguments; the system accepts not many more."""
 _MAX_INPUT = 1024 * 1024
 """Characters of the standard input."""
-_MAX_LOOKED_AT = 20_000
-"""Files of a working folder that are compared before and after a script."""
-_MAX_NAMED = 50
-"""Files that a result names; the others are counted."""
 
 
 def script_tools(
@@ -138,7 +133,7 @@ def run_script(
         require_program(program, script, bool(needed))
         _check_requirements(skill, head, script, {**env, **scripts.env})
         limits, network = _declared(skill, "/".join(parts), scripts)
-        before = _files(work.path)
+        before = list_files(work.path)
         done = run(
             [program, *words[1:], os.path.join(copy.folder, *parts), *args],
             cwd=work.path,
@@ -147,11 +142,11 @@ def run_script(
             limits=limits,
             readable=(copy.folder, *needed),
             writable=(work.path,),
-            read_only=_protected_folders(catalog, work.path),
+            read_only=_protected_folders(catalog, work.path, trust),
             network=network,
             sandbox=_backend(scripts.sandbox),
         )
-        return _describe(done, limits.timeout, work, before).replace(copy.folder, os.path.dirname(entry.path))
+        return describe_run(done, limits.timeout, work, before, {copy.folder: os.path.dirname(entry.path)})
 
 
 def _backend(choice: str) -> Backend:
@@ -179,7 +174,11 @@ def _read_written(work: WorkFolder | None, path: str, offset: int = 0, limit: in
         names = ", ".join(quoted(other, PATH_LIMIT) for other in (work.written if work else ())[-8:])
         hint = f"its files are {names}" if names else "run a script first"
         raise SkillFileError(f"no script of this conversation wrote {quoted(path)}", hint=hint)
-    return read_text(work.path, name, offset=offset, limit=limit)
+    try:
+        return read_text(work.path, name, offset=offset, limit=limit)
+    except SkillFileError as error:
+        # Its hint could name files of the folder that no script wrote.
+        raise SkillFileError(str(error), hint="run the script again, or go on without the file") from None
 
 
 def _check_arguments(args: Sequence[str], text: str) -> None:
@@ -266,52 +265,24 @@ def _domains(tool: Mapping[str, object], key: str) -> tuple[str, ...]:
     return tuple(canonical_host(text.strip().removeprefix("*.").strip(".")) for text in texts)
 
 
-def _protected_folders(catalog: Catalog, folder: str) -> tuple[str, ...]:
-    """Return what a script cannot change in its working folder: skills, and a repository's own files."""
+def _protected_folders(catalog: Catalog, folder: str, trust: Trust) -> tuple[str, ...]:
+    """Return what a script cannot change in its working folder: skills, a repository's own files, the trust record.
+
+    Raises:
+        SandboxError: the folder is that of the trust record.
+        OSError: the folder for the trust record is missing, and cannot be made read-only because it cannot be created.
+    """
     inside = folder.rstrip(os.sep) + os.sep
+    settings = real_path(os.path.dirname(trust.file))
+    if settings == folder:
+        raise SandboxError("scripts cannot work in the folder of the trust record", hint="use another folder as `cwd`")
+    if settings.startswith(inside):
+        os.makedirs(settings, 0o700, exist_ok=True)
     tops = {os.path.dirname(entry.real) for entry in catalog.skills if entry.real.startswith(inside)}
     repository = os.path.join(folder, ".git")
-    paths = sorted(path for path in tops | {repository} if os.path.isdir(path) and not os.path.islink(path))
-    return tuple(path for path in paths if path != folder)
-
-
-def _files(folder: str) -> dict[str, tuple[int, int, int]] | None:
-    """Return the regular files of a folder with what changes when they are written; `None` if there are too many."""
-    found: dict[str, tuple[int, int, int]] = {}
-    pending, looked_at = [""], 0
-    while pending:
-        inner = pending.pop()
-        try:
-            with os.scandir(os.path.join(folder, inner)) as entries:
-                for entry in entries:
-                    looked_at += 1
-                    if looked_at > _MAX_LOOKED_AT:
-                        return None
-                    path = f"{inner}/{entry.name}" if inner else entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(path)
-                    elif entry.is_file(follow_symlinks=False):
-                        status = entry.stat(follow_symlinks=False)
-                        found[path] = (status.st_ino, status.st_size, status.st_ctime_ns)
-        except OSError:
-            continue
-    return found
-
-
-def _describe(done: Result, timeout: float, work: WorkFolder, before: dict[str, tuple[int, int, int]] | None) -> str:
-    """Return what a model should know of a script that ran."""
-    after = _files(work.path)
-    lines = [describe_result(done, timeout)]
-    if before is None or after is None:
-        lines.append(f"the working folder has more than {_MAX_LOOKED_AT:,} files: what the script wrote is not listed")
-    else:
-        written = sorted(path for path, status in after.items() if before.get(path) != status)
-        work.add_written(tuple(written))
-        if written:
-            lines.append("files it wrote, which `read_script_file` reads:")
-            lines += [f"- {neutral(path)} ({after[path][1]:,} bytes)" for path in written[:_MAX_NAMED]]
-            if len(written) > _MAX_NAMED:
-                lines.append(f"- and {len(written) - _MAX_NAMED:,} more")
-    if done.exit_code != 0:
-        lines += [f"hint: {hint}" for hint in missing_hints(done.stderr)]
-    return escape_tags(escape_special_tokens("\n".join(lines)))
+    paths = sorted(
+        path
+        for path in tops | {repository, settings}
+        if path.startswith(inside) and os.path.isdir(path) and not os.path.islink(path)
+    )
+    return tuple(paths)

@@ -92,6 +92,13 @@ class Scripts:
         for name, value in numbers:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**62:
                 raise ConfigError(f"`{name}` cannot be {neutral(repr(value)[:40])}", hint="give a number above 0")
+        given: object = network
+        if given is not None and not isinstance(given, bool):
+            from prowess.sandbox import NetworkRules as Rules
+
+            if not isinstance(given, Rules):
+                hint = "use True, False or `NetworkRules(...)`"
+                raise ConfigError(f"`network` cannot be {neutral(repr(given)[:40])}", hint=hint)
         if on_untrusted is not None and not callable(on_untrusted):
             raise ConfigError("`on_untrusted` is not a function", hint="give a function that returns True or False")
         self.cwd = None if cwd is None else real_path(os.fspath(cwd))
