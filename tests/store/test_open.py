@@ -40,6 +40,8 @@ def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         pytest.param(f"mysql://u:{SECRET}@h/d", "unknown database `mysql`", id="mysql"),
         pytest.param(f"postgresql://u:{SECRET}@h:port/d", "invalid URL of a store", id="port"),
         pytest.param(f"postgresql://u:{SECRET}@h", "the URL of the store names no database", id="no-database"),
+        pytest.param(f"postgresql://u:x@{SECRET}@127.0.0.1:1/d", "has more than one `@`", id="at"),
+        pytest.param(f"postgresql://u:x@{SECRET}/y@127.0.0.1:1/d", "has more than one `@`", id="at-slash"),
         pytest.param("sqlite://", "the URL of an SQLite store names no file", id="no-file"),
         pytest.param("sqlite:///:memory:", "the URL of an SQLite store names no file", id="memory"),
         pytest.param(f"sqlite:///x?password={SECRET}", "has a host, a user or options", id="options"),

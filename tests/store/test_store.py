@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from sqlalchemy import update
 
 from prowess import discover
 from prowess.errors import ConfigError, ConversationBusyError, RequestReusedError, StoreError, TurnLostError
 from prowess.store import Store, open_store
 from prowess.store._rows import take_lease
+from prowess.store._schema import conversations, leases
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -279,3 +281,34 @@ def test_a_row_of_another_type_is_an_error(tmp_path: Path) -> None:
             connection.exec_driver_sql("UPDATE prowess_conversations SET history = x'00ff'")
         with pytest.raises(StoreError, match="the row of the conversation `c` in the store is invalid"):
             store.load("c")
+
+
+@pytest.mark.parametrize("ahead", [86_400.0, 1e300])
+def test_a_clock_that_was_wrong_does_not_lock_a_conversation(url: str, ahead: float) -> None:
+    """A killed process left a lease that ends in a day, when its clock was a day ahead."""
+    with open_store(url) as store:
+        killed = store.turn("c")
+        store._renewal.remove(killed)
+        with store._transaction() as connection:
+            connection.execute(update(leases).values(expires=leases.c.expires + ahead))
+        with store.turn("c", wait=0) as turn:
+            turn.save(history="h")
+        assert history(store) == "h"
+
+
+@pytest.mark.parametrize("lease", [0.5, 3601, float("inf"), float("nan")])
+def test_a_lease_has_a_limit(lease: float, tmp_path: Path) -> None:
+    """The thread that renews it cannot wait for longer than the system allows."""
+    with pytest.raises(ConfigError, match="`lease` must be 1 to 3600 seconds"):
+        open_store(f"sqlite:///{tmp_path}/s.db", lease=lease)
+
+
+@pytest.mark.parametrize("version", [-1, 2**31 - 1])
+def test_a_conversation_with_an_impossible_number_of_turns_is_invalid(url: str, version: int) -> None:
+    """The next turn could not be counted."""
+    with open_store(url) as store:
+        append(store, "a")
+        with store._transaction() as connection:
+            connection.execute(update(conversations).values(version=version))
+        with pytest.raises(StoreError, match="the row of the conversation `c` in the store is invalid"):
+            append(store, "b")

@@ -267,3 +267,14 @@ def test_a_function_that_fails_is_an_error_of_the_server(endpoint: ScriptedEndpo
     assert status == 500
     assert "the script failed: tuple index out of range" in text
     assert still_answers(model)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_function_that_returns_no_step_is_an_error_of_the_server(endpoint: ScriptedEndpoint, stream: bool) -> None:
+    """Its author would see only a closed connection."""
+    model = endpoint.conversation()
+    model.expect(lambda _: None)  # type: ignore[arg-type, return-value]
+    status, text = post(model, {**HELLO, "stream": stream})
+    assert status == 500
+    assert "the script failed: its function returned NoneType, not a step" in text
+    assert still_answers(model)

@@ -27,7 +27,8 @@ def open_store(url: str, *, lease: float = 15.0, keep: float | None = None) -> S
 
     Args:
         url: `sqlite:///FILE` (`sqlite:////FILE` with an absolute path) or `postgresql://USER:PASSWORD@HOST/DATABASE`.
-        lease: the seconds after which a conversation is free again if the process that held it was killed.
+        lease: the seconds after which a conversation is free again if the process that held it was killed; an hour at
+            most.
         keep: the seconds for which an unused conversation is kept; `None` keeps all.
 
     Raises:
@@ -36,8 +37,11 @@ def open_store(url: str, *, lease: float = 15.0, keep: float | None = None) -> S
     """
     if not url.strip():
         raise ConfigError("no URL of a store given", hint=f"write it as {_FORMS}")
-    if not lease >= 1 or (keep is not None and not keep > 0):
-        raise ConfigError("`lease` must be at least 1 second, and `keep` more than 0", hint="leave them out")
+    from ._turn import LONGEST_LEASE
+
+    if not 1 <= lease <= LONGEST_LEASE or (keep is not None and not keep > 0):
+        message = f"`lease` must be 1 to {LONGEST_LEASE} seconds, and `keep` more than 0"
+        raise ConfigError(message, hint="leave them out")
     try:
         import sqlalchemy  # noqa: F401 - the sentence names the extra
     except ImportError as error:
@@ -84,6 +88,9 @@ def _parse(url: str) -> URL:
         if parsed.database in (None, "", ":memory:"):
             raise ConfigError("the URL of an SQLite store names no file", hint="use `sqlite:///FILE`")
         return parsed
+    if url.count("@") > 1:
+        # The end of the password then counts as the host, and messages show the host.
+        raise ConfigError("the URL of the store has more than one `@`", hint="in a password, write it as `%40`")
     if not parsed.database:
         raise ConfigError("the URL of the store names no database", hint="use `postgresql://USER@HOST/DATABASE`")
     return parsed.set(drivername="postgresql+psycopg")

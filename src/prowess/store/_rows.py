@@ -14,7 +14,7 @@ from prowess._internal.text import quoted
 from prowess.errors import RequestReusedError, StoreError, TurnLostError
 
 from ._schema import conversations, leases, now, requests
-from ._turn import SavedConversation
+from ._turn import LONGEST_LEASE, SavedConversation
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -38,6 +38,8 @@ __all__ = [
 
 ANSWER_SECONDS = 86_400.0
 """Seconds for which the answer of a request is kept."""
+_MAX_VERSION = 2**31 - 1
+"""What the column can keep."""
 
 
 # ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -51,7 +53,8 @@ def take_lease(connection: Connection, name: str, holder: str, seconds: float) -
     taken = statement.on_conflict_do_update(
         index_elements=[leases.c.name],
         set_={"holder": statement.excluded.holder, "expires": statement.excluded.expires},
-        where=leases.c.expires < time_now,
+        # One that ends later than any lease can is of a clock that was wrong then.
+        where=(leases.c.expires < time_now) | (leases.c.expires > time_now + 2 * LONGEST_LEASE),
     )
     return connection.execute(taken.returning(leases.c.name)).first() is not None
 
@@ -130,7 +133,8 @@ def find_conversation(connection: Connection, client: str, conversation: str) ->
     if row is None:
         return None
     texts = {name: getattr(row, name) for name in ("ledger", "history", "details")}
-    if type(row.version) is not int or not all(isinstance(text, str | None) for text in texts.values()):
+    is_valid = type(row.version) is int and 0 <= row.version < _MAX_VERSION
+    if not is_valid or not all(isinstance(text, str | None) for text in texts.values()):
         raise StoreError(f"the row of the conversation {quoted(conversation)} in the store is invalid")
     return SavedConversation(version=row.version, **texts)
 

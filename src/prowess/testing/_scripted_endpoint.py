@@ -61,11 +61,18 @@ class ScriptedConversation:
         return len(self._answers)
 
     def answer(self, request: ModelRequest) -> Step:
-        """Record a request, and return its answer."""
+        """Record a request, and return its answer.
+
+        Raises:
+            TypeError: a function returned something else than a step.
+        """
         with self._lock:
             self.requests.append(request)
             answer = self._answers.popleft() if self._answers else self._default
-        return answer if isinstance(answer, Step) else answer(request)
+        step = answer if isinstance(answer, Step) else answer(request)
+        if not isinstance(step, Step):
+            raise TypeError(f"its function returned {type(step).__name__}, not a step")
+        return step
 
 
 class ScriptedEndpoint(ThreadingHTTPServer):
