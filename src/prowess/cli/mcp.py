@@ -98,7 +98,7 @@ def run(args: Namespace) -> int:
     address = _parse_address(args.http) if args.http is not None else None
     token = _read_token(args.token_file)
     try:
-        from prowess.mcp import SkillServer
+        from prowess.mcp import SkillServer, serve_stdio
     except ImportError as error:
         raise ConfigError(str(error), hint="install the extra with the `pip` command above, then try again") from None
     from prowess.catalog import LiveCatalog
@@ -109,7 +109,7 @@ def run(args: Namespace) -> int:
         server = SkillServer(catalog, only=args.only, tags=args.tag, scripts=args.scripts)
         _print_notes(server, catalog)
         if address is None:
-            asyncio.run(_serve_stdio(server))
+            asyncio.run(serve_stdio(server.server))
         else:
             _serve_http(server, *address, token=token)
     return OK
@@ -126,15 +126,6 @@ def _print_notes(server: SkillServer, catalog: LiveCatalog) -> None:
     print_message(f"serving {pluralize(len(served.uris), 'skill')} of {folder}")
 
 
-async def _serve_stdio(server: SkillServer) -> None:
-    from mcp.server.lowlevel import NotificationOptions
-    from mcp.server.stdio import stdio_server
-
-    async with stdio_server() as (read, write):
-        options = server.server.create_initialization_options(NotificationOptions(resources_changed=True))
-        await server.server.run(read, write, options)
-
-
 def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None) -> None:
     """Serve over HTTP.
 
@@ -143,9 +134,7 @@ def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None)
     """
     import ipaddress
 
-    import uvicorn
-
-    from prowess.agent.server import listen
+    from prowess.agent.server import BoundedServer, default_limits, listen
     from prowess.mcp import http_app
 
     with listen(host, port) as listener:
@@ -156,18 +145,8 @@ def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None)
             raise ConfigError(message, hint=f"write one into a file for `--token-file`, or set {_TOKEN_VARIABLE}")
         shown = f"[{address}]" if ":" in str(address) else address
         print_message(f"listening on http://{shown}:{port}/mcp")
-        config = uvicorn.Config(
-            http_app(server.server, token=token, loopback=loopback),
-            http="h11",
-            ws="none",
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            limit_concurrency=2048,
-            timeout_graceful_shutdown=2,
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        app = http_app(server.server, token=token, loopback=loopback)
+        BoundedServer(app, default_limits(), lifespan=True).run(sockets=[listener])
 
 
 def _parse_address(text: str) -> tuple[str, int]:

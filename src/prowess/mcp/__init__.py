@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._served import ServedCatalog as ServedCatalog, ServedFile as ServedFile, ServedSkill as ServedSkill
     from ._server import SkillServer as SkillServer, server as server
     from ._settings import configured_servers as configured_servers
+    from ._stdio import serve_stdio as serve_stdio
     from .client import McpSkillProvider as McpSkillProvider
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -26,6 +27,7 @@ else:  # otherwise every misspelt name would have a type
             "_http": ("http_app",),
             "_served": ("ServedCatalog", "ServedFile", "ServedSkill"),
             "_settings": ("configured_servers",),
+            "_stdio": ("serve_stdio",),
             "client": ("McpSkillProvider",),
             "_server": ("SkillServer", "server"),
         },

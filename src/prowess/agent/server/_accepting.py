@@ -51,9 +51,14 @@ class BoundedServer(uvicorn.Server):
     """A server for an application, within limits.
 
     It accepts a connection only if there is room; until then, connections wait in the queue of the system.
+
+    Args:
+        app: the application.
+        limits: those of its connections.
+        lifespan: whether the application gets the events of its start and its end.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, *, lifespan: bool = False) -> None:
         config = uvicorn.Config(
             app,
             http="h11",
@@ -62,7 +67,7 @@ class BoundedServer(uvicorn.Server):
             log_level="critical",
             access_log=False,
             server_header=False,
-            lifespan="off",
+            lifespan="on" if lifespan else "off",
             proxy_headers=False,
             timeout_keep_alive=86_400,  # the connections have their own limits
             timeout_graceful_shutdown=2,

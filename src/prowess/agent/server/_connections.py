@@ -48,6 +48,8 @@ class Limits(Frozen):
     grace_seconds: float = 0.5
     """How long a connection may wait before it makes room for another one."""
     connections: int = 512
+    unread_bytes: int = 128 * 1024 * 1024
+    """Of answers that clients have not read yet, all together."""
     runs: int = 256
     """Requests that the backend answers at the same time."""
 
@@ -103,6 +105,7 @@ class Connection(H11Protocol):
         super().pause_writing()
         self._blocked = True
         self._update_phase()
+        self._drop_unread()
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -118,6 +121,16 @@ class Connection(H11Protocol):
             super().shutdown()
         else:
             self.drop()
+
+    def _drop_unread(self) -> None:
+        """Drop the connections that have kept answers in memory longest, until the rest is within the limit."""
+        blocked = [one for one in self.connections if isinstance(one, Connection) and one.phase == "write"]
+        unread = sum(one.transport.get_write_buffer_size() for one in blocked)
+        for one in sorted(blocked, key=lambda one: one.waiting_since or 0):
+            if unread <= self._limits.unread_bytes:
+                return
+            unread -= one.transport.get_write_buffer_size()
+            one.drop()
 
     def drop(self) -> None:
         """Close the connection now, even if the client has not read everything."""

@@ -1,0 +1,214 @@
+"""Clients of `prowess mcp serve --http`: both eras of the protocol, many clients, and clients that break HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.mcp_clients import INITIALIZE, Served, modern, post, serve
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+MIB = 1024 * 1024
+BEGIN = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+HEAD = (
+    "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: skills/list\r\n"
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = skill(tmp_path / "project/.agents/skills/pages", body="Count twice.").parent
+    (folder / "big.txt").write_text("x" * 8 * MIB)
+    return tmp_path / "project"
+
+
+@contextmanager
+def served(project: Path, *options: str) -> Iterator[Served]:
+    with serve(project, "--http", "127.0.0.1:0", *options) as one:
+        yield one
+        assert one.process.poll() is None, "the server ended"
+
+
+def listed(address: str) -> list[str]:
+    """Return the skills that a client of the newer era gets."""
+    message, headers = modern("skills/list")
+    status, _, answer = post(address, message, **headers)
+    assert status == 200, answer
+    return [entry["uri"] for entry in answer["result"]["skills"]]
+
+
+def whole_request() -> bytes:
+    body = json.dumps(modern("skills/list")[0]).encode()
+    return f"{HEAD}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def connect(one: Served) -> socket.socket:
+    host, _, port = one.address.rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def test_clients_of_both_eras_are_served(project: Path) -> None:
+    """The older one in a session, the newer one request by request."""
+    with served(project) as one:
+        status, headers, answer = post(one.address, BEGIN)
+        assert (status, answer["result"]["serverInfo"]["name"]) == (200, "prowess")
+        session = {"Mcp-Session-Id": headers["mcp-session-id"], "MCP-Protocol-Version": "2025-06-18"}
+        assert post(one.address, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)[0] == 202
+        _, _, answer = post(one.address, {"jsonrpc": "2.0", "id": 2, "method": "skills/list"}, **session)
+        assert [entry["uri"] for entry in answer["result"]["skills"]] == ["skill://pages/SKILL.md"]
+        assert listed(one.address) == ["skill://pages/SKILL.md"]
+
+
+def test_changes_are_announced_on_the_stream_of_a_listener(project: Path) -> None:
+    """An event stream, which begins with the acknowledgement."""
+    with served(project) as one, closing(connect(one)) as client:
+        message, _ = modern("subscriptions/listen", 9, notifications={"resourcesListChanged": True})
+        body = json.dumps(message).encode()
+        head = HEAD.replace("skills/list", "subscriptions/listen")
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        lines = client.makefile("rb")
+        events = (json.loads(line[6:]) for line in lines if line.startswith(b"data: {"))
+        assert next(events)["method"] == "notifications/subscriptions/acknowledged"
+        skill(project / ".agents/skills/new")
+        assert next(events)["method"] == "notifications/resources/list_changed"
+
+
+@pytest.mark.parametrize("extra", [{"Origin": "https://evil.example"}, {"Host": "evil.example"}])
+def test_pages_of_other_sites_are_refused(project: Path, extra: dict[str, str]) -> None:
+    """Also after their name was pointed to this machine."""
+    with served(project) as one:
+        message, headers = modern("skills/list")
+        assert post(one.address, message, **headers, **extra)[0] in (403, 421)
+        assert post(one.address, BEGIN, **extra)[0] in (403, 421)
+        own = {"Origin": f"http://{one.address}"}
+        assert post(one.address, message, **headers, **own)[0] == 200
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": {}}', b""])
+def test_an_invalid_message_is_a_bad_request(project: Path, body: bytes) -> None:
+    """In both eras; the server goes on."""
+    with served(project) as one:
+        for headers in ({}, modern("skills/list")[1]):
+            status, _, answer = post(one.address, body, **headers)
+            assert (status, "error" in answer) == (400, True)
+        assert listed(one.address) == ["skill://pages/SKILL.md"]
+
+
+def test_a_body_of_100_mb_is_refused_before_it_is_read(project: Path) -> None:
+    """With 413, and without memory for it."""
+    with served(project) as one, closing(connect(one)) as client:
+        listed(one.address)
+        before = one.peak_memory()
+        client.sendall(f"{HEAD}Content-Length: {100 * MIB}\r\n\r\n".encode())
+        try:
+            for _ in range(100):
+                client.sendall(b"x" * MIB)
+        except OSError:
+            pass
+        else:
+            assert b" 413 " in client.recv(100)
+        assert one.peak_memory() - before < 8 * MIB
+        assert listed(one.address) == ["skill://pages/SKILL.md"]
+
+
+def test_a_body_in_chunks_is_refused(project: Path) -> None:
+    """Its length is not known, and it could be without end."""
+    with served(project) as one, closing(connect(one)) as client:
+        client.sendall(f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode())
+        assert client.recv(100).startswith(b"HTTP/1.1 411 ")
+
+
+def test_a_client_that_closes_its_side_ends_its_connection_only(project: Path) -> None:
+    """Before, in and after its request."""
+    with served(project) as one:
+        for sent in (b"", whole_request()[:30], whole_request()[:-5], whole_request()):
+            with closing(connect(one)) as client:
+                client.sendall(sent)
+                client.shutdown(socket.SHUT_WR)
+                while client.recv(65536):
+                    pass
+        assert listed(one.address) == ["skill://pages/SKILL.md"]
+
+
+def test_other_clients_are_answered_beside_slow_ones(project: Path) -> None:
+    """More of them than there may be connections."""
+    with served(project) as one:
+        slow = [connect(one) for _ in range(700)]
+        for at, client in enumerate(slow):
+            client.sendall((b"", whole_request()[:30], whole_request()[:-5])[at % 3])
+        started = time.monotonic()
+        for _ in range(5):
+            assert listed(one.address) == ["skill://pages/SKILL.md"]
+        assert time.monotonic() - started < 10
+        for client in slow:
+            client.close()
+
+
+def test_1000_clients_at_once_are_all_answered(project: Path) -> None:
+    """Each with a connection of its own; memory stays flat from one round to the next."""
+    with served(project) as one:
+        host, _, port = one.address.rpartition(":")
+
+        async def client() -> bytes:
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write(whole_request().replace(b"Host:", b"Connection: close\r\nHost:"))
+            try:
+                return await reader.read()
+            finally:
+                writer.close()
+
+        async def round_of_clients() -> list[bytes]:
+            return await asyncio.gather(*(client() for _ in range(1000)))
+
+        sizes = []
+        for _ in range(3):
+            answers = asyncio.run(round_of_clients())
+            assert {answer[:15] for answer in answers} == {b"HTTP/1.1 200 OK"}
+            sizes.append(one.memory())
+        assert sizes[2] - sizes[0] < 16 * MIB
+
+
+def test_sessions_of_the_older_era_have_room_for_1000_clients(project: Path) -> None:
+    """One after the other; none is closed by its client."""
+    with served(project) as one:
+        assert {post(one.address, BEGIN)[0] for _ in range(1000)} == {200}
+        assert one.memory() < 250 * MIB
+
+
+def test_unread_answers_take_little_memory(project: Path) -> None:
+    """The connections that have kept them longest are closed."""
+    message, headers = modern("resources/read", name="skill://pages/big.txt", uri="skill://pages/big.txt")
+    body = json.dumps(message).encode()
+    fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if name != "MCP-Protocol-Version")
+    request = HEAD.replace("Mcp-Method: skills/list\r\n", fields) + f"Content-Length: {len(body)}\r\n\r\n"
+    with served(project) as one:
+        clients = [connect(one) for _ in range(60)]
+        for client in clients:
+            client.sendall(request.encode() + body)
+        time.sleep(4)
+        assert one.peak_memory() < 450 * MIB
+        assert listed(one.address) == ["skill://pages/SKILL.md"]
+        for client in clients:
+            client.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["/../../etc/passwd", "/mcp/../../etc/passwd", "/%2e%2e/etc/passwd", "//etc/passwd", "/", "*", "/mcp%00"]
+)
+def test_only_one_path_is_served(project: Path, path: str) -> None:
+    """No file has an address of HTTP."""
+    with served(project) as one, closing(connect(one)) as client:
+        client.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
+        assert client.recv(100).startswith((b"HTTP/1.1 404 ", b"HTTP/1.1 400 "))
