@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -421,6 +422,31 @@ def test_a_folder_that_was_removed_is_an_answer(project: Path, trust: Trust, tmp
     session = active(project, trust)
     work.rmdir()
     assert run(session, "w.py", scripts).startswith("error: ")
+
+
+@pytest.mark.slow
+def test_a_folder_that_becomes_a_link_is_neither_listed_nor_read(project: Path, trust: Trust, tmp_path: Path) -> None:
+    """Not even if a folder above it does, while a script runs."""
+    top, other = tmp_path / "top", tmp_path / "other"
+    for folder in (top, other):
+        (folder / "work").mkdir(parents=True)
+        (folder / "work/a.txt").write_text("secret")
+    write_scripts(project, "pdf", {"w.py": WRITER, "wait.py": "import time\nopen('b', 'w')\ntime.sleep(0.5)\n"})
+    session, scripts = active(project, trust), Scripts(cwd=top / "work")
+    run(session, "w.py", scripts, args=["a.txt"])
+
+    def replace() -> None:
+        while not (top / "work/b").exists():
+            time.sleep(0.01)
+        top.rename(tmp_path / "old")
+        top.symlink_to(other)
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    answer = run(session, "wait.py", scripts)
+    thread.join()
+    assert answer.startswith("error: the working folder was moved or removed")
+    assert read(session, "a.txt", scripts).startswith("error: the working folder was moved or removed")
 
 
 def test_a_file_that_is_gone_names_no_other_file(project: Path, trust: Trust, tmp_path: Path) -> None:

@@ -146,6 +146,7 @@ def run_script(
             network=network,
             sandbox=_backend(scripts.sandbox),
         )
+        work.check()
         return describe_run(done, limits.timeout, work, before, {copy.folder: os.path.dirname(entry.path)})
 
 
@@ -174,6 +175,7 @@ def _read_written(work: WorkFolder | None, path: str, offset: int = 0, limit: in
         names = ", ".join(quoted(other, PATH_LIMIT) for other in (work.written if work else ())[-8:])
         hint = f"its files are {names}" if names else "run a script first"
         raise SkillFileError(f"no script of this conversation wrote {quoted(path)}", hint=hint)
+    work.check()
     try:
         return read_text(work.path, name, offset=offset, limit=limit)
     except SkillFileError as error:

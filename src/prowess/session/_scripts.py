@@ -121,8 +121,7 @@ class Scripts:
             self._folders[conversation] = folder
             if len(self._folders) > _MAX_CONVERSATIONS:
                 del self._folders[next(iter(self._folders))]
-        if real_path_or_none(folder.path) != folder.path or not os.path.isdir(folder.path):
-            raise FileNotFoundError(2, "the working folder was moved or removed", folder.path)
+        folder.check()
         return folder
 
     def find_folder(self, conversation: str) -> WorkFolder | None:
@@ -142,6 +141,15 @@ class WorkFolder:
         self._written: dict[str, None] = {}
         self._answers: dict[str, bool] = {}
         self._lock, self._question = threading.Lock(), threading.Lock()
+
+    def check(self) -> None:
+        """Check that the folder is still there, and not behind a link.
+
+        Raises:
+            OSError: it was moved or removed.
+        """
+        if real_path_or_none(self.path) != self.path or not os.path.isdir(self.path):
+            raise FileNotFoundError(2, "the working folder was moved or removed", self.path)
 
     @property
     def written(self) -> tuple[str, ...]:
