@@ -117,6 +117,15 @@ def test_an_agent_uses_skills_and_its_output_contains_none(folder: Path, server:
     assert [(row.name, row.turn) for row in session.ledger] == [("pages", 1), ("secret", 2)]
 
 
+def test_a_name_that_no_skill_has_is_reported_once(folder: Path, server: ModelServer) -> None:
+    server.answers = [PAGES, DONE]
+    skills = Skills(catalog_of(folder))
+    agent = agent_of(server, skills)
+    with skills.conversation():
+        agent.kickoff("Use the pagse skill.")
+    assert counts(server, "warning: ") == [1, 1]
+
+
 def test_a_history_begins_a_turn_with_its_last_message(folder: Path, server: ModelServer) -> None:
     """Neither what an assistant wrote nor an earlier message names a skill, and active skills are given again."""
     server.answers = [PAGES, DONE, DONE]

@@ -216,7 +216,7 @@ def test_a_call_of_a_tool_that_is_gone_is_an_answer(tmp_path: Path) -> None:
     model = Scripted(script=[asks(use("activate_skill", {"name": "late"})), DONE])
     middleware = SkillsMiddleware(LiveCatalog(tmp_path, home=tmp_path))
     create_agent(model, middleware=[middleware]).invoke({"messages": [HumanMessage("How many?")]})
-    assert results(model.calls[1]) == ["error: there are no skills now\nhint: go on without them"]
+    assert results(model.calls[1]) == ["error: `activate_skill` is not available now\nhint: go on without it"]
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["one process", "two processes"])

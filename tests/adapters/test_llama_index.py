@@ -179,6 +179,12 @@ def test_a_skill_that_the_user_names_is_in_that_turn_only_and_never_in_the_memor
     assert "Whisper." not in stored
 
 
+def test_a_name_that_no_skill_has_is_reported_once(folder: Path, server: ModelServer) -> None:
+    server.answers = [PAGES, DONE]
+    asyncio.run(Talk(agent_of(server, catalog_of(folder))).send("Use the pagse skill."))
+    assert [whole(request).count("warning: ") for request in server.requests] == [1, 1]
+
+
 def test_an_active_skill_survives_a_memory_that_is_cut(folder: Path, server: ModelServer) -> None:
     """The record is in the store of the context, and the text is rendered again."""
     server.answers = [PAGES, DONE, DONE, DONE]
@@ -268,7 +274,7 @@ def test_a_search_that_a_live_catalog_does_not_need_any_more_is_an_error(folder:
             shutil.rmtree(path)
     server.answers = [[("search_skills", {"query": "pages"})], DONE]
     asyncio.run(talk.send("How many?"))
-    assert results(server.requests[-1]) == ["error: `search_skills` is not available now\nhint: continue without it"]
+    assert results(server.requests[-1]) == ["error: `search_skills` is not available now\nhint: go on without it"]
 
 
 def test_what_a_tool_returns_begins_no_turn_and_names_no_skill(folder: Path, server: ModelServer) -> None:

@@ -611,7 +611,7 @@ def test_a_tool_that_went_with_a_skill_is_an_answer(here: Path) -> None:
         session.update(discover(here.parent))
         return ""
 
-    answer = "error: there is no such tool now\nhint: go on without it"
+    answer = "error: `search_skills` is not available now\nhint: go on without it"
     assert results(talk.run_sync("hello").all_messages()) == [answer]
 
 

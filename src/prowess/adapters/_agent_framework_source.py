@@ -63,12 +63,12 @@ class CatalogSkillsSource(SkillsSource):  # type: ignore[misc]
 
     Args:
         skills: a directory, whose skills each run gets as they are then, or a catalog.
-        scripts: whether the model may run the scripts of active skills that the user trusts, and how.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         source_id: where the state of a conversation has its record.
         options: as for a `Session`; of the skills that do not fit into `budget`, some are left out.
 
     Raises:
-        ConfigError: not a directory or a catalog, or an invalid option.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(

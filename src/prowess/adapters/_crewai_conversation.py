@@ -97,7 +97,6 @@ class Conversation:
         prompt = _prompt_of(executor)
         visible = map(_text_of, executor.messages)
         execution.added = [message["content"] for message in self.session.inject(prompt, visible=visible)]
-        execution.added += [f"warning: {warning}" for warning in self.session.warnings]
         execution.block = "" if self._lists_skills(executor) else self.session.block()
         return execution
 

@@ -44,7 +44,7 @@ class CatalogSkillRegistry(SkillRegistry):  # type: ignore[misc]
         options: as for a `Session`.
 
     Raises:
-        ConfigError: not a directory or a catalog, or an invalid option.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(

@@ -9,8 +9,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from prowess.session import escape_tags
-
+from ._added_texts import added_texts
 from ._extras import missing_extra
 
 try:
@@ -113,8 +112,7 @@ def _with_skills(messages: list[Any], state: State, skills: Skills, *, is_nested
         # In a tool of another agent, a model wrote the message: it names no skills.
         session.inject("" if is_nested else "\n".join(messages[-1].texts))
     skills.save(state, session)
-    tail = session.tail(visible=[text for message in messages for text in _texts(message)])
-    added = [*(escape_tags(f"warning: {warning}") for warning in session.warnings), *([tail] if tail else [])]
+    added = added_texts(session, [text for message in messages for text in _texts(message)])
     messages = _append_to_system(messages, session.block())
     return [*messages, *(ChatMessage.from_user(text, meta={_ADDED: None}) for text in added)]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from prowess.session import Session, escape_tags, scripts_option
+from prowess.session import Session, scripts_option
 
+from ._added_texts import added_texts
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._tool_threads import call_in_thread
@@ -44,13 +45,13 @@ class Skills(ContextProvider):  # type: ignore[misc]
 
     Args:
         skills: a directory, whose skills each turn gets as they are then, or a catalog.
-        scripts: whether the model may run the scripts of active skills that the user trusts, and how.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         approve_scripts: whether each run of a script also needs an approval of the framework.
         source_id: where the state of a conversation has its record.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: not a directory or a catalog, or an invalid option.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(
@@ -152,8 +153,7 @@ class _Requests(ChatMiddleware):  # type: ignore[misc]
         if is_stored:
             texts = [text for text in self._named if not any(text in seen for seen in visible)] if first else []
         else:
-            texts = [escape_tags(f"warning: {warning}") for warning in self._session.warnings]
-            texts.append(await asyncio.to_thread(self._session.tail, visible=visible))
+            texts = await asyncio.to_thread(added_texts, self._session, visible)
         mark = {"_attribution": {"source_id": self._source_id}}
         return [Message("user", [text], additional_properties=dict(mark)) for text in texts if text]
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from prowess.errors import ConfigError
-from prowess.session import Scripts, Session
+from prowess.session import Session, scripts_option
 
+from ._call_tool import call_tool
 from ._catalog_argument import catalog_argument
 from ._crewai_conversation import Conversation
 from ._extras import missing_extra
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Tool
+    from prowess.session import Scripts, Tool
 
 __all__ = ["Skills"]
 
@@ -47,25 +48,25 @@ class Skills:
     """Gives the skills of a catalog to agents and tasks.
 
     Args:
-        catalog: the directory whose skills each turn gets as they are then, or a catalog.
-        scripts: whether the model may run scripts of trusted skills, and how.
+        skills: a directory, whose skills each turn gets as they are then, or a catalog.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: neither a directory nor a catalog, or an unknown unit or format.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(
         self,
-        catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
         *,
         scripts: bool | Scripts = False,
         **options: Any,
     ) -> None:
-        self.catalog = catalog_argument(catalog)
+        self.catalog = catalog_argument(skills)
         self._options = options
         # One object keeps the working folders of all conversations.
-        self._scripts = Scripts() if scripts is True else scripts
+        self._scripts = scripts if scripts is False else scripts_option(scripts)
         self._template_session = Session(self.catalog, **options)
 
     def tools(self) -> list[BaseTool]:
@@ -174,10 +175,7 @@ class _SkillTool(BaseTool):
         skills = _owner_of(self)
         conversation = _conversations.get().get(skills)
         session_tools = skills.session_tools(conversation.session) if conversation is not None else ()
-        tools: dict[str, Tool] = {tool.name: tool for tool in session_tools}
-        if self.name not in tools:
-            return f"error: `{self.name}` is not available now\nhint: continue without it"
-        return tools[self.name].call(**arguments)
+        return call_tool(session_tools, self.name, arguments)
 
 
 class _NativeSkill(Skill):

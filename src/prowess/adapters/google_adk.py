@@ -15,8 +15,9 @@ from weakref import WeakValueDictionary
 
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError
-from prowess.session import Session, escape_tags, scripts_option
+from prowess.session import Session, scripts_option
 
+from ._added_texts import added_texts
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._tool_threads import call_in_thread
@@ -50,13 +51,13 @@ class Skills(BaseToolset):  # type: ignore[misc]
 
     Args:
         skills: a directory, whose skills each turn gets as they are then, or a catalog.
-        scripts: whether the model may run the scripts of active skills that the user trusts, and how.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         tool_filter: the tools to offer, as for any toolset.
         tool_name_prefix: what the names of the tools begin with, as for any toolset.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: not a directory or a catalog, or an invalid option.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(
@@ -211,9 +212,7 @@ class _Turn:
         named, self._named = self._named, ()
         if is_stored:
             return [text for text in named if not any(text in seen for seen in visible)]
-        warnings = [escape_tags(f"warning: {warning}") for warning in self.session.warnings]
-        tail = self.session.tail(visible=visible)
-        return [*warnings, tail] if tail else warnings
+        return added_texts(self.session, visible)
 
 
 class _SkillTool(BaseTool):  # type: ignore[misc]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.errors import ConfigError
 
+from ._call_tool import call_tool
 from ._extras import missing_extra
 from ._kept_sessions import KeptSessions
 
@@ -42,8 +43,8 @@ class Skills(SkillToolset):
     `Agent(generator, tools=[skills], hooks=skills.hooks(), state_schema=skills.state_schema)`
 
     Args:
-        skills: the directory whose skills each turn gets as they are then, or a catalog.
-        scripts: whether a model may run the scripts of trusted skills, and how; as for `Session.tools`.
+        skills: a directory, whose skills each turn gets as they are then, or a catalog.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
@@ -111,10 +112,7 @@ class Skills(SkillToolset):
             session = self.run_session(state)
             if state.data.get("skills") is None:
                 raise ConfigError("the agent has no hooks for its skills", hint=_PARTS)
-            tools = {tool.name: tool for tool in self._sessions.tools(session)}
-            if tool.name not in tools:
-                return "error: this conversation has no skills\nhint: continue without them"
-            text = tools[tool.name].call(**arguments)
+            text = call_tool(self._sessions.tools(session), tool.name, arguments)
             self._sessions.save(state, session)
             return text
 

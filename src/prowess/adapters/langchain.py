@@ -19,6 +19,7 @@ from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session, scripts_option
 
+from ._call_tool import call_tool
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._session_records import conversation_of, merge_sessions
@@ -59,20 +60,19 @@ class SkillsMiddleware(AgentMiddleware):
     """Gives the skills of a catalog to an agent of `create_agent`.
 
     Args:
-        catalog: the skills to choose from: a directory, a catalog or a live catalog. Those of a directory or a live
-            catalog are seen in each turn as they are when it begins.
+        catalog: a directory, whose skills each turn gets as they are then, or a catalog.
         scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: no such directory, or an invalid option.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     state_schema = SkillsState
 
     def __init__(
         self,
-        catalog: str | os.PathLike[str] | Catalog | LiveCatalog,
+        catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
         *,
         scripts: bool | Scripts = False,
         **options: Any,
@@ -188,17 +188,14 @@ class SkillsMiddleware(AgentMiddleware):
 
     def _call_skill_tool(self, request: Any) -> Any:
         session, call = self.session(request.state), request.tool_call
-        tools = {tool.name: tool for tool in session.tools(scripts=self._scripts)}
+        tools = session.tools(scripts=self._scripts)
         for other in _earlier_calls(call, request.state["messages"]):
-            if other["name"] == "activate_skill" and other["name"] in tools:
-                tools["activate_skill"].call(**other["args"])
-        tool = tools.get(call["name"])
-        text = "error: there are no skills now\nhint: go on without them"
-        if tool is not None:
-            _interrupts.set(())
-            text = tool.call(**call["args"])
-            if interrupts := _interrupts.get():
-                raise interrupts[0]
+            if other["name"] == "activate_skill":
+                call_tool(tools, other["name"], other["args"])
+        _interrupts.set(())
+        text = call_tool(tools, call["name"], call["args"])
+        if interrupts := _interrupts.get():
+            raise interrupts[0]
         message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
         return Command(update={"skills": session.to_json(), "messages": [message]})
 

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from prowess.errors import ConfigError
-from prowess.session import Scripts, Session
+from prowess.session import Session, scripts_option
 
+from ._call_tool import call_tool
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
+from ._tool_threads import call_in_thread
 
 try:
     from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Tool
+    from prowess.session import Scripts, Tool
 
 __all__ = ["Skills", "SkillsFunctionAgent", "SkillsReActAgent"]
 
@@ -41,29 +43,29 @@ class Skills:
     """The skills of an agent; agents that share them share the active skills of a conversation.
 
     Args:
-        catalog: the directory whose skills each run gets as they are then, or a catalog.
+        skills: a directory, whose skills each run gets as they are then, or a catalog.
         key: of the session in the store of a `Context`. Agents of one workflow with different skills need different
             keys.
-        scripts: whether the model may run scripts of trusted skills, and how.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: neither a directory nor a catalog, or an unknown unit or format.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(
         self,
-        catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
         *,
         key: str = "skills",
         scripts: bool | Scripts = False,
         **options: Any,
     ) -> None:
-        self.catalog = catalog_argument(catalog)
+        self.catalog = catalog_argument(skills)
         self.key = key
         self._options = options
         # One object keeps the working folders of all conversations.
-        self._scripts = Scripts() if scripts is True else scripts
+        self._scripts = scripts if scripts is False else scripts_option(scripts)
         self._template_session = Session(self.catalog, **options)
         self._runs: WeakKeyDictionary[Any, _Run] = WeakKeyDictionary()
 
@@ -120,10 +122,8 @@ class Skills:
         async def call(ctx: Context, **arguments: Any) -> str:
             # In the order of the model, as a call may need the skill of the one before it.
             async with self._current_run(ctx) as run:
-                tools = {tool.name: tool for tool in run.session.tools(scripts=self._scripts)}
-                if tool.name not in tools:
-                    return f"error: `{tool.name}` is not available now\nhint: continue without it"
-                text = await asyncio.to_thread(tools[tool.name].call, **arguments)
+                tools = run.session.tools(scripts=self._scripts)
+                text = await call_in_thread(call_tool, tools, tool.name, arguments)
                 await self._save(run, ctx)
                 return text
 
@@ -146,7 +146,6 @@ class _Run:
 
     def begin_turn(self, prompt: str, visible: Sequence[str]) -> None:
         self.added = [message["content"] for message in self.session.inject(prompt, visible=visible)]
-        self.added += [f"warning: {warning}" for warning in self.session.warnings]
 
 
 class _Metadata(ToolMetadata):

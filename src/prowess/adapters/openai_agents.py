@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from prowess.errors import ConfigError
 from prowess.session import Session
 
+from ._call_tool import call_tool
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._openai_conversation import Conversation, RootSession
@@ -47,12 +48,12 @@ class Skills:
     """Gives the skills of a catalog to an agent and its runs.
 
     Args:
-        catalog: a directory, whose skills are as they are when a turn begins, or a catalog.
-        scripts: whether a model may run the scripts of skills that the user trusts, and how; see `Session.tools`.
+        catalog: a directory, whose skills each turn gets as they are then, or a catalog.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: not a catalog, or an invalid option.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(
@@ -152,10 +153,7 @@ class Skills:
 
     def _call_tool(self, conversation: Conversation, name: str, arguments: dict[str, Any]) -> str:
         session = conversation.session_of(self.catalog, self._restore)
-        tools = {tool.name: tool for tool in session.tools(scripts=self._scripts)}
-        if name not in tools:
-            return "error: this conversation has no skills\nhint: continue without them"
-        return tools[name].call(**arguments)
+        return call_tool(session.tools(scripts=self._scripts), name, arguments)
 
 
 class _ToolCall:

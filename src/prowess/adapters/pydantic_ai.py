@@ -16,6 +16,7 @@ from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
+from ._call_tool import call_tool
 from ._catalog_argument import HINT, JoinedCatalogs, catalog_argument
 from ._extras import missing_extra
 from ._session_records import merge_sessions
@@ -187,12 +188,10 @@ class Skills(AbstractCapability[Any]):
             the text for the model, and the record of the session after the call.
         """
         session = self._session(ctx)
-        calls = {tool.name: tool.call for tool in session.tools(scripts=self.scripts)}
+        tools = session.tools(scripts=self.scripts)
 
         async def run() -> tuple[str, str]:
-            if name not in calls:
-                return "error: there is no such tool now\nhint: go on without it", session.to_json()
-            text = await call_in_thread(calls[name], **arguments)
+            text = await call_in_thread(call_tool, tools, name, arguments)
             return text, session.to_json()
 
         dbos = sys.modules.get("pydantic_ai.durable_exec.dbos")

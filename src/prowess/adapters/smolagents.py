@@ -11,8 +11,10 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from prowess.errors import ConfigError
-from prowess.session import Session, escape_tags
+from prowess.session import Session
 
+from ._added_texts import added_texts
+from ._call_tool import call_tool
 from ._catalog_argument import HINT, catalog_argument
 from ._extras import missing_extra
 
@@ -46,7 +48,7 @@ def attach(
         agent: a `ToolCallingAgent` or a `CodeAgent`.
         skills: the directory whose skills each turn gets as they are then, a catalog, or the session of a
             conversation that continues.
-        scripts: whether a model may run the scripts of trusted skills, and how; as for `Session.tools`.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
@@ -127,10 +129,7 @@ class _ModelWithSkills(Model):
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
         """Run a tool of the session, which may have another ledger than when the agent got the tool."""
-        tools = {tool.name: tool for tool in self.session.tools(scripts=self.scripts)}
-        if name not in tools:
-            return "error: this conversation has no skills\nhint: continue without them"
-        return tools[name].call(**arguments)
+        return call_tool(self.session.tools(scripts=self.scripts), name, arguments)
 
     def generate(self, messages: Any, *args: Any, **options: Any) -> Any:
         return self.model.generate(self._with_skills(messages), *args, **options)
@@ -147,8 +146,7 @@ class _ModelWithSkills(Model):
     def _with_skills(self, messages: list[Any]) -> list[Any]:
         """Return the messages of a call with the catalog at the front, and active skills that they lack at the end."""
         messages = [ChatMessage.from_dict(dict(item)) if isinstance(item, dict) else item for item in messages]
-        tail = self.session.tail(visible=[text for message in messages for text in _texts(message)])
-        added = [*(escape_tags(f"warning: {warning}") for warning in self.session.warnings), *([tail] if tail else [])]
+        added = added_texts(self.session, [text for message in messages for text in _texts(message)])
         end = [_message(MessageRole.USER, "\n\n".join(added))] if added else []
         return [*_append_to_system(messages, self.session.block()), *end]
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prowess.errors import ConfigError
-from prowess.session import escape_tags
 
+from ._added_texts import added_texts
+from ._call_tool import call_tool
 from ._catalog_argument import catalog_argument
 from ._extras import missing_extra
 from ._kept_sessions import KeptSessions
@@ -50,12 +51,12 @@ class Skills(AgentSkills):
     """Gives skills to agents: `Agent(plugins=[Skills(".")])`.
 
     Args:
-        skills: the directory whose skills each turn gets as they are then, or a catalog.
-        scripts: whether a model may run the scripts of trusted skills, and how; as for `Session.tools`.
+        skills: a directory, whose skills each turn gets as they are then, or a catalog.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: neither a directory nor a catalog, or an unknown unit or format.
+        ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
     def __init__(
@@ -103,11 +104,8 @@ class Skills(AgentSkills):
         def call(tool_use: dict[str, Any], **invocation_state: Any) -> dict[str, Any]:
             agent, arguments = invocation_state["agent"], tool_use["input"]
             session = self.session(agent)
-            tools = {tool.name: tool for tool in self._sessions.tools(session)}
-            if tool.name not in tools:
-                text = "error: this conversation has no skills\nhint: continue without them"
-            else:
-                text = tools[tool.name].call(**(arguments if isinstance(arguments, dict) else {}))
+            arguments = arguments if isinstance(arguments, dict) else {}
+            text = call_tool(self._sessions.tools(session), tool.name, arguments)
             self._sessions.save(agent, session)
             return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": [{"text": text}]}
 
@@ -133,8 +131,7 @@ class Skills(AgentSkills):
         """Add the catalog to the system prompt, and active skills that the messages do not contain to the last one."""
         session = self.session(context.agent)
         texts = [text for message in context.messages for text in _block_texts(message)]
-        tail = await asyncio.to_thread(session.tail, visible=texts)
-        added = [*(escape_tags(f"warning: {warning}") for warning in session.warnings), *([tail] if tail else [])]
+        added = await asyncio.to_thread(added_texts, session, texts)
         context = context.replace(system_prompt=_append_to_system(context.system_prompt, session.block()))
         if not added or not context.messages:
             return context
