@@ -151,6 +151,25 @@ def test_what_breaks_a_rule_is_left_out(tmp_path: Path) -> None:
     assert reasons["bad"] == "its name breaks the rules of agentskills.io"
 
 
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("metadata:\n  version: 1.0\n", "its `metadata` has a value that is not text"),
+        ("metadata: [a]\n", "its `metadata` has a value that is not text"),
+        ("compatibility: 3\n", "its `compatibility` is not text"),
+        (f"compatibility: {'x' * 501}\n", "its `compatibility` has more than 500 characters"),
+        ("license: [MIT]\n", "its `license` is not text"),
+    ],
+)
+def test_a_field_that_clients_refuse_leaves_its_skill_out(tmp_path: Path, more: str, problem: str) -> None:
+    """The official TypeScript client refuses the whole list otherwise."""
+    skill(tmp_path / SKILLS / "good", more='metadata:\n  version: "1.0"\n')
+    skill(tmp_path / SKILLS / "odd", more=more)
+    served = serve(tmp_path)
+    assert [item.uri for item in served.page(None, 10)[0]] == ["skill://good/SKILL.md"]
+    assert served.problems["odd"].startswith(problem)
+
+
 def test_only_named_skills_are_served_in_pages(tmp_path: Path) -> None:
     """A page begins behind the last skill of the one before."""
     for name in ("a", "b", "c"):

@@ -106,7 +106,7 @@ def run(args: Namespace) -> int:
     with LiveCatalog(
         args.cwd or ".", args.host or "prowess", args.home, skill_dirs(args), client_args=client_arguments(args)
     ) as catalog:
-        server = SkillServer(catalog, only=args.only, tags=args.tag, scripts=args.scripts)
+        server = SkillServer(catalog, only=args.only, tags=args.tag, scripts=args.scripts, on_left_out=_print_left_out)
         _print_notes(server, catalog)
         if address is None:
             asyncio.run(serve_stdio(server.server))
@@ -115,11 +115,15 @@ def run(args: Namespace) -> int:
     return OK
 
 
+def _print_left_out(name: str, reason: str) -> None:
+    print_note(f"the skill {quoted(name)} is not served: {reason}")
+
+
 def _print_notes(server: SkillServer, catalog: LiveCatalog) -> None:
     """Say what is served and what is not; a client shows its user standard error."""
     served = server.current()
     for entry, reason in served.left_out:
-        print_note(f"the skill {quoted(entry.name)} is not served: {reason}")
+        _print_left_out(entry.name, reason)
     for name, size in served.large():
         print_note(f"the skill {quoted(name)} has {size}; hosts may decline more than 512 files or 16 MiB")
     folder = neutral(catalog.current().cwd)

@@ -92,6 +92,26 @@ def _frontmatter(path: str) -> Mapping[str, Any]:
         frontmatter = core_mapping(document.frontmatter)
     except (YamlSyntaxError, ValueError, RecursionError) as error:
         raise SkillError(f"its front matter cannot be sent as JSON: {neutral(str(error)[:200])}") from None
-    if not isinstance(frontmatter.get("name"), str) or not isinstance(frontmatter.get("description"), str):
-        raise SkillError("its name or its description is not text")
+    _check_fields(frontmatter)
     return frontmatter
+
+
+def _check_fields(frontmatter: Mapping[str, Any]) -> None:
+    """Check the fields that clients check too, since they refuse the whole list for one skill.
+
+    Raises:
+        SkillError: a field breaks the rules of agentskills.io ("Frontmatter").
+    """
+    for field, most in (("name", 64), ("description", 1024), ("compatibility", 500), ("license", None)):
+        value = frontmatter.get(field)
+        if value is None and field not in ("name", "description"):
+            continue
+        if not isinstance(value, str):
+            raise SkillError(f"its `{field}` is not text; put it in quotes")
+        if most is not None and len(value) > most:
+            raise SkillError(f"its `{field}` has more than {most:,} characters")
+    metadata = frontmatter.get("metadata")
+    if metadata is not None and not (
+        isinstance(metadata, dict) and all(isinstance(value, str) for value in metadata.values())
+    ):
+        raise SkillError('its `metadata` has a value that is not text; write it as in `version: "1.0"`')

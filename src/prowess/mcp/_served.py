@@ -102,6 +102,8 @@ class ServedCatalog:
         self.catalog, self._digests, self._only, self._tags = catalog, digests, only, tags
         self.left_out: list[tuple[Entry, str]] = []
         """Skills that cannot be served, with the reason."""
+        self.problems: dict[str, str] = {}
+        """Why skills were left out when they were asked for, by their paths in the name space."""
         served = []
         for entry in catalog.skills:
             if entry.state in REACHABLE and self.is_chosen(entry):
@@ -176,7 +178,8 @@ class ServedCatalog:
             frontmatter = self._digests.frontmatter(folder, digest)
             if frontmatter["name"] != top.rpartition("/")[2]:
                 return None  # it was renamed since the catalog was read
-        except SkillError:
+        except SkillError as error:
+            self.problems[top] = str(error)
             return None
         return ServedSkill(uri=f"skill://{top}/{SKILL_FILE}", frontmatter=frontmatter, files=files)
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import mimetypes
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 from prowess._internal.text import quoted
@@ -21,6 +19,7 @@ from prowess.errors import SkillFileError
 from prowess.session import Session, scripts_option
 
 from ._digests import FileDigests
+from ._resources import child_of, contents_of, resources_of
 from ._served import ServedCatalog
 
 try:
@@ -30,7 +29,6 @@ try:
     from mcp.shared.exceptions import MCPError
     from mcp_types import (
         INVALID_PARAMS,
-        BlobResourceContents,
         CallToolRequestParams,
         CallToolResult,
         ListResourcesResult,
@@ -39,9 +37,7 @@ try:
         ReadResourceRequestParams,
         ReadResourceResult,
         RequestParams,
-        Resource,
         TextContent,
-        TextResourceContents,
         Tool,
         ToolAnnotations,
     )
@@ -50,12 +46,12 @@ except ImportError as error:
     raise ImportError(message) from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from prowess.catalog import LiveCatalog
     from prowess.session import Scripts, Tool as SessionTool
 
-    from ._served import ServedFile, ServedSkill
+    from ._served import ServedSkill
 
 __all__ = ["EXTENSION", "SkillServer", "server"]
 
@@ -72,15 +68,6 @@ _WATCH_SECONDS = 1.0
 """Between two looks for changes; while nothing changes, one is a system call (`LiveCatalog`)."""
 _INSTRUCTIONS_CHARS = 8000
 """Characters of the skills in the instructions of the server."""
-_MIME_TYPES = {
-    ".md": "text/markdown",
-    ".py": "text/x-python",
-    ".sh": "text/x-shellscript",
-    ".yaml": "application/yaml",
-    ".yml": "application/yaml",
-    ".toml": "application/toml",
-    ".ts": "text/typescript",
-}
 
 
 class _UriParams(RequestParams):
@@ -114,6 +101,8 @@ def server(
 class SkillServer:
     """A server of the skills of a catalog; see `server`. Files are read in threads.
 
+    `on_left_out` gets the name of each skill that a list leaves out, and the reason.
+
     Attributes:
         server: the server of the package `mcp`.
     """
@@ -126,7 +115,9 @@ class SkillServer:
         tags: Iterable[str] = (),
         scripts: bool | Scripts = False,
         name: str = "prowess",
+        on_left_out: Callable[[str, str], None] | None = None,
     ) -> None:
+        self._on_left_out, self._reported = on_left_out, dict[str, str]()
         self._source, self._only, self._tags = catalog, frozenset(only), frozenset(tags)
         self._digests = FileDigests()
         self._scripts = scripts_option(scripts) if scripts is not False else None
@@ -201,9 +192,19 @@ class SkillServer:
     async def _list_skills(self, context: Any, params: PaginatedRequestParams | None) -> dict[str, Any]:
         self._remember(context)
         after = _after(params)
-        skills, last = await asyncio.to_thread(lambda: self.current().page(after, _PAGE))
+        skills, last = await asyncio.to_thread(self._page, after)
         more = {} if last is None else {"nextCursor": _cursor(last)}
         return {**_COMPLETE, "skills": [skill.as_dict() for skill in skills], **more, **_FRESHNESS}
+
+    def _page(self, after: str | None) -> tuple[list[ServedSkill], str | None]:
+        """Return a page of skills, and report those that are left out, each once."""
+        served = self.current()
+        page = served.page(after, _PAGE)
+        for top, problem in [*served.problems.items()]:
+            if self._on_left_out is not None and self._reported.get(top) != problem:
+                self._reported[top] = problem
+                self._on_left_out(top.rpartition("/")[2], problem)
+        return page
 
     async def _get_skill(self, context: Any, params: _UriParams) -> dict[str, Any]:
         self._remember(context)
@@ -219,15 +220,15 @@ class SkillServer:
         after = _after(params)
         uris = sorted(uri for uri in children if after is None or uri > after)
         more = {"nextCursor": _cursor(uris[_PAGE - 1])} if len(uris) > _PAGE else {}
-        return {**_COMPLETE, "resources": [_child(uri, children[uri]) for uri in uris[:_PAGE]], **more, **_FRESHNESS}
+        return {**_COMPLETE, "resources": [child_of(uri, children[uri]) for uri in uris[:_PAGE]], **more, **_FRESHNESS}
 
     # ── resources ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _list_resources(self, context: Any, params: PaginatedRequestParams | None) -> ListResourcesResult:
         self._remember(context)
         after = _after(params)
-        skills, last = await asyncio.to_thread(lambda: self.current().page(after, _PAGE))
-        resources = [resource for skill in skills for resource in _resources(skill)]
+        skills, last = await asyncio.to_thread(self._page, after)
+        resources = [resource for skill in skills for resource in resources_of(skill)]
         return ListResourcesResult(resources=resources, next_cursor=None if last is None else _cursor(last))
 
     async def _read_resource(self, _: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
@@ -238,7 +239,7 @@ class SkillServer:
             data = await asyncio.to_thread(file.read)
         except SkillFileError as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
-        return ReadResourceResult(contents=[_contents(file, data)])
+        return ReadResourceResult(contents=[contents_of(file, data)])
 
     # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -322,35 +323,3 @@ def _after(params: PaginatedRequestParams | None) -> str | None:
 
 def _cursor(uri: str) -> str:
     return base64.urlsafe_b64encode(uri.encode()).decode()
-
-
-def _resources(skill: ServedSkill) -> Iterable[Resource]:
-    for file, digest, size in skill.files:
-        fields: dict[str, Any] = {"name": file.path}
-        if file.uri == skill.uri:
-            fields = {"name": skill.frontmatter["name"], "description": skill.frontmatter["description"]}
-        meta = {"io.modelcontextprotocol.skills/digest": digest}
-        yield Resource(uri=file.uri, mime_type=_mime_type(file.path), size=size, _meta=meta, **fields)
-
-
-def _child(uri: str, path: str | None) -> dict[str, Any]:
-    """Return a child of a directory as `resources/directory/read` lists it; a path is that of a file."""
-    if path is None:
-        return {"uri": uri, "name": unquote(uri.rpartition("/")[2]), "mimeType": "inode/directory"}
-    return {"uri": uri, "name": path.rpartition("/")[2], "mimeType": _mime_type(path)}
-
-
-def _contents(file: ServedFile, data: bytes) -> TextResourceContents | BlobResourceContents:
-    mime_type = _mime_type(file.path)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        text = None
-    if text is None or "\0" in text:
-        return BlobResourceContents(uri=file.uri, mime_type=mime_type, blob=base64.b64encode(data).decode())
-    return TextResourceContents(uri=file.uri, mime_type=mime_type, text=text)
-
-
-def _mime_type(path: str) -> str:
-    suffix = path[path.rfind(".") :].lower()
-    return _MIME_TYPES.get(suffix) or mimetypes.guess_type(path)[0] or "application/octet-stream"
