@@ -117,7 +117,7 @@ def test_a_misspelt_option_gets_a_suggestion(command: str, option: str, capsys: 
         argument
         for _, action in actions(command)
         if (action.required if action.option_strings else action.nargs in (None, "+"))
-        for argument in [*action.option_strings[:1], "x"]
+        for argument in [*action.option_strings[:1], *([*action.choices][:1] if action.choices else ["x"])]
     ]
     assert main([command, *needed, misspelt]) == 2
     assert f"error: unknown option `{misspelt}`\n\nhint: did you mean `{option}`?" in capsys.readouterr().err
@@ -147,6 +147,7 @@ def test_a_misspelt_agent_gets_a_suggestion(command: str, capsys: pytest.Capture
         "report": ["-o", "report.html"],
         "read": ["csv-profile", "report.md"],
         "mount": ["csv-profile", "--to", "home"],
+        "mcp": ["serve"],
         "new": ["x-ray"],
     }.get(command, ["csv-profile"])
     assert main([command, *argument, "--host", "claude-cod"]) == 2

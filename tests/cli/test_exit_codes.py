@@ -67,6 +67,7 @@ WITH_HOST = (
     "mount good --to home",
     "exec --skill good",
     "test good",
+    "mcp serve",
 )
 """The commands with `--host`, with enough arguments to run."""
 WITHOUT_HOST = ("run", "validate", "hosts", "completion")
