@@ -16,7 +16,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser test-conformance quick adapters $(APART:%=adapter-%) clients conformance observe lint mutations endurance docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-packages test-browser test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -65,10 +65,14 @@ test-browser:
 test-conformance:
 	@$(MAKE) --no-print-directory $(CONFORMANCE)/.ready || echo 'make: the official conformance suite of MCP is missing, so its tests are skipped' >&2
 
-# Some tests of test_role_files.py need the package of MCP too.
-adapters: $(FRAMEWORKS)/.ready $(APART:%=adapter-%)  ## test the adapters, each with its real framework
+# Two at a time: they often wait, for example for a lease or a time limit.
+adapters:  ## test the adapters, each with its real framework
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres socat
-	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py' --ignore-glob '*/test_contract_$(name).py')
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target adapter-frameworks $(APART:%=adapter-%)
+
+# Some tests of test_role_files.py need the package of MCP too.
+adapter-frameworks: $(FRAMEWORKS)/.ready
+	$(<D)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py' --ignore-glob '*/test_contract_$(name).py')
 
 $(APART:%=adapter-%): module = $(subst -,_,$*)
 $(APART:%=adapter-%): adapter-%: .venv-%/.ready
