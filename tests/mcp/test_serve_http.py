@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -197,15 +197,13 @@ def test_unread_answers_take_little_memory(project: Path) -> None:
     body = json.dumps(message).encode()
     fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items() if name != "MCP-Protocol-Version")
     request = HEAD.replace("Mcp-Method: skills/list\r\n", fields) + f"Content-Length: {len(body)}\r\n\r\n"
-    with served(project) as one:
-        clients = [connect(one) for _ in range(60)]
-        for client in clients:
-            client.sendall(request.encode() + body)
+    with served(project) as one, ExitStack() as clients:
+        for _ in range(160):
+            clients.enter_context(closing(connect(one))).sendall(request.encode() + body)
         time.sleep(4)
-        assert one.peak_memory() < 450 * MIB
+        # 128 MiB wait for clients, and a few answers are being made; 160 times 8 MiB would be 1,280 MiB.
+        assert one.peak_memory() < 900 * MIB
         assert listed(one.address) == ["skill://pages/SKILL.md"]
-        for client in clients:
-            client.close()
 
 
 @pytest.mark.parametrize(
