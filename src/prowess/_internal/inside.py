@@ -11,7 +11,7 @@ import os
 from prowess._internal.fs import FOLDER_FLAGS, SUPPORTS_DIR_FD, open_or_make_folder
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 
-__all__ = ["OutsideError", "is_inside", "open_or_make_inside", "real_path_inside"]
+__all__ = ["OutsideError", "has_link", "is_inside", "open_or_make_inside", "real_path_inside"]
 
 
 class OutsideError(Exception):
@@ -21,6 +21,16 @@ class OutsideError(Exception):
 def is_inside(path: str, folder: str) -> bool:
     """Return whether a path is the same as a folder or inside it; both are absolute, and without `..` and links."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def has_link(folder: str, path: str) -> bool:
+    """Return whether a path in a folder, with `/`, is a link or behind one; the folder itself does not count."""
+    inner = folder
+    for part in path.split("/") if path else ():
+        inner = os.path.join(inner, part)
+        if os.path.islink(inner):
+            return True
+    return False
 
 
 def real_path_inside(top: str, path: str) -> str:

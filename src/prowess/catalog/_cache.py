@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 from itertools import chain
 
+from prowess._internal.file_status import SETTLE_NS
 from prowess._internal.files import real_path
 
 from ._cache_sections import count_texts, decode_texts, encode_texts, file_name, read_sections, write_sections
@@ -33,11 +34,8 @@ if TYPE_CHECKING:
 
     from ._fingerprints import Fingerprints
 
-__all__ = ["SETTLE_NS", "Cache", "CachedResult"]
+__all__ = ["Cache", "CachedResult"]
 
-SETTLE_NS = 2_000_000_000
-"""Nanoseconds. A file that changed more recently may change again in the same tick of its file system's clock
-(2 seconds on FAT, less elsewhere), and its fingerprint would stay the same."""
 
 _KIND = "catalog"
 """The first word of the files' names."""

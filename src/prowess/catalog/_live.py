@@ -7,7 +7,8 @@ import sys
 from threading import Lock
 from weakref import WeakSet
 
-from ._cache import SETTLE_NS
+from prowess._internal.file_status import SETTLE_NS
+
 from ._discover import Discovery, PausedCollector, new_filesystem
 from ._fingerprints import RecordingEnvironment
 from ._watcher import Change, Watcher

@@ -18,9 +18,8 @@ from array import array
 from time import time_ns
 from zlib import crc32
 
-from prowess._internal.file_status import is_own_file
+from prowess._internal.file_status import SETTLE_NS, is_own_file
 
-from ._cache import SETTLE_NS
 from ._code_fingerprint import code_fingerprint
 from ._fingerprints import fingerprint, newest_time
 from ._search_ranking import NO_ROWS, PostingTable

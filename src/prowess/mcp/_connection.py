@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ._http_client import HttpClient
     from ._stdio_client import StdioClient
 
-__all__ = ["MAX_SKILLS", "Connection"]
+__all__ = ["EXTENSION", "MAX_SKILLS", "Connection"]
 
 EXTENSION = "io.modelcontextprotocol/skills"
 MODERN, OLDER = "2026-07-28", ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")

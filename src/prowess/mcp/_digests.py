@@ -8,7 +8,7 @@ import os
 import stat
 import time
 
-from prowess._internal.file_status import stat_fingerprint
+from prowess._internal.file_status import SETTLE_NS, stat_fingerprint
 from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.text import neutral
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["FileDigests"]
-
-_SETTLE_NS = 2_000_000_000
-"""How old a change must be, so that the status of a file shows the next one."""
 
 
 class FileDigests:
@@ -59,7 +56,7 @@ class FileDigests:
             os.close(fd)
         result = f"sha256:{sha256.hexdigest()}", size
         # What changed while it was read, or just before, is read again next time.
-        if after == stat_fingerprint(status) and status.st_mtime_ns < time.time_ns() - _SETTLE_NS:
+        if after == stat_fingerprint(status) and status.st_mtime_ns < time.time_ns() - SETTLE_NS:
             self._known[full] = (after, *result)
         return result
 

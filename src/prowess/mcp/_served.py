@@ -14,11 +14,14 @@ from urllib.parse import quote, unquote
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, SKILL_FILE, read_up_to, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, open_inside
+from prowess._internal.inside import has_link
 from prowess._internal.text import describe_os_error, quoted
 from prowess.catalog import REACHABLE
 from prowess.errors import SkillError, SkillFileError
 from prowess.session import resource_folder
 from prowess.skill import is_portable_name
+
+from ._remote_skill import MAX_BYTES, MAX_FILES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +32,8 @@ if TYPE_CHECKING:
 
     from ._digests import FileDigests
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "ServedCatalog", "ServedFile", "ServedSkill"]
+__all__ = ["ServedCatalog", "ServedFile", "ServedSkill"]
 
-MAX_FILES, MAX_BYTES = 512, 16 * 1024 * 1024
-"""Files and bytes of a skill that every host accepts."""
 _SAFE = "/~!$&'()*+,;=:@"
 """Characters that a path in a URI need not escape (RFC 3986, `pchar`)."""
 
@@ -168,7 +169,7 @@ class ServedCatalog:
                 name, _, rest = path[len(prefix) :].partition("/")
                 children[f"{uri}/{_uri_path(name)}"] = None if rest else path
         exists = children or not inner or os.path.isdir(os.path.join(folder, inner))
-        return children if exists and not _has_link(folder, inner) else None
+        return children if exists and not has_link(folder, inner) else None
 
     def _skill(self, top: str) -> ServedSkill | None:
         folder = self._folders[top]
@@ -257,15 +258,6 @@ def _served_files(top: str, folder: str, digests: FileDigests) -> Iterable[tuple
         except (OSError, ValueError) as error:
             raise SkillError(f"its file {quoted(path)} cannot be read: {_reason(error)}") from None
         yield ServedFile(uri=f"skill://{top}/{_uri_path(path)}", folder=folder, path=path), digest, size
-
-
-def _has_link(folder: str, inner: str) -> bool:
-    path = folder
-    for part in inner.split("/") if inner else ():
-        path = os.path.join(path, part)
-        if os.path.islink(path):
-            return True
-    return False
 
 
 def _reason(error: Exception) -> str:

@@ -18,6 +18,7 @@ from prowess.catalog import Catalog
 from prowess.errors import SkillFileError
 from prowess.session import Session, scripts_option
 
+from ._connection import EXTENSION
 from ._digests import FileDigests
 from ._resources import child_of, contents_of, resources_of
 from ._served import ServedCatalog
@@ -53,9 +54,8 @@ if TYPE_CHECKING:
 
     from ._served import ServedSkill
 
-__all__ = ["EXTENSION", "SkillServer", "server"]
+__all__ = ["SkillServer", "server"]
 
-EXTENSION = "io.modelcontextprotocol/skills"
 _PAGE = 1000
 """Entries in one answer."""
 _TTL_MS = 60_000

@@ -191,10 +191,12 @@ def _without_cut_character(data: bytes) -> bytes:
 
 
 def open_error(folder: str, path: str, error: Exception) -> SkillFileError:
+    from prowess._internal.inside import has_link
+
     number = error.errno if isinstance(error, OSError) else None
     if not os.path.isdir(folder):
         return SkillFileError("the skill's folder no longer exists", hint="go on without the skill")
-    if number in (errno.ELOOP, errno.EMLINK) or (number == errno.ENOTDIR and _has_link(folder, path)):
+    if number in (errno.ELOOP, errno.EMLINK) or (number == errno.ENOTDIR and has_link(folder, path)):
         return SkillFileError(
             f"{quoted(path)} is a link or behind one; links are not followed", hint=_file_names_hint(folder, path)
         )
@@ -203,15 +205,6 @@ def open_error(folder: str, path: str, error: Exception) -> SkillFileError:
     if number == errno.ENXIO:
         return SkillFileError(f"{quoted(path)} is not a regular file", hint=_file_names_hint(folder, path))
     return SkillFileError(f"the skill has no file {quoted(path)}", hint=_file_names_hint(folder, path))
-
-
-def _has_link(folder: str, path: str) -> bool:
-    inner = folder
-    for part in path.split("/"):
-        inner = os.path.join(inner, part)
-        if os.path.islink(inner):
-            return True
-    return False
 
 
 def _file_names_hint(folder: str, path: str) -> str:
