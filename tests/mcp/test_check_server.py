@@ -76,11 +76,18 @@ def test_a_skill_for_every_uri_is_an_error() -> None:
     [
         ({"metadata": {"version": 1.0}}, [("error", "metadata"), ("error", "frontmatter")]),
         ({"metadata": []}, [("error", "metadata"), ("error", "frontmatter")]),
+        ({"metadata": None}, [("error", "metadata"), ("error", "frontmatter")]),
+        ({"license": ["MIT"]}, [("error", "license"), ("error", "frontmatter")]),
+        ({"license": None}, [("error", "frontmatter")]),
+        ({"compatibility": ""}, [("error", "compatibility"), ("error", "frontmatter")]),
+        ({"compatibility": None}, [("error", "compatibility"), ("error", "frontmatter")]),
         ({"compatibility": "x" * 501}, [("error", "compatibility"), ("error", "frontmatter")]),
         ({"description": "x" * 1025}, [("error", "description"), ("error", "frontmatter")]),
         ({"version": "1.10"}, [("error", "frontmatter")]),
         ({"name": "other"}, [("error", "entry")]),
         ({"name": None}, [("error", "entry")]),
+        ({"description": None}, [("error", "entry")]),
+        ({"description": " "}, [("error", "entry")]),
     ],
 )
 def test_an_invalid_front_matter_is_an_error(changes: dict[str, Any], expected: list[tuple[str, str]]) -> None:

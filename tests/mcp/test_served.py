@@ -155,7 +155,10 @@ def test_what_breaks_a_rule_is_left_out(tmp_path: Path) -> None:
     ("more", "problem"),
     [
         ("metadata:\n  version: 1.0\n", "its `metadata` has a value that is not text"),
-        ("metadata: [a]\n", "its `metadata` has a value that is not text"),
+        ("metadata: [a]\n", "its `metadata` is not a map"),
+        ("metadata:\n", "its `metadata` is not a map"),
+        ("compatibility:\n", "its `compatibility` is not text"),
+        ("compatibility: ' '\n", "its `compatibility` is empty"),
         ("compatibility: 3\n", "its `compatibility` is not text"),
         (f"compatibility: {'x' * 501}\n", "its `compatibility` has more than 500 characters"),
         ("license: [MIT]\n", "its `license` is not text"),

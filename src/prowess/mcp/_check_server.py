@@ -10,6 +10,7 @@ from prowess.skill import YamlSyntaxError, core_mapping, parse_frontmatter
 
 from ._cache import has_digest
 from ._connection import EXTENSION, MODERN, Connection
+from ._field_rules import FIELD_HINTS, field_problems
 from ._http_client import HttpClient
 from ._messages import RpcError, ServerFailedError
 from ._remote_skill import MAX_BYTES, MAX_FILES, InvalidEntryError, parse_entry, same_json
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["ServerFinding", "ServerReport", "check_server"]
 
 _INVALID_PARAMS = -32602
-_MAX_DESCRIPTION, _MAX_COMPATIBILITY = 1024, 500
 _MAX_FINDINGS = 200
 _READ_BYTES = 64 << 20
 """Bytes of files that are read at most."""
@@ -35,8 +35,6 @@ _RULES: Mapping[str, tuple[str, str]] = {
     "answer": ("error", "implement the method as SEP-2640 describes it"),
     "capability": ("error", "declare the capability `resources`, which serves the files of skills"),
     "caching": ("error", "add `ttlMs` and `cacheScope` to the result"),
-    "compatibility": ("error", f"shorten `compatibility` to a text of at most {_MAX_COMPATIBILITY} characters"),
-    "description": ("error", f"shorten the description to at most {_MAX_DESCRIPTION:,} characters"),
     "digest": ("error", "list the size and the SHA-256 digest of exactly the bytes that `resources/read` returns"),
     "directory": ("error", "answer `resources/directory/read` for each directory of a skill with its direct children"),
     "duplicate": ("error", "list each skill once"),
@@ -45,9 +43,9 @@ _RULES: Mapping[str, tuple[str, str]] = {
     "frontmatter": ("error", "send the front matter of the SKILL.md as it is, with the types of YAML 1.2"),
     "get": ("error", "answer `skills/get` with the same entry as `skills/list`"),
     "limit": ("warning", "make the skill smaller or split it: hosts may decline it"),
-    "metadata": ("error", "write the values of `metadata` as texts: some clients fail on the whole list otherwise"),
     "name": ("warning", "give each skill a name of its own"),
     "unknown": ("error", f"answer with the error {_INVALID_PARAMS} (invalid params)"),
+    **{field: ("error", hint) for field, hint in FIELD_HINTS.items() if field != "name"},
 }
 """The level of each rule, and what to do."""
 
@@ -286,14 +284,10 @@ def _entry_problems(entry: object) -> Iterator[tuple[str, str]]:
     frontmatter = entry.get("frontmatter")
     if not isinstance(frontmatter, dict):
         return
-    if isinstance(text := frontmatter.get("description"), str) and len(text) > _MAX_DESCRIPTION:
-        yield "description", f"its description has {len(text):,} characters"
-    text = frontmatter.get("compatibility", "-")
-    if not isinstance(text, str) or not 0 < len(text) <= _MAX_COMPATIBILITY:
-        yield "compatibility", "its `compatibility` is invalid"
-    metadata = frontmatter.get("metadata", {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        yield "metadata", "a value of its `metadata` is not a text"
+    for field, problem in field_problems(frontmatter):
+        # Without a name or a description the entry is invalid, and `entry` says so.
+        if field != "name" and (field != "description" or "characters" in problem):
+            yield field, problem
 
 
 def _measure(entry: Mapping[str, Any]) -> tuple[int, int]:

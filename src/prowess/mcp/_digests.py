@@ -15,6 +15,8 @@ from prowess._internal.text import neutral
 from prowess.errors import SkillError
 from prowess.skill import YamlSyntaxError, core_mapping, load
 
+from ._field_rules import FIELD_HINTS, field_problems
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +82,7 @@ def _frontmatter(path: str) -> Mapping[str, Any]:
     """Return the front matter of a SKILL.md as JSON.
 
     Raises:
-        SkillError: it is missing, or cannot be sent as JSON.
+        SkillError: it is missing, cannot be sent as JSON, or has a field for which clients refuse the whole list.
     """
     document = load(path).document
     if document is None or document.frontmatter is None:
@@ -89,26 +91,6 @@ def _frontmatter(path: str) -> Mapping[str, Any]:
         frontmatter = core_mapping(document.frontmatter)
     except (YamlSyntaxError, ValueError, RecursionError) as error:
         raise SkillError(f"its front matter cannot be sent as JSON: {neutral(str(error)[:200])}") from None
-    _check_fields(frontmatter)
+    for field, problem in field_problems(frontmatter):
+        raise SkillError(f"{problem}; {FIELD_HINTS[field]}")
     return frontmatter
-
-
-def _check_fields(frontmatter: Mapping[str, Any]) -> None:
-    """Check the fields that clients check too, since they refuse the whole list for one skill.
-
-    Raises:
-        SkillError: a field breaks the rules of agentskills.io ("Frontmatter").
-    """
-    for field, most in (("name", 64), ("description", 1024), ("compatibility", 500), ("license", None)):
-        value = frontmatter.get(field)
-        if value is None and field not in ("name", "description"):
-            continue
-        if not isinstance(value, str):
-            raise SkillError(f"its `{field}` is not text; put it in quotes")
-        if most is not None and len(value) > most:
-            raise SkillError(f"its `{field}` has more than {most:,} characters")
-    metadata = frontmatter.get("metadata")
-    if metadata is not None and not (
-        isinstance(metadata, dict) and all(isinstance(value, str) for value in metadata.values())
-    ):
-        raise SkillError('its `metadata` has a value that is not text; write it as in `version: "1.0"`')
