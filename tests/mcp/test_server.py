@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +11,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, PaginatedRequestParams, ReadResourceRequestParams
 
 from prowess import LiveCatalog
-from prowess.mcp import server
+from prowess.mcp import SkillServer, server
+from prowess.session import Tool
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -99,3 +101,34 @@ def test_a_directory_says_for_how_long_it_is_current(live: Any) -> None:
     """The official TypeScript client refuses it otherwise."""
     found = ask(live, "resources/directory/read", {"uri": "skill://pages"})
     assert (found["ttlMs"], found["cacheScope"]) == (60_000, "private")
+
+
+def test_scripts_that_take_long_do_not_hold_up_reading(
+    live: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are more of them than asyncio has threads."""
+    ended = threading.Event()
+    waiting = Tool(
+        name="run_skill_script",
+        description="",
+        parameters={},
+        call=lambda **_: "done" if ended.wait(30) else "error: late",
+    )
+    monkeypatch.setattr(SkillServer, "_tools", lambda *_: {waiting.name: waiting})
+
+    async def read_beside_scripts() -> tuple[str, set[str]]:
+        run = live.get_request_handler("tools/call").handler
+        params = CallToolRequestParams(name=waiting.name)
+        scripts = [asyncio.create_task(run(None, params)) for _ in range(40)]
+        await asyncio.sleep(0)
+        read = live.get_request_handler("resources/read").handler
+        found = await asyncio.wait_for(read(None, ReadResourceRequestParams(uri="skill://pages/SKILL.md")), 20)
+        ended.set()
+        return found.contents[0].text, {(await script).content[0].text for script in scripts}
+
+    try:
+        text, answers = asyncio.run(read_beside_scripts())
+    finally:
+        ended.set()
+    assert "Count twice." in text
+    assert answers == {"done"}

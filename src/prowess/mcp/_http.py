@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import hmac
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
+
+from prowess._internal.bearer import has_bearer_token
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -41,7 +42,7 @@ def http_app(server: Server[Any], *, token: str | None = None, loopback: bool = 
 
 def _with_token(app: ASGIApp, token: str) -> ASGIApp:
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not _has_token(scope, token):
+        if scope["type"] == "http" and not has_bearer_token(scope["headers"], token):
             headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
             await send({"type": "http.response.start", "status": 401, "headers": headers})
             await send({"type": "http.response.body", "body": _UNAUTHORIZED})
@@ -49,9 +50,3 @@ def _with_token(app: ASGIApp, token: str) -> ASGIApp:
         await app(scope, receive, send)
 
     return check
-
-
-def _has_token(scope: Scope, token: str) -> bool:
-    values = [value for name, value in scope["headers"] if name == b"authorization"]
-    scheme, _, key = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
-    return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), token.encode())

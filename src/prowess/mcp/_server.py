@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,8 @@ _SETTINGS = {"directoryRead": True}
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _WATCH_SECONDS = 1.0
 """Between two looks for changes; while nothing changes, one is a system call (`LiveCatalog`)."""
+_SCRIPTS_AT_ONCE = 8
+"""More wait for one of them to end."""
 _INSTRUCTIONS_CHARS = 8000
 """Characters of the skills in the instructions of the server."""
 
@@ -121,6 +124,8 @@ class SkillServer:
         self._source, self._only, self._tags = catalog, frozenset(only), frozenset(tags)
         self._digests = FileDigests()
         self._scripts = scripts_option(scripts) if scripts is not False else None
+        # Its own threads: asyncio has few, and scripts that take long must not hold up the reading of files.
+        self._script_threads = ThreadPoolExecutor(_SCRIPTS_AT_ONCE, "script")
         self._served: ServedCatalog | None = None
         self._bus = InMemorySubscriptionBus()
         self._connections: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
@@ -293,7 +298,8 @@ class SkillServer:
             tool = self._tools(context).get(params.name)
             return None if tool is None else tool.call(**(params.arguments or {}))
 
-        text = await asyncio.to_thread(call)
+        threads = self._script_threads if params.name == "run_skill_script" else None
+        text = await asyncio.get_running_loop().run_in_executor(threads, call)
         if text is None:
             raise MCPError(code=INVALID_PARAMS, message=f"unknown tool {quoted(params.name)}")
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=text.startswith("error: "))

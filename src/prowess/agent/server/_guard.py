@@ -6,13 +6,13 @@ and must not come from another origin: another scheme, host or port.
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import re
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 
+from prowess._internal.bearer import has_bearer_token
 from prowess._internal.text import quoted
 
 from ._requests import RequestError
@@ -60,7 +60,7 @@ class RequestGuard:
             origin is not None and not self._is_own_origin(origin, host)
         ):
             return RequestError("requests from pages of other sites are not allowed", status=403)
-        if self._token is not None and path != "/healthz" and not _has_key(headers, self._token):
+        if self._token is not None and path != "/healthz" and not has_bearer_token(headers.raw, self._token):
             return RequestError("invalid API key", status=401, code="invalid_api_key")
         return None
 
@@ -79,12 +79,6 @@ class RequestGuard:
         if self._loopback:
             return origin[1] == "http" and int(origin[3] or default) == self._port
         return int(origin[3] or default) == int(host[2] or default)
-
-
-def _has_key(headers: Headers, token: str) -> bool:
-    scheme, _, key = headers.get("authorization", "").partition(" ")
-    # Headers are bytes, which Starlette decodes as Latin-1.
-    return scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode("latin-1"), token.encode())
 
 
 def _is_loopback_host(host: str) -> bool:
