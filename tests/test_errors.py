@@ -18,6 +18,7 @@ from prowess.findings import finding
         pytest.param(errors.ConversationBusyError, TimeoutError, id="busy"),
         pytest.param(errors.RequestReusedError, ValueError, id="request-reused"),
         pytest.param(errors.TurnLostError, errors.StoreError, id="turn-lost"),
+        pytest.param(errors.InstallError, errors.SkillError, id="install"),
         pytest.param(errors.SkillNotFoundError, LookupError, id="not-found"),
         pytest.param(errors.AmbiguousSkillError, errors.SkillNotFoundError, id="ambiguous"),
         pytest.param(errors.SkillValidationError, ValueError, id="validation"),

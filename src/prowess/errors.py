@@ -15,6 +15,7 @@ ProwessError
     ├── ActivationError (RuntimeError)    a skill cannot be activated now
     ├── SkillFileError (OSError)          a file of a skill cannot be read
     ├── SkillMountError (OSError)         a skill cannot be mounted
+    ├── InstallError                      a skill cannot be fetched, installed or published
     └── SkillValidationError (ValueError) a SKILL.md breaks the rules
         └── SkillSyntaxError              it cannot be parsed: draws a caret
 """
@@ -33,6 +34,7 @@ __all__ = [
     "ConfigError",
     "ConversationBusyError",
     "HostNotFoundError",
+    "InstallError",
     "ProwessError",
     "RequestReusedError",
     "RoleError",
@@ -122,6 +124,10 @@ class SkillFileError(SkillError, OSError):
 
 class SkillMountError(SkillError, OSError):
     """A skill cannot be mounted: its name or its files are not allowed, or the target already has other files."""
+
+
+class InstallError(SkillError):
+    """A skill cannot be fetched, installed or published: its source, a file or the lock breaks a rule."""
 
 
 class SkillValidationError(SkillError, ValueError):

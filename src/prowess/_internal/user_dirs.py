@@ -1,4 +1,4 @@
-"""Find the folders in which Prowess keeps the user's cache and settings."""
+"""Find the folders in which Prowess keeps the user's cache, settings and data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["cache_folder", "config_folder"]
+__all__ = ["cache_folder", "config_folder", "data_folder"]
 
 
 def cache_folder(env: Mapping[str, str]) -> str | None:
@@ -47,4 +47,22 @@ def config_folder(env: Mapping[str, str]) -> str | None:
         base = os.path.expanduser("~/Library/Application Support")
     else:
         base = os.path.expanduser("~/.config")
+    return os.path.join(base, "prowess") if os.path.isabs(base) else None
+
+
+def data_folder(env: Mapping[str, str]) -> str | None:
+    """Return the folder of the user's data: `PROWESS_DATA_DIR`, or the system's folder for data of applications.
+
+    `None` for a user without a home.
+    """
+    if folder := env.get("PROWESS_DATA_DIR"):
+        return os.path.abspath(folder)
+    if os.path.isabs(base := env.get("XDG_DATA_HOME", "")):
+        pass
+    elif sys.platform == "win32":
+        base = env.get("LOCALAPPDATA", "")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Application Support")
+    else:
+        base = os.path.expanduser("~/.local/share")
     return os.path.join(base, "prowess") if os.path.isabs(base) else None

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from ._integrity import (
         MAX_DEPTH as MAX_DEPTH,
+        EntryWriter as EntryWriter,
         digest_of_records as digest_of_records,
         integrity_digest as integrity_digest,
         integrity_record as integrity_record,
@@ -95,7 +96,14 @@ else:  # otherwise every misspelt name would have a type
                 "parse_yaml_mapping",
                 "plain_field",
             ),
-            "_integrity": ("MAX_DEPTH", "digest_of_records", "integrity_digest", "integrity_record", "read_integrity"),
+            "_integrity": (
+                "EntryWriter",
+                "MAX_DEPTH",
+                "digest_of_records",
+                "integrity_digest",
+                "integrity_record",
+                "read_integrity",
+            ),
             "_core_values": ("core_mapping",),
             "_json_nodes": ("json_value",),
             "_names": ("is_portable_name", "name_hint", "suggest_name"),

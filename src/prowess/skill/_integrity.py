@@ -25,27 +25,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Protocol
-
-    class EntryWriter(Protocol):
-        """Gets what a walk reads, in its order: a folder before its contents."""
-
-        def open_folder(self, path: str) -> None:
-            """Begin a folder; the skill's own has an empty path."""
-
-        def close_folder(self, path: str, mode: int) -> None:
-            """End a folder whose contents are complete."""
-
-        def open_file(self, path: str) -> Callable[[bytes], None]:
-            """Begin a file; return what writes its next bytes."""
-
-        def close_file(self, path: str, mode: int) -> None:
-            """End the file that was begun last."""
-
-        def add_link(self, path: str, target: str) -> None:
-            """Add a link."""
-
+else:
+    Protocol = object
 
 __all__ = [
+    "EntryWriter",
     "MAX_DEPTH",
     "FolderIntegrity",
     "read_integrity",
@@ -60,12 +44,33 @@ MAX_DEPTH = 64
 _CHANGED_MESSAGE = "the skill changed while it was read"
 
 
+class EntryWriter(Protocol):
+    """Gets what a walk reads, in its order: a folder before its contents."""
+
+    def open_folder(self, path: str) -> None:
+        """Begin a folder; the skill's own has an empty path."""
+
+    def close_folder(self, path: str, mode: int) -> None:
+        """End a folder whose contents are complete."""
+
+    def open_file(self, path: str) -> Callable[[bytes], None]:
+        """Begin a file; return what writes its next bytes."""
+
+    def close_file(self, path: str, mode: int) -> None:
+        """End the file that was begun last."""
+
+    def add_link(self, path: str, target: str) -> None:
+        """Add a link."""
+
+
 class FolderIntegrity(Frozen):
     """The integrity digest of a folder, and its scripts."""
 
     digest: str
     scripts: tuple[str, ...]
     """All files and links in `scripts/`, and every executable file; sorted paths with `/`."""
+    records: tuple[tuple[bytes, bytes], ...] = ()
+    """The path and record of each entry, as the digest is made of them; in no order."""
 
 
 def integrity_digest(folder: str) -> str | None:
@@ -96,7 +101,11 @@ def read_integrity(folder: str, writer: EntryWriter | None = None) -> FolderInte
     except (OSError, ValueError) as error:
         message = f"the skill's folder cannot be read: {describe_os_error(error)}"
         raise SkillError(message, hint="fix its permissions") from None
-    return FolderIntegrity(digest=digest_of_records(walk.records), scripts=tuple(sorted(walk.scripts, key=os.fsencode)))
+    return FolderIntegrity(
+        digest=digest_of_records(walk.records),
+        scripts=tuple(sorted(walk.scripts, key=os.fsencode)),
+        records=tuple(walk.records),
+    )
 
 
 def integrity_record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:

@@ -1,0 +1,22 @@
+"""Install skills from a source, and prove later that they are what was installed.
+
+`Store` keeps fetched skills by their digest; `read_tree` describes the files of a skill so that any machine can compare
+them. Nothing of this package is loaded before it is used.
+"""
+
+from prowess._internal.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._fetched import Fetched as Fetched, FetchedSkill as FetchedSkill
+    from ._store import OpenStore as OpenStore, Store as Store, StoredTree as StoredTree, SweepReport as SweepReport
+    from ._tree import Tree as Tree, TreeFile as TreeFile, check_paths as check_paths, read_tree as read_tree
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
+        __name__,
+        {
+            "_fetched": ("Fetched", "FetchedSkill"),
+            "_store": ("OpenStore", "Store", "StoredTree", "SweepReport"),
+            "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
+        },
+    )
