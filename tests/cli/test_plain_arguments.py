@@ -13,6 +13,7 @@ WORDS = (
     ("--json",), ("--no-cache",), ("--all",), ("--host", "codex"), ("--host", "-x"), ("--host", ""), ("--cwd", "a b"),
     ("--home", "/x"), ("--budget", "10"), ("--arguments", "a"), ("--format", "xml"), ("--level", "a=pin"),
     ("--host=codex",), ("--js",), ("pdf",), ("-h",), ("--",), ("--color", "never"), ("--rows",), ("--skill-dir", "s"),
+    ("--servers",),
 )  # fmt: skip
 
 

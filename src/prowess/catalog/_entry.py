@@ -126,7 +126,8 @@ _new_object, _set_attribute = object.__new__, object.__setattr__
 
 def with_digest(entry: Entry, filesystem: SkillFileLists | None = None) -> Entry:
     """Return the entry with its digest. It reads all files of the skill, or only as many as `filesystem` allows."""
-    if entry.digest is not None or not entry.readable:
+    # The path of a skill of a server is that of no file, though it could be one below the working directory.
+    if entry.digest is not None or not entry.readable or not os.path.isabs(entry.path):
         return entry
     if filesystem is not None:
         return entry.with_changes(digest=filesystem.digest(entry.path))

@@ -30,11 +30,12 @@ def candidate_lines(candidates: Iterable[Entry]) -> list[str]:
 
 
 def _format_candidate(number: int, entry: Entry) -> list[str]:
+    no_digest = "its server makes it when it is read" if entry.scope == "remote" else "some of its files cannot be read"
     lines = [
         f"{number}. {entry.state}: {neutral(entry.path)}",
         f"   name    {neutral(entry.name)}" + (f" ({neutral(entry.alias)})" if entry.alias else ""),
         f"   root    {neutral(entry.root)} ({entry.scope})",
-        f"   digest  {entry.digest or 'unknown: some of its files cannot be read'}",
+        f"   digest  {entry.digest or f'unknown: {no_digest}'}",
         f"   rule    {entry.rule}",
     ]
     if entry.reason:

@@ -20,6 +20,7 @@ __all__ = [
     "catalog_from_args",
     "client_arguments",
     "comparison_from_args",
+    "named_server",
     "output_from_args",
     "recorded_output_from_args",
     "require_paths",
@@ -74,14 +75,16 @@ def catalog_from_args(
     """Return the catalog that the discovery options ask for.
 
     Args:
-        args: of the command.
+        args: of the command; with `--servers` the skills of all configured servers are added.
         host: the agent's name.
         filesystem: as for `discover`.
-        reference: the skill that the user names; for `LABEL:NAME` the skills of the server with that label are added.
+        reference: the skill that the user names; for `LABEL:NAME` the skills of the server with that label are added,
+            if the agent is Prowess.
 
     Raises:
         HostNotFoundError: the host is unknown.
-        ConfigError: a path that an option names does not exist, or the settings of servers are invalid.
+        ConfigError: a path that an option names does not exist, the settings of servers are invalid, or no server is
+            configured.
         SkillError: the server failed.
     """
     from prowess.catalog import discover
@@ -89,9 +92,13 @@ def catalog_from_args(
     require_paths(args, "cwd", "home", "role")
     name = host or getattr(args, "host", None) or "prowess"
     where = _where_to_look(args)
-    servers = _servers(args, reference)
+    servers: Sequence[McpSkillProvider] = ()
+    if getattr(args, "servers", False):
+        servers = _all_servers(args, name)
+    elif name == "prowess":  # no other agent uses the servers of these settings
+        servers = named_server(args, reference)
     catalog = discover(args.cwd or ".", host=name, filesystem=filesystem, providers=servers, **where)
-    if servers and not catalog.candidates(reference):
+    if servers and reference and not catalog.candidates(reference):
         failed = [item for server in servers for item in server.findings if item.code == "server-failed"]
         if failed:
             from prowess.errors import SkillError
@@ -100,8 +107,12 @@ def catalog_from_args(
     return catalog
 
 
-def _servers(args: argparse.Namespace, reference: str) -> Sequence[McpSkillProvider]:
-    """Return the configured server that a reference names."""
+def named_server(args: argparse.Namespace, reference: str) -> Sequence[McpSkillProvider]:
+    """Return the configured server that a reference names; it is not started.
+
+    Raises:
+        ConfigError: the settings of servers are invalid.
+    """
     label, colon, name = reference.partition(":")
     home = args.home or os.path.expanduser("~")
     if not colon or not name or not os.path.lexists(os.path.join(home, ".prowess", "config.toml")):
@@ -109,6 +120,26 @@ def _servers(args: argparse.Namespace, reference: str) -> Sequence[McpSkillProvi
     from prowess.mcp import configured_servers
 
     return tuple(configured_servers(home, only=label).values())
+
+
+def _all_servers(args: argparse.Namespace, host: str) -> Sequence[McpSkillProvider]:
+    """Return all configured servers; they are not started.
+
+    Raises:
+        ConfigError: the settings of servers are invalid, or without servers; or the host does not use them.
+    """
+    from prowess.errors import ConfigError
+
+    if host != "prowess":
+        message = f"`--servers` cannot be used with `--host {host}`: only Prowess uses the servers of your settings"
+        raise ConfigError(message, hint="leave out one of the two")
+    from prowess.mcp import configured_servers
+
+    servers = configured_servers(args.home)
+    if not servers:
+        hint = "add one as `[[servers]]` to .prowess/config.toml in your home: docs/mcp.md shows how"
+        raise ConfigError("`--servers` has nothing to ask: your settings have no servers", hint=hint)
+    return tuple(servers.values())
 
 
 def output_from_args(

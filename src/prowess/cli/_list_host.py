@@ -11,7 +11,7 @@ from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of
 
 from ._color import STATE_STYLES, has_color
 from ._commands import OK
-from ._discovery import recorded_output_from_args
+from ._discovery import catalog_from_args, recorded_output_from_args
 from ._output import (
     encode_json,
     encode_lines,
@@ -29,27 +29,52 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry, Filesystem
     from prowess.findings import Finding
 
-__all__ = ["display_skill_path", "empty_hint", "host_output", "list_host", "digest_lines", "shown_findings"]
+__all__ = [
+    "display_skill_path",
+    "empty_hint",
+    "host_output",
+    "list_host",
+    "list_with_servers",
+    "digest_lines",
+    "shown_findings",
+]
 
 
 def list_host(args: argparse.Namespace, host: str) -> int:
     """Print the skills of one host with what is read from their files: as JSON, or with digests."""
 
     def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> tuple[bytes, str]:
-        from prowess.catalog import with_digest
-
         (catalog,) = catalogs.values()
-        if args.digest:
-            catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))
-        if args.json:
-            return encode_json(_as_dict(catalog)), ""
-        output, note = host_output(catalog)
-        return output + encode_lines("\n".join(digest_lines(catalog.skills, catalog, filesystem))), note
+        return _output(args, catalog, filesystem)
 
     look = "" if args.json else f"{terminal_width()} {has_color(sys.stdout)} {has_color(sys.stderr)}"
     output, note = recorded_output_from_args(args, [host], f"host {args.json} {args.digest} {look}", make)
     print_output(output, note, is_json=args.json)
     return OK
+
+
+def list_with_servers(args: argparse.Namespace, host: str = DEFAULT_HOST) -> int:
+    """Print the skills of one host and those of the user's servers."""
+    from prowess.catalog import Filesystem
+
+    filesystem = Filesystem()
+    output, note = _output(args, catalog_from_args(args, host, filesystem), filesystem)
+    print_output(output, note, is_json=args.json)
+    return OK
+
+
+def _output(args: argparse.Namespace, catalog: Catalog, filesystem: Filesystem) -> tuple[bytes, str]:
+    """Return a catalog as JSON or as a table, with digests if that is asked for, and what is said of it on stderr."""
+    from prowess.catalog import with_digest
+
+    if args.digest:
+        catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))
+    if args.json:
+        return encode_json(_as_dict(catalog)), ""
+    output, note = host_output(catalog)
+    if not args.digest:
+        return output, note
+    return output + encode_lines("\n".join(digest_lines(catalog.skills, catalog, filesystem))), note
 
 
 def _as_dict(catalog: Catalog) -> dict[str, object]:

@@ -26,6 +26,7 @@ __all__ = [
     "add_json_option",
     "add_role_options",
     "add_sandbox_option",
+    "add_servers_option",
     "make_parser",
 ]
 
@@ -197,6 +198,15 @@ def add_discovery_options(parser: argparse.ArgumentParser, *, host: str = "one")
         "--no-cache",
         action="store_true",
         help="read every file again, even if it has not changed (or set PROWESS_NO_CACHE=1)",
+    )
+
+
+def add_servers_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--servers`."""
+    parser.add_argument(
+        "--servers",
+        action="store_true",
+        help="also ask the MCP servers in your settings for their skills (`[[servers]]` in ~/.prowess/config.toml)",
     )
 
 

@@ -27,7 +27,7 @@ _DISCOVERY: Mapping[str, Any] = {
 }
 PLAIN_COMMANDS: Mapping[str, Mapping[str, Any]] = {
     "activate": {**_DISCOVERY, "name": None, "arguments": None},
-    "list": {**_DISCOVERY, "all": False, "rows": False, "digest": False},
+    "list": {**_DISCOVERY, "all": False, "rows": False, "digest": False, "servers": False},
     "prompt": {**_DISCOVERY, "format": None, "budget": None, "query": None, "level": ()},
     "why": {**_DISCOVERY, "name": None, "all": False},
 }

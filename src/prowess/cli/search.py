@@ -10,7 +10,7 @@ from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State, insta
 
 from ._commands import OK
 from ._discovery import catalog_from_args
-from ._options import add_discovery_options, add_json_option, make_parser
+from ._options import add_discovery_options, add_json_option, add_servers_option, make_parser
 from ._output import pluralize, print_json, print_stderr, print_stdout
 from ._tables import format_table
 
@@ -22,7 +22,7 @@ _EPILOG = f"""\
 QUERY is words or a whole message; the {MAX_QUERY_WORDS} words that say most count. A match in a name counts most,
 then in a description, in the headings of a body, and in a body (its first {MAX_BODY_CHARS:,} characters). An unknown
 word may have one typo, and the last word may be incomplete. Skills that neither the model nor the user can use are not
-searched."""
+searched. Those of MCP servers are found by name and description: nothing is fetched."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--limit", metavar="N", type=_parse_limit, default=10, help="print at most N skills (default: 10)"
     )
+    add_servers_option(result)
     add_json_option(result)
     return result
 

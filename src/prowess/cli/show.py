@@ -77,7 +77,7 @@ def run(args: Namespace) -> int:
     """Show one skill, or a role."""
     if args.skill.lower().endswith(_ROLE_SUFFIXES):
         return _show_role(args)
-    details = _load_details(catalog_from_args(args), args.skill)
+    details = _load_details(catalog_from_args(args, reference=args.skill), args.skill)
     if args.json:
         print_json(
             {
@@ -141,6 +141,8 @@ def _load_details(catalog: Catalog, reference: str) -> _SkillDetails:
         if path is None:
             raise error_with_place(catalog, reference, error) from None
         return _load_details_from_path(path, host, policy)
+    if entry.path in catalog.readers:
+        return _load_details_from_server(catalog, entry)
     suppressed = entry.scope in catalog.host.suppressed_scopes
     return _SkillDetails(
         entry=entry,
@@ -148,6 +150,19 @@ def _load_details(catalog: Catalog, reference: str) -> _SkillDetails:
         files=tuple(skill_files(os.path.dirname(entry.path))),
         findings=entry_findings(entry, policy, Filesystem(), suppressed=suppressed),
     )
+
+
+def _load_details_from_server(catalog: Catalog, entry: Entry) -> _SkillDetails:
+    """Return a skill of a server with its SKILL.md, which is fetched; its other files are only listed.
+
+    Raises:
+        ActivationError: the server failed, or the skill is not what was listed.
+    """
+    from prowess.session import files_provider
+
+    skill, server = catalog.readers[entry.path].read(entry), files_provider(catalog, entry)
+    files = () if server is None else tuple(server.files(entry))
+    return _SkillDetails(entry=entry, skill=skill, files=files, findings=(*entry.findings, *skill.findings))
 
 
 def _load_details_from_path(path: str, host: str, policy: str) -> _SkillDetails:
@@ -162,6 +177,12 @@ def _load_details_from_path(path: str, host: str, policy: str) -> _SkillDetails:
     )
 
 
+def _no_digest(entry: Entry) -> str:
+    if entry.scope == "remote":
+        return "its server makes it when it is read"
+    return "the skill has no folder of its own, or some files cannot be read"
+
+
 def _format_details(details: _SkillDetails) -> list[str]:
     entry, tokens = details.entry, details.token_counts
     requirements = [f"{key} {', '.join(items)}" for key, items in entry.requirements.as_dict().items() if items]
@@ -170,7 +191,7 @@ def _format_details(details: _SkillDetails) -> list[str]:
         "path": neutral(entry.path),
         "found in": f"{entry.scope}, {neutral(entry.root)}",
         "alias": neutral(entry.alias or ""),
-        "digest": entry.digest or "unknown: the skill has no folder of its own, or some files cannot be read",
+        "digest": entry.digest or f"unknown: {_no_digest(entry)}",
         "needs": neutral("; ".join(requirements)),
         "tokens": f"about {tokens['catalog']:,} in the catalog, {tokens['body']:,} when activated (bytes / 4)",
         "lines": f"{details.lines:,}",

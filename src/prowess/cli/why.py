@@ -6,7 +6,7 @@ from prowess._internal.text import neutral
 
 from ._candidates import candidate_lines, chain_json
 from ._commands import OK
-from ._discovery import catalog_from_args
+from ._discovery import catalog_from_args, named_server
 from ._output import encode_lines, evidence_notes, pluralize, print_encoded, print_json, print_stderr
 
 TYPE_CHECKING = False
@@ -32,21 +32,29 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print the candidates for a name, the winner first."""
-    if not args.host or len(args.host) != 1 or args.all:
+    hosts = args.host or []
+    if len(hosts) != 1 or args.all:
+        from prowess.errors import SkillNotFoundError
+
         from ._why_all import explain_for_all
 
-        return explain_for_all(args)
+        try:
+            return explain_for_all(args)
+        except SkillNotFoundError:
+            if hosts or not named_server(args, args.name):
+                raise
+        hosts = ["prowess"]  # no other agent uses the servers of these settings
     from ._skills import explain
 
-    catalog = catalog_from_args(args, args.host[0])
+    catalog = catalog_from_args(args, hosts[0], reference=args.name)
     candidates = explain(catalog, args.name)
     if args.json:
         print_json(chain_json(args.name, catalog, candidates))
         return OK
     from prowess.hosts import raw_value
 
-    notes = evidence_notes(args.host)
-    agent = raw_value(args.host[0], "title") + ("*" if notes else "")
+    notes = evidence_notes(hosts)
+    agent = raw_value(hosts[0], "title") + ("*" if notes else "")
     heading = f"{neutral(args.name)} for {agent}: {pluralize(len(candidates), 'candidate')}"
     print_encoded(encode_lines("\n".join([heading, *candidate_lines(candidates)])))
     if notes:
