@@ -8,14 +8,24 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._computed_hash import computed_hash as computed_hash
     from ._fetched import Fetched as Fetched, FetchedSkill as FetchedSkill
+    from ._lock import (
+        LOCK_FILE as LOCK_FILE,
+        Lock as Lock,
+        LockedSkill as LockedSkill,
+        parse_lock as parse_lock,
+        read_lock as read_lock,
+    )
     from ._store import OpenStore as OpenStore, Store as Store, StoredTree as StoredTree, SweepReport as SweepReport
     from ._tree import Tree as Tree, TreeFile as TreeFile, check_paths as check_paths, read_tree as read_tree
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_computed_hash": ("computed_hash",),
             "_fetched": ("Fetched", "FetchedSkill"),
+            "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
             "_store": ("OpenStore", "Store", "StoredTree", "SweepReport"),
             "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
         },

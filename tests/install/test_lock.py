@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.errors import ConfigError
+from prowess.install import Lock, LockedSkill, parse_lock, read_lock
+from prowess.install._lock import folder_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEX = "0123456789abcdef" * 4
+FILES = {"SKILL.md": f"100644 sha256:{HEX}", "scripts/run.sh": f"100755 sha256:{HEX}"}
+ENTRY = {
+    "source": "anthropics/skills",
+    "ref": "v1",
+    "sourceType": "github",
+    "skillPath": "skills/pdf/SKILL.md",
+    "computedHash": HEX,
+    "prowess": {"revision": "c0ffee", "digest": f"sha256:{HEX}", "files": FILES, "hosts": ["claude-code"]},
+}
+PDF = LockedSkill(
+    name="pdf",
+    source="anthropics/skills",
+    source_type="github",
+    ref="v1",
+    skill_path="skills/pdf/SKILL.md",
+    computed_hash=HEX,
+    revision="c0ffee",
+    tree_digest=f"sha256:{HEX}",
+    files=FILES,
+    hosts=("claude-code",),
+)
+
+
+def text_of(entries: Any, **top: Any) -> str:
+    return json.dumps({"version": 1, "skills": entries, **top})
+
+
+def test_a_lock_is_read_and_written() -> None:
+    lock = parse_lock(text_of({"pdf": ENTRY}))
+    assert lock.skills == {"pdf": PDF}
+    assert lock.to_text() == Lock().with_skills([PDF]).to_text()
+    assert lock.to_text() == json.dumps({"version": 1, "skills": {"pdf": ENTRY}}, indent=2) + "\n"
+    assert lock.without(["pdf"]) == Lock()
+    assert Lock().to_text() == '{\n  "version": 1,\n  "skills": {}\n}\n'
+
+
+def test_a_missing_lock_is_empty(tmp_path: Path) -> None:
+    assert read_lock(str(tmp_path / "skills-lock.json")) == Lock()
+    assert read_lock(str(tmp_path / "missing/skills-lock.json")) == Lock()
+
+
+def test_two_machines_write_the_same_bytes() -> None:
+    """Whatever the order in which skills, files and agents were added."""
+    names = ["pdf", "Zip", "10", "9", "a-b", "ab", "😀", "\uff41"]
+    one = Lock().with_skills(PDF.with_changes(name=name) for name in names)
+    turned = PDF.with_changes(files=dict(reversed(FILES.items())), hosts=("codex", "claude-code", "codex"))
+    other = Lock()
+    for name in reversed(names):
+        other = other.with_skills([turned.with_changes(name=name)])
+    assert one.with_skills(turned.with_changes(name=name) for name in names).to_text() == other.to_text()
+    # As `Object.keys(skills).sort()` in an object of JavaScript: by UTF-16 code units, after indexes of an array.
+    assert list(parse_lock(other.to_text()).skills) == ["9", "10", "Zip", "a-b", "ab", "pdf", "😀", "\uff41"]
+
+
+def test_unknown_keys_are_kept() -> None:
+    """Those of a newer `skills` or Prowess, in the file, in an entry and in our part of it."""
+    entry = {**ENTRY, "via": {"b": [1.5, None], "a": "ü\u2028"}, "prowess": {**ENTRY["prowess"], "signedBy": "me"}}  # type: ignore[dict-item]
+    text = text_of({"pdf": entry}, later=[True])
+    lock = parse_lock(text)
+    assert json.loads(lock.to_text()) == json.loads(text)
+    assert '"a": "ü\u2028"' in lock.to_text()
+    lock = lock.with_skills([lock.skills["pdf"].with_changes(ref="v2")])
+    assert json.loads(lock.to_text())["skills"]["pdf"] == {**entry, "ref": "v2"}
+    assert json.loads(lock.to_text())["later"] == [True]
+
+
+def test_skills_have_the_folders_that_the_other_tool_gives_them() -> None:
+    names = {"pdf": "pdf", "Convex Best Practices": "convex-best-practices", ".a_b.": "a_b", "ß": "unnamed-skill"}
+    assert {name: folder_name(name) for name in names} == names
+
+
+def skill(**changes: Any) -> str:
+    return text_of({"pdf": {key: value for key, value in {**ENTRY, **changes}.items() if value is not None}})
+
+
+def ours(**changes: Any) -> str:
+    known: Any = ENTRY["prowess"]
+    return skill(prowess={key: value for key, value in {**known, **changes}.items() if value is not None})
+
+
+def of_file(path: str, value: str = FILES["SKILL.md"]) -> str:
+    return ours(files={**FILES, path: value})
+
+
+CONFLICT = '{\n  "version": 1,\n<<<<<<< HEAD\n  "skills": {}\n=======\n  "skills": {"a": 1}\n>>>>>>> other\n}'
+BAD_CHARACTERS = ("a\\b", "a\0b", "a\nb", "a\x7f")
+BROKEN = {
+    "empty": ("", "L:1:1: the lock is not valid JSON: Expecting value"),
+    "cut": ('{"version": 1,\n"skills": {', "L:2:12: the lock is not valid JSON: Expecting property name"),
+    "mark": ("\ufeff{}", "L:1:1: the lock is not valid JSON: Unexpected UTF-8 BOM"),
+    "conflict": (CONFLICT, "L:3: the lock has a conflict of git"),
+    "twice": ('{"version": 1, "skills": {"a": {}, "a": {}}}', "L: the lock is not valid JSON: the key `a` comes twice"),
+    "constant": ('{"version": 1, "skills": {}, "x": NaN}', "NaN is not a number of JSON"),
+    "infinite": ('{"version": 1, "skills": {}, "x": 1e999}', "contains a number that is too large"),
+    "deep": ("[" * 100_000, "the lock is nested too deeply"),
+    "rather deep": (text_of({}, x=json.loads("[" * 60 + "]" * 60)), "the whole file: is nested too deeply"),
+    "surrogate": ('{"version": 1, "skills": {}, "x": "\\ud800"}', "contains half of a surrogate pair"),
+    "digits": (f'{{"version": {"1" * 5000}}}', "the lock is not valid JSON"),
+    "list": ("[]", "L: the whole file: must be an object"),
+    "no version": ('{"skills": {}}', "L: version: must be 1, and is missing"),
+    "other version": ('{"version": 2, "skills": {}}', "L: version: must be 1, and is `2`"),
+    "true version": ('{"version": true, "skills": {}}', "L: version: must be 1, and is `true`"),
+    "no skills": ('{"version": 1}', "L: skills: is missing"),
+    "list of skills": (text_of([]), "L: skills: must be an object"),
+    "entry": (text_of({"pdf": "x"}), "L: skills.`pdf`: must be an object"),
+    **{
+        f"name {name!r}": (text_of({name: ENTRY}), "is not the name of a skill")
+        for name in ["..", ".", "", "a/b", "../x", "a\\b", "a\nb", "a\x1b[31m", "__proto__", "x" * 256, "a\u202eb"]
+    },
+    "one folder": (
+        text_of({"pdf": ENTRY, "PDF": {**ENTRY, "prowess": {}}}),
+        "skills.`PDF`: has the same folder as `pdf`",
+    ),
+    "no source": (skill(source=None), "L: skills.`pdf`.source: is missing"),
+    "no type": (skill(sourceType=None), "L: skills.`pdf`.sourceType: is missing"),
+    "number": (skill(computedHash=5), "L: skills.`pdf`.computedHash: must be a text"),
+    "option as source": (skill(source="--upload-pack=x"), "skills.`pdf`.source: must not begin with a hyphen"),
+    "option as ref": (skill(ref="-x"), "skills.`pdf`.ref: must not begin with a hyphen"),
+    "forged line": (skill(ref="a\nb"), "skills.`pdf`.ref: must be a text of one line"),
+    **{
+        f"skillPath {path}": (skill(skillPath=path), "skillPath: must be a path inside the source")
+        for path in ["../SKILL.md", "a/../../SKILL.md", "/etc/SKILL.md", "a//SKILL.md", "a\\SKILL.md", ".git/SKILL.md"]
+    },
+    "prowess": (skill(prowess=[]), "L: skills.`pdf`.prowess: must be an object"),
+    "digest": (ours(digest="sha256:xyz"), "prowess.digest: must be `sha256:` and 64 digits, and is `sha256:xyz`"),
+    "digest alone": (ours(files=None), "prowess.files: is missing"),
+    "files alone": (ours(digest=None), "prowess.digest: is missing"),
+    "list of files": (ours(files=[]), "prowess.files: must be an object"),
+    "number as file": (ours(files={"a": 1}), "prowess.files: must contain texts"),
+    "mode": (
+        of_file("a", FILES["SKILL.md"].replace("100644", "100600")),
+        "prowess.files: has no mode and digest for `a`",
+    ),
+    "two lines": (of_file("a", "\n".join(FILES.values())), "prowess.files: has no mode and digest for `a`"),
+    "hosts": (ours(hosts="codex"), "prowess.hosts: must be a list of agents"),
+    "host": (ours(hosts=["../x"]), "prowess.hosts: must be a list of agents"),
+    **{
+        f"file {path!r}": (of_file(path), "which is not the path of a file inside the skill")
+        for path in [
+            "..",
+            "../x",
+            "a/../b",
+            "/etc/passwd",
+            "a//b",
+            "a/",
+            "",
+            "./a",
+            ".git/config",
+            "a/.GIT/x",
+            *BAD_CHARACTERS,
+        ]
+    },
+}
+ELSEWHERE = {
+    "other owner": ("github", "anthropics/skills", "https://github.com/evil/skills.git"),
+    "other host": ("github", "anthropics/skills", "https://evil.example/anthropics/skills.git"),
+    "user that looks like a host": ("github", "a/b", "https://github.com@evil.example/a/b"),
+    "host in a path": ("github", "a/b", "https://evil.example/github.com/a/b"),
+    "other repository": ("gitlab", "https://gitlab.com/a/b", "https://gitlab.com/a/c"),
+    "part of a name": ("git", "a/b", "https://evil.example/xa/b.git"),
+    "other scp": ("git", "git@host:a/b", "git@evil:a/b"),
+    "other site": ("well-known", "docs.example", "https://evil.example"),
+    "user of a site": ("well-known", "docs.example", "https://docs.example@evil.example"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_an_invalid_lock_is_an_error(case: str) -> None:
+    text, problem = BROKEN[case]
+    with pytest.raises(ConfigError) as caught:
+        parse_lock(text, "L")
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("case", ELSEWHERE)
+def test_a_url_that_leads_elsewhere_than_the_source_is_an_error(case: str) -> None:
+    """People read the source, and programs use the URL."""
+    kind, source, url = ELSEWHERE[case]
+    with pytest.raises(ConfigError, match="sourceUrl"):
+        parse_lock(skill(sourceType=kind, source=source, sourceUrl=url))
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "url"),
+    [
+        ("github", "anthropics/skills", "https://github.com/Anthropics/skills.git"),
+        ("github", "anthropics/skills", "git@github.com:anthropics/skills.git"),
+        ("gitlab", "https://gitlab.com/a/b", "https://gitlab.com/a/b"),
+        ("git", "git@host:a/b.git", "git@host:a/b.git"),
+        ("git", "a/b", "ssh://git@host/a/b.git"),
+        ("well-known", "docs.example", "https://www.docs.example/skills"),
+        ("oci", "oci://registry.example/pdf", "oci://registry.example/pdf:v1"),
+    ],
+)
+def test_a_url_that_leads_to_the_source_is_read(kind: str, source: str, url: str) -> None:
+    assert parse_lock(skill(sourceType=kind, source=source, sourceUrl=url)).skills["pdf"].source_url == url
+
+
+def test_a_lock_must_be_a_file(tmp_path: Path) -> None:
+    """A link or a FIFO, and nothing waits for the FIFO."""
+    (tmp_path / "real").write_text(text_of({}))
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "dangling").symlink_to("nothing")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "latin").write_bytes(b'{\n"version": "\xe9"}')
+    os.mkfifo(tmp_path / "fifo")
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(64 << 20)
+    assert read_lock(str(tmp_path / "real")) == Lock()
+    for name in ("link", "dangling", "folder", "fifo", "large", "latin"):
+        with pytest.raises(ConfigError) as caught:
+            read_lock(str(tmp_path / name))
+        assert str(caught.value).startswith(f"{tmp_path / name}:")
+        assert caught.value.hint
