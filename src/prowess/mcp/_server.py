@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from prowess._internal.text import quoted
 from prowess.catalog import Catalog
@@ -43,6 +43,7 @@ try:
         Tool,
         ToolAnnotations,
     )
+    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 except ImportError as error:
     message = "skills over MCP need the package mcp: pip install 'prowess[mcp]'"
     raise ImportError(message) from error
@@ -69,6 +70,8 @@ _WATCH_SECONDS = 1.0
 """Between two looks for changes; while nothing changes, one is a system call (`LiveCatalog`)."""
 _SCRIPTS_AT_ONCE = 8
 """More wait for one of them to end."""
+_READS_FILES = "files it wrote, which `read_script_file` reads:"
+_LOST_FILES = "files it wrote, which are gone, since each request is alone in this era of the protocol over HTTP:"
 _INSTRUCTIONS_CHARS = 8000
 """Characters of the skills in the instructions of the server."""
 
@@ -128,8 +131,10 @@ class SkillServer:
         self._script_threads = ThreadPoolExecutor(_SCRIPTS_AT_ONCE, "script")
         self._served: ServedCatalog | None = None
         self._bus = InMemorySubscriptionBus()
-        self._connections: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
-        """The session of each connection, for the folder of its scripts."""
+        self._connections: WeakSet[Any] = WeakSet()
+        """Those of the older era, which hear of changes."""
+        self._sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
+        """The session of each client, for the folder of its scripts, by the channel to it."""
         hint = CacheHint(ttl_ms=_TTL_MS, scope="private")
         self.server: Server[Any] = Server(
             name,
@@ -260,21 +265,29 @@ class SkillServer:
 
             def activate_and_run(**arguments: Any) -> str:
                 scripts["activate_skill"].call(name=arguments.get("skill"))
-                return run.call(**arguments)
+                text = run.call(**arguments)
+                return text if kept is not session else text.replace(_READS_FILES, _LOST_FILES)
 
             tools["run_skill_script"] = run.with_changes(call=activate_and_run)
-            tools["read_script_file"] = scripts["read_script_file"]
+            if kept is not session:
+                tools["read_script_file"] = scripts["read_script_file"]
         return tools
 
     def _remember(self, context: Any) -> Session | None:
-        """Return the session of a connection, which hears of changes too; `None` if there is no connection."""
+        """Return the session of a client, which hears of changes too; `None` if each of its requests is alone.
+
+        That is so over HTTP since 2026-07-28, which has no connections: nothing tells who asks.
+        """
         # A context of the SDK (2.3) has a session of its own for each request, and only that knows its connection.
         connection = getattr(getattr(context, "session", None), "_connection", None)
-        if connection is None:
+        if connection is None or not connection.has_standalone_channel:
             return None
-        if connection not in self._connections:
-            self._connections[connection] = Session(self._for_tools())
-        return self._connections[connection]
+        if connection.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._connections.add(connection)
+        # On pipes, 2026-07-28 has a connection for each request, and one channel for all.
+        if connection.outbound not in self._sessions:
+            self._sessions[connection.outbound] = Session(self._for_tools())
+        return self._sessions[connection.outbound]
 
     async def _list_tools(self, context: Any, _: PaginatedRequestParams | None) -> ListToolsResult:
         tools = await asyncio.to_thread(self._tools, context)
