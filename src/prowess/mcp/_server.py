@@ -150,7 +150,7 @@ class SkillServer:
             on_subscriptions_listen=ListenHandler(self._bus),
         )
         self.server.extensions[EXTENSION] = _SETTINGS
-        self.server.middleware.append(_declare_extension)
+        self.server.middleware.append(self._declare)
         self.server.add_request_handler("skills/list", PaginatedRequestParams, self._list_skills)
         self.server.add_request_handler("skills/get", _UriParams, self._get_skill)
         self.server.add_request_handler("resources/directory/read", _DirectoryParams, self._read_directory)
@@ -161,6 +161,17 @@ class SkillServer:
         if self._served is None or self._served.catalog is not catalog:
             self._served = ServedCatalog(catalog, self._digests, self._only, self._tags)
         return self._served
+
+    async def _declare(self, ctx: Any, call_next: Any) -> Any:
+        """Declare the extension and the changes to clients of the older era too.
+
+        The schema of that era has no extensions, so `mcp` drops them, and over HTTP it declares no changes.
+        """
+        result = await call_next(ctx)
+        if ctx.method == "initialize":
+            result["capabilities"]["extensions"] = {EXTENSION: _SETTINGS}
+            result["capabilities"]["resources"]["listChanged"] = not isinstance(self._source, Catalog)
+        return result
 
     def _instructions(self) -> str:
         """Return what clients show their model at the start: the skills, for those without the extension."""
@@ -316,14 +327,6 @@ class SkillServer:
         if text is None:
             raise MCPError(code=INVALID_PARAMS, message=f"unknown tool {quoted(params.name)}")
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=text.startswith("error: "))
-
-
-async def _declare_extension(ctx: Any, call_next: Any) -> Any:
-    """Declare the extension to clients of the older era too, whose schema has no extensions: `mcp` drops them."""
-    result = await call_next(ctx)
-    if ctx.method == "initialize":
-        result["capabilities"]["extensions"] = {EXTENSION: _SETTINGS}
-    return result
 
 
 def _after(params: PaginatedRequestParams | None) -> str | None:

@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from mcp.server.lowlevel import NotificationOptions
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
@@ -79,7 +78,7 @@ class _Transport:
 
     async def run(self) -> None:
         into, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        options = self._server.create_initialization_options(NotificationOptions(resources_changed=True))
+        options = self._server.create_initialization_options()
         self._server.middleware.append(self._count)
         try:
             async with anyio.create_task_group() as tasks:
