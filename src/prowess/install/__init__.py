@@ -17,6 +17,12 @@ if TYPE_CHECKING:
         parse_lock as parse_lock,
         read_lock as read_lock,
     )
+    from ._signature import (
+        SignedBy as SignedBy,
+        SignWith as SignWith,
+        sign_skill as sign_skill,
+        verify_signature as verify_signature,
+    )
     from ._source import Source as Source, fetcher as fetcher, parse_source as parse_source
     from ._store import OpenStore as OpenStore, Store as Store, StoredTree as StoredTree, SweepReport as SweepReport
     from ._tree import Tree as Tree, TreeFile as TreeFile, check_paths as check_paths, read_tree as read_tree
@@ -28,6 +34,7 @@ else:  # otherwise every misspelt name would have a type
             "_fetched": ("Fetched", "FetchedSkill"),
             "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
             "_source": ("Source", "fetcher", "parse_source"),
+            "_signature": ("SignWith", "SignedBy", "sign_skill", "verify_signature"),
             "_store": ("OpenStore", "Store", "StoredTree", "SweepReport"),
             "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
         },
