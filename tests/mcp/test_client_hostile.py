@@ -11,7 +11,8 @@ import pytest
 
 from prowess import Session, discover
 from prowess.errors import SkillError
-from prowess.mcp import McpSkillProvider, _connection, _http_client
+from prowess.mcp import McpSkillProvider, _connection
+from prowess.sandbox import _http_connections
 from support import skill_servers
 from support.skill_servers import ENTRY, serve
 
@@ -112,7 +113,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if it has a public one too; nothing is connected."""
-    monkeypatch.setattr(_http_client, "look_up_host", lambda *_: ("93.184.215.14", address))
+    monkeypatch.setattr(_http_connections, "look_up_host", lambda *_: ("93.184.215.14", address))
     monkeypatch.setattr("socket.create_connection", lambda *_, **__: pytest.fail("connected"))
     docs = provider(tmp_path, "https://skills.example.com/mcp")
     assert docs.list("") == ()

@@ -9,26 +9,24 @@ from __future__ import annotations
 import base64
 import http.client
 import re
-import socket
-import ssl
-import threading
-from contextlib import contextmanager, suppress
-from urllib.parse import urljoin, urlsplit
+from contextlib import suppress
+from urllib.parse import urljoin
 
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError
-from prowess.sandbox import MAX_ADDRESSES, NetworkRules, canonical_host, look_up_host
+from prowess.sandbox import HasCredentialsError, HostRefusedError, HttpUrl, NetworkRules, connect_http, parse_http_url
 
 from ._messages import RpcError, ServerFailedError, answer_to, encode, parse, remaining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Any
+
+    from prowess.sandbox import DeadlineConnection
 
 __all__ = ["HttpClient", "header_value"]
 
-_INVALID_CHARACTERS = re.compile(r"[^\x21-\x7e]|\\")
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,512}").fullmatch
 _HEADER_SAFE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?").fullmatch
 _MAX_URL = 2000
@@ -53,14 +51,14 @@ class HttpClient:
     is_process = False
 
     def __init__(self, url: str, token: str | None = None) -> None:
-        self._url, self._origin, self._host = _parse_url(url)
+        self._url = _parse_url(url)
         if token is not None and not _VISIBLE(token):
             hint = "a token has no spaces and at most 512 characters"
             raise ConfigError("the token of the server is invalid", hint=hint)
         self._token = token
         self._session: str | None = None
         """Of the older era: what the server sent with the answer to `initialize`."""
-        self._connection: http.client.HTTPConnection | None = None
+        self._connection: DeadlineConnection | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_connection": None, "_session": None}
@@ -105,10 +103,9 @@ class HttpClient:
         try:
             for _ in range(_MAX_REDIRECTS + 1):
                 response = self._post(url, body, sent, deadline)
-                with self._interrupted_at(deadline):
-                    if response.status not in _REDIRECTS:
-                        return self._read_answer(number, response, limit)
-                    url = self._redirected(url, response)
+                if response.status not in _REDIRECTS:
+                    return self._read_answer(number, response, limit)
+                url = self._redirected(url, response)
                 self._disconnect()
         except ServerFailedError:
             self._disconnect()
@@ -121,68 +118,34 @@ class HttpClient:
             raise ServerFailedError(reason) from None
         raise ServerFailedError("it redirects again and again")
 
-    def _post(self, url: str, body: bytes, headers: Mapping[str, str], deadline: float) -> http.client.HTTPResponse:
-        parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    def _post(self, url: HttpUrl, body: bytes, headers: Mapping[str, str], deadline: float) -> http.client.HTTPResponse:
         while True:
             kept = self._connection is not None
             connection = self._connection = self._connection or self._connect(deadline)
+            connection.set_deadline(deadline)
             try:
-                with self._interrupted_at(deadline):
-                    connection.request("POST", target, body, dict(headers))
-                    return connection.getresponse()
+                connection.request("POST", url.target, body, dict(headers))
+                return connection.getresponse()
             except (ConnectionError, http.client.RemoteDisconnected):
                 self._disconnect()
                 if not kept:  # a connection that was kept may have been closed meanwhile
                     raise
 
-    def _connect(self, deadline: float) -> http.client.HTTPConnection:
-        scheme, host, port = self._origin
-        rules = NetworkRules(named=(host,), private_hint=_PRIVATE_HINT)
-        refusal = rules.refusal(host, port)
-        addresses = () if refusal else look_up_host(host, port)
-        refusal = refusal or rules.address_refusal(host, addresses)
-        if refusal is not None:
-            raise ServerFailedError(refusal.message + (f"; {refusal.hint}" if refusal.hint else ""))
-        problem: Exception = ServerFailedError(f"the host {quoted(host)} does not exist")
-        for address in addresses[:MAX_ADDRESSES]:
-            try:
-                sock = socket.create_connection((address, port), timeout=remaining(deadline))
-                if scheme == "https":
-                    sock = ssl.create_default_context().wrap_socket(sock, server_hostname=host)
-            except OSError as error:
-                problem = error
-                continue
-            connection = http.client.HTTPConnection(self._host, port)
-            connection.sock, connection.auto_open = sock, 0
-            return connection
-        raise problem
-
-    @contextmanager
-    def _interrupted_at(self, deadline: float) -> Iterator[None]:
-        """Cut the connection at the deadline: a byte now and then would keep a read from its own timeout."""
-        sock = self._connection.sock if self._connection is not None else None
-
-        def interrupt() -> None:
-            with suppress(OSError, AttributeError):
-                sock.shutdown(socket.SHUT_RDWR)  # type: ignore[union-attr]
-
-        timer = threading.Timer(remaining(deadline), interrupt)
-        timer.daemon = True
-        timer.start()
+    def _connect(self, deadline: float) -> DeadlineConnection:
+        rules = NetworkRules(named=(self._url.host,), private_hint=_PRIVATE_HINT)
         try:
-            yield
-        finally:
-            timer.cancel()
+            return connect_http(self._url, rules, deadline)
+        except HostRefusedError as error:
+            raise ServerFailedError(str(error) + (f"; {error.hint}" if error.hint else "")) from None
 
-    def _redirected(self, url: str, response: http.client.HTTPResponse) -> str:
+    def _redirected(self, url: HttpUrl, response: http.client.HTTPResponse) -> HttpUrl:
         location = response.getheader("Location") or ""
         try:
-            target, origin, _ = _parse_url(urljoin(url, location))
+            target = _parse_url(urljoin(url.text, location))
         except (ConfigError, ValueError):
             raise ServerFailedError("it redirects to an invalid URL") from None
-        if origin != self._origin:
-            raise ServerFailedError(f"it redirects to another host, {quoted(origin[1])}, which is refused")
+        if target.origin != self._url.origin:
+            raise ServerFailedError(f"it redirects to another host, {quoted(target.host)}, which is refused")
         if response.status not in (307, 308):
             raise ServerFailedError(f"it redirects with the status {response.status}, which drops the request")
         return target
@@ -266,27 +229,22 @@ def _status_error(number: int | None, status: int, data: bytes) -> Exception:
     return ServerFailedError(f"it answered with the HTTP status {status}")
 
 
-def _parse_url(url: str) -> tuple[str, tuple[str, str, int], str]:
-    """Return a URL without its fragment, its origin, and its host as it is sent.
+def _parse_url(url: str) -> HttpUrl:
+    """Return a URL in its parts.
 
     Raises:
         ConfigError: it is invalid.
     """
+    hint = "give one like `https://example.com/mcp`"
     try:
-        parts = urlsplit("" if len(url) > _MAX_URL or _INVALID_CHARACTERS.search(url) else url)
-        host = canonical_host(parts.hostname or "")
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        parsed = parse_http_url("" if len(url) > _MAX_URL else url)
+    except HasCredentialsError:
+        raise ConfigError("a URL of a server has no user name or password", hint="use `token_env`") from None
     except ValueError:
-        parts, host, port = urlsplit(""), "", 0
-    if parts.scheme not in ("http", "https") or not host:
+        raise ConfigError(f"invalid URL of a server: {quoted(url, PATH_LIMIT)}", hint=hint) from None
+    if parsed.scheme == "http" and NetworkRules().refusal(parsed.host, parsed.port) is None:
         raise ConfigError(
-            f"invalid URL of a server: {quoted(url, PATH_LIMIT)}", hint="give one like `https://example.com/mcp`"
-        )
-    if parts.username is not None or parts.password is not None:
-        raise ConfigError("a URL of a server has no user name or password", hint="use `token_env`")
-    if parts.scheme == "http" and NetworkRules().refusal(host, port) is None:
-        raise ConfigError(
-            f"{neutral(host)} is not an address of this machine or its network, so its URL begins with `https`",
+            f"{neutral(parsed.host)} is not an address of this machine or its network, so its URL begins with `https`",
             hint="`http` would send the token and all skills in the clear",
         )
-    return parts._replace(fragment="").geturl(), (parts.scheme, host, port), f"[{host}]" if ":" in host else host
+    return parsed

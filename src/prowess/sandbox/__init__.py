@@ -10,6 +10,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
     from ._describe import decode_output as decode_output, describe_result as describe_result
+    from ._http_connections import (
+        DeadlineConnection as DeadlineConnection,
+        HasCredentialsError as HasCredentialsError,
+        HostRefusedError as HostRefusedError,
+        HttpUrl as HttpUrl,
+        connect_http as connect_http,
+        parse_http_url as parse_http_url,
+    )
     from ._limits import Limits as Limits
     from ._network_rules import (
         MAX_ADDRESSES as MAX_ADDRESSES,
@@ -29,6 +37,14 @@ else:  # otherwise every misspelt name would have a type
         {
             "_backends": ("Backend", "CHOICES", "find_backend"),
             "_describe": ("decode_output", "describe_result"),
+            "_http_connections": (
+                "DeadlineConnection",
+                "HasCredentialsError",
+                "HostRefusedError",
+                "HttpUrl",
+                "connect_http",
+                "parse_http_url",
+            ),
             "_limits": ("Limits",),
             "_network_rules": ("MAX_ADDRESSES", "NetworkRules", "Refusal", "canonical_host", "look_up_host"),
             "_run": ("Result", "SYSTEM_PATH", "run"),
