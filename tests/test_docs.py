@@ -135,6 +135,7 @@ SHAPES = {
     "read": (["read", "csv-profile", "assets/report.md", "--json"],),
     "search": (["search", "commit", "--json"],),
     "mcp": (),
+    "store": (["store", "--json"], ["store", "gc", "--json"]),
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),
     "trust": (

@@ -70,7 +70,7 @@ WITH_HOST = (
     "mcp serve",
 )
 """The commands with `--host`, with enough arguments to run."""
-WITHOUT_HOST = ("run", "validate", "hosts", "completion")
+WITHOUT_HOST = ("run", "validate", "hosts", "store", "completion")
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +18,8 @@ def has_bearer_token(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool
         headers: of the request, as ASGI has them: bytes, the names in lower case.
         token: the one that clients must send.
     """
+    import hmac
+
     values = [value for name, value in headers if name == b"authorization"]
     scheme, _, key = values[0].partition(b" ") if len(values) == 1 else (b"", b"", b"")
     return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), token.encode())

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
         verify_signature as verify_signature,
     )
     from ._source import Source as Source, fetcher as fetcher, parse_source as parse_source
-    from ._store import OpenStore as OpenStore, Store as Store, StoredTree as StoredTree, SweepReport as SweepReport
+    from ._store import (
+        OpenStore as OpenStore,
+        Store as Store,
+        StoreContent as StoreContent,
+        StoredTree as StoredTree,
+        SweepReport as SweepReport,
+    )
     from ._tree import Tree as Tree, TreeFile as TreeFile, check_paths as check_paths, read_tree as read_tree
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -35,7 +41,7 @@ else:  # otherwise every misspelt name would have a type
             "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
             "_source": ("Source", "fetcher", "parse_source"),
             "_signature": ("SignWith", "SignedBy", "sign_skill", "verify_signature"),
-            "_store": ("OpenStore", "Store", "StoredTree", "SweepReport"),
+            "_store": ("OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"),
             "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
         },
     )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ._tree import Tree
 
-__all__ = ["OpenStore", "Store", "StoredTree", "SweepReport"]
+__all__ = ["OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"]
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})").fullmatch
 _TEMPORARY, _TREES, _PROJECTS, _IN_USE = "temporary", "sha256", "projects", "in-use"
@@ -44,6 +44,16 @@ class StoredTree(Frozen):
     tree: Tree
     folder: str
     """Absolute; its files are read-only."""
+
+
+class StoreContent(Frozen):
+    """What is in the store."""
+
+    skills: int
+    size: int
+    """Bytes of their files."""
+    projects: tuple[str, ...]
+    """The locks whose skills are kept, sorted."""
 
 
 class SweepReport(Frozen):
@@ -109,6 +119,18 @@ class Store:
             os.makedirs(folder, 0o700, exist_ok=True)
             if not os.path.lexists(path := os.path.join(folder, name)):
                 atomic_replace(path, os.fsencode(lock))
+        except OSError as error:
+            raise _unusable(self.folder, error) from None
+
+    def content(self) -> StoreContent:
+        """Return what is in the store.
+
+        Raises:
+            InstallError: it cannot be read.
+        """
+        try:
+            folders = [folder for _, folder in self._trees()]
+            return StoreContent(skills=len(folders), size=sum(map(_size, folders)), projects=tuple(self._projects()[0]))
         except OSError as error:
             raise _unusable(self.folder, error) from None
 
