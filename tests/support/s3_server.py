@@ -1,0 +1,111 @@
+"""S3 servers on the loopback address: the one of rclone, and one that answers what a test says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+from support.site_server import Request, Site, reply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pytest
+
+KEY, SECRET = "key-of-the-test", "secret-of-the-test"
+
+
+def use_endpoint(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """Set the variables that users of S3 set."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+
+@contextmanager
+def rclone_server(folder: Path) -> Iterator[str]:
+    """Serve the folders in a folder as buckets, and yield the URL."""
+    program = Path(sys.executable).with_name("rclone")
+    buckets = folder / "buckets"
+    buckets.mkdir(exist_ok=True)
+    command: list[str | Path] = [program, "serve", "s3", "--auth-key", f"{KEY},{SECRET}", "--addr", "127.0.0.1:0"]
+    command += ["--config", folder / "rclone.conf", "--cache-dir", folder / "cache", "--vfs-cache-mode", "off"]
+    command += ["--dir-cache-time", "0s", "-v", buckets]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            line = next(line for line in server.stderr if "Starting s3 server on" in line)
+            yield line.partition("[")[2].partition("]")[0].rstrip("/")
+        finally:
+            server.kill()
+
+
+class FakeBucket(Site):
+    """A bucket `bucket` with any keys and contents, for clients of S3, Google Cloud Storage and Azure Blob Storage.
+
+    Args:
+        objects: contents by key.
+        listed: the keys of the list, if others.
+        endless: each page of the list says that one more follows.
+    """
+
+    def __init__(
+        self, objects: Mapping[str, bytes], *, listed: Sequence[str] | None = None, endless: bool = False
+    ) -> None:
+        super().__init__({"*": self.answer})
+        self.objects = dict(objects)
+        self.listed, self.endless = listed, endless
+        self.failures = 0
+        """Requests that are answered with 503 before the next one that is not."""
+        self.writes: list[str] = []
+
+    def answer(self, request: Request) -> bytes:
+        """Answer a request of the store."""
+        if len(self.requests) % (self.failures + 1):
+            return reply(status="503 Slow Down")
+        parts = urlsplit(request.target)
+        query = parse_qs(parts.query)
+        key = unquote(parts.path).removeprefix("/bucket").removeprefix("/")
+        if "list-type" in query:
+            return self.page(query.get("prefix", [""])[0])
+        if "comp" in query:
+            return self.azure_page(query.get("prefix", [""])[0])
+        if key not in self.objects:
+            return reply(status="404 Not Found")
+        data = self.objects[key]
+        return reply(data, last_modified="Mon, 23 Nov 2026 07:00:00 GMT", etag=f'"{tag(data)}"')
+
+    def page(self, prefix: str) -> bytes:
+        """Return a page of the list."""
+        keys = [key for key in self.objects if key.startswith(prefix)] if self.listed is None else self.listed
+        rows = "".join(
+            f"<Contents><Key>{escape(key)}</Key><LastModified>2026-11-23T07:00:00.000Z</LastModified>"
+            f"<ETag>{tag(self.objects.get(key, b''))}</ETag><Size>{len(self.objects.get(key, b''))}</Size></Contents>"
+            for key in keys
+        )
+        more = "<IsTruncated>true</IsTruncated><NextContinuationToken>next</NextContinuationToken>"
+        return reply(
+            f"<ListBucketResult><Name>bucket</Name>{rows}{more if self.endless else ''}</ListBucketResult>",
+            kind="application/xml",
+        )
+
+    def azure_page(self, prefix: str) -> bytes:
+        """Return the whole list as Azure writes it."""
+        rows = "".join(
+            f"<Blob><Name>{escape(key)}</Name><Properties><Last-Modified>Mon, 23 Nov 2026 07:00:00 GMT</Last-Modified>"
+            f"<Etag>{tag(data)}</Etag><Content-Length>{len(data)}</Content-Length>"
+            "<Content-Type>text/plain</Content-Type></Properties></Blob>"
+            for key, data in self.objects.items()
+            if key.startswith(prefix)
+        )
+        return reply(f"<EnumerationResults><Blobs>{rows}</Blobs></EnumerationResults>", kind="application/xml")
+
+
+def tag(data: bytes) -> str:
+    return f"tag-{len(data)}-{sum(data)}"
