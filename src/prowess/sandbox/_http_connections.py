@@ -80,7 +80,9 @@ class _DeadlineReader(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         self._owner.set_timeout()
-        return int(self._inner.readinto(buffer) or 0)
+        count = int(self._inner.readinto(buffer) or 0)
+        self._owner.count_head(count)
+        return count
 
     def close(self) -> None:
         if not self.closed:
@@ -95,6 +97,13 @@ class _DeadlineSocket:
         self._sock = sock
         self.deadline = deadline
         self.idle_seconds: float | None = None
+        self.head_left: int | None = None
+
+    def count_head(self, size: int) -> None:
+        if self.head_left is not None:
+            self.head_left -= size
+            if self.head_left < 0:
+                raise http.client.HTTPException("the head is too large")
 
     def set_timeout(self) -> None:
         left = self.deadline - time.monotonic()
@@ -124,9 +133,23 @@ class DeadlineConnection(http.client.HTTPConnection):
         self._limited = _DeadlineSocket(sock, deadline)
         self.sock = self._limited
 
-    def set_deadline(self, deadline: float, idle_seconds: float | None = None) -> None:
-        """Set when everything ends, on the clock `time.monotonic`, and how long one read may wait."""
-        self._limited.deadline, self._limited.idle_seconds = deadline, idle_seconds
+        self.was_used = False
+        """Set by the caller after the first request."""
+
+    def set_deadline(self, deadline: float, idle_seconds: float | None = None, head_limit: int | None = None) -> None:
+        """Set the limits of a request.
+
+        Args:
+            deadline: when everything ends, on the clock `time.monotonic`.
+            idle_seconds: how long one read may wait.
+            head_limit: bytes that may come until `end_head`; more are an `http.client.HTTPException`.
+        """
+        limits = self._limited
+        limits.deadline, limits.idle_seconds, limits.head_left = deadline, idle_seconds, head_limit
+
+    def end_head(self) -> None:
+        """Begin with the body of the answer."""
+        self._limited.head_left = None
 
 
 def parse_http_url(text: str) -> HttpUrl:

@@ -1,0 +1,333 @@
+"""Fetch from a web server over HTTP, and send to one: within limits and a deadline, and to no host but the one named.
+
+    plain HTTP          only addresses of this machine
+    private addresses   only of the host that the user wrote
+    redirects           to the same origin; if the caller allows it to another public host, then without credentials
+    repeated            429, 502, 503, 504 and dropped connections; a download continues where it stopped
+    compression         is not asked for, and never undone
+
+Credentials come from the caller, for the origin alone. No message contains a query, since that may be a secret.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import ssl
+import time
+from contextlib import suppress
+from urllib.parse import urljoin
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess.errors import InstallError
+from prowess.sandbox import HostRefusedError, HttpUrl, NetworkRules, connect_http, parse_http_url
+
+from ._http_download import BLOCK, Download, DroppedError, failed, too_large
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import BinaryIO, Self
+
+    from prowess.sandbox import DeadlineConnection
+
+__all__ = ["HttpSource", "Response", "server_url"]
+
+_ATTEMPTS = 6
+_FIRST_PAUSE = 0.1
+"""Seconds before the second attempt; twice as long before each further one."""
+_MAX_RETRY_AFTER = 30.0
+_IDLE_SECONDS = 60.0
+_RETRIED = (429, 502, 503, 504)
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MAX_REDIRECTS = 5
+_MAX_HEAD = 64 << 10
+_MAX_ERROR_BODY = 64 << 10
+_PRIVATE_HINT = "write the address of the server itself in the source if it is in your own network"
+_KEPT_ELSEWHERE = ("accept", "accept-encoding", "range", "if-range", "user-agent")
+"""The headers that another host gets."""
+_pause = time.sleep
+
+
+class Response(Frozen):
+    """What a server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By name in lower case; several of one name are joined with a comma."""
+    body: bytes
+    """Empty if it was written to a file; at most 64 KB if the status is an error."""
+    size: int
+    """Bytes of the body."""
+    sha256: str | None = None
+    """Of a body that was written to a file, in hexadecimal."""
+    url: HttpUrl
+    """Where it came from, after redirects."""
+
+
+class _Request(Frozen):
+    """A request, as `HttpSource.request` got it."""
+
+    method: str
+    headers: Mapping[str, str]
+    body: bytes | BinaryIO | None
+    limit: int
+    deadline: float
+    download: Download | None
+    to_other_hosts: bool
+
+    def headers_for(self, *, is_own: bool) -> dict[str, str]:
+        """Return the headers for the server of the request, or for another."""
+        headers = {name: text for name, text in self.headers.items() if is_own or name.lower() in _KEPT_ELSEWHERE}
+        if self.download is not None:
+            headers.update(self.download.headers())
+        if self.body is not None:
+            size = len(self.body) if isinstance(self.body, bytes) else os.fstat(self.body.fileno()).st_size
+            headers["Content-Length"] = str(size)
+        return headers
+
+
+class HttpSource:
+    """A web server. Use it in one thread at a time, and close it at the end; a connection is kept for the next request.
+
+    Args:
+        url: of the server, or of anything on it.
+        named: the host that the user wrote, if it is not that of the URL: others have no private addresses.
+
+    Raises:
+        InstallError: the URL is invalid, or not encrypted.
+    """
+
+    def __init__(self, url: str, *, named: str | None = None) -> None:
+        self.url = server_url(url)
+        self._named = self.url.host if named is None else named
+        self._connections: dict[tuple[str, str, int], DeadlineConnection] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        while self._connections:
+            _, connection = self._connections.popitem()
+            with suppress(OSError):
+                connection.close()
+
+    def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | BinaryIO | None = None,
+        limit: int,
+        deadline: float,
+        into: int | None = None,
+        immutable: bool = False,
+        to_other_hosts: bool = False,
+    ) -> Response:
+        """Send a request and return what the server answers, whatever its status.
+
+        Args:
+            method: such as `GET`.
+            url: a path on this server, or a URL of the same origin.
+            headers: further headers; credentials are among them, and go to this origin alone.
+            body: what is sent; a file is sent from its beginning.
+            limit: bytes of the answer's body at most.
+            deadline: when it must be complete, on the clock `time.monotonic`.
+            into: a file open for writing, empty: gets the body of a 200, in place of `Response.body`.
+            immutable: whether the URL always has the same bytes, so that a download may continue without an `ETag`.
+            to_other_hosts: whether redirects may lead to another public host.
+
+        Raises:
+            InstallError: there was no complete answer in time, it is larger than the limit, or it breaks a rule.
+        """
+        first = self._resolve(self.url, url, to_other_hosts=False)
+        request = _Request(
+            method=method,
+            headers={"Accept-Encoding": "identity", "User-Agent": "prowess", **(headers or {})},
+            body=body,
+            limit=limit,
+            deadline=deadline,
+            download=None if into is None else Download(into, limit, immutable=immutable),
+            to_other_hosts=to_other_hosts and method in ("GET", "HEAD"),
+        )
+        pause = _FIRST_PAUSE
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                response = self._follow(first, request)
+            except DroppedError as error:
+                if attempt == _ATTEMPTS or method == "POST" or time.monotonic() + pause >= deadline:
+                    raise failed(first, str(error)) from None
+                wait = pause
+            else:
+                if response.status not in _RETRIED or attempt == _ATTEMPTS:
+                    return response
+                wait = max(pause, _retry_after(response))
+                if wait > _MAX_RETRY_AFTER or time.monotonic() + wait >= deadline:
+                    return response
+            _pause(wait * (0.75 + os.urandom(1)[0] / 512))  # not all clients at the same moment
+            pause *= 2
+        raise AssertionError("unreachable")
+
+    def _follow(self, url: HttpUrl, request: _Request) -> Response:
+        """Send a request, and again to where it is redirected."""
+        for _ in range(_MAX_REDIRECTS + 1):
+            try:
+                answer = self._send(url, request)
+                location = answer.getheader("Location")
+                if answer.status not in _REDIRECTS or location is None:
+                    return self._read(url, answer, request)
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                self._drop(url)
+                raise _dropped(url, error, request.deadline) from None
+            except BaseException:
+                self._drop(url)
+                raise
+            self._drop(url)
+            if request.method not in ("GET", "HEAD") and answer.status not in (307, 308):
+                raise failed(url, f"it redirects with the status {answer.status}, which drops the request")
+            url = self._resolve(url, location, to_other_hosts=request.to_other_hosts)
+        raise failed(url, "it redirects again and again")
+
+    def _resolve(self, base: HttpUrl, location: str, *, to_other_hosts: bool) -> HttpUrl:
+        """Return the URL that a reference leads to, if it may.
+
+        Raises:
+            InstallError: it is invalid, or on another server.
+        """
+        try:
+            target = parse_http_url(urljoin(base.text, location))
+        except ValueError:
+            raise failed(base, "it redirects to an invalid URL") from None
+        if target.origin != self.url.origin:
+            if not to_other_hosts:
+                raise failed(base, f"it redirects to another host, {quoted(target.host)}, which is refused")
+            if target.scheme != "https" and not (target.host == self.url.host and self.url.scheme == "http"):
+                raise failed(base, f"it redirects to {quoted(target.host)} without encryption, which is refused")
+        return target
+
+    def _connection(self, url: HttpUrl, deadline: float) -> DeadlineConnection:
+        kept = self._connections.get(url.origin)
+        if kept is not None:
+            return kept
+        is_named = url.host == self._named
+        named = (url.host,) if is_named else ()
+        rules = NetworkRules(named=named, allow_private=is_named, private_hint=_PRIVATE_HINT)
+        try:
+            connection = self._connections[url.origin] = connect_http(url, rules, deadline)
+        except HostRefusedError as error:
+            raise InstallError(f"cannot reach {quoted(url.shown, PATH_LIMIT)}: {error}", hint=error.hint) from None
+        return connection
+
+    def _send(self, url: HttpUrl, request: _Request) -> http.client.HTTPResponse:
+        connection = self._connection(url, request.deadline)
+        was_kept, connection.was_used = connection.was_used, True
+        connection.set_deadline(request.deadline, _IDLE_SECONDS, _MAX_HEAD)
+        headers = request.headers_for(is_own=url.origin == self.url.origin)
+        if request.body is not None and not isinstance(request.body, bytes):
+            request.body.seek(0)
+        try:
+            try:
+                connection.request(request.method, url.target, request.body, headers)
+            except (BrokenPipeError, ConnectionResetError):
+                if was_kept:
+                    raise  # otherwise the server may have answered before it read everything
+            return connection.getresponse()
+        except ConnectionError:
+            if not was_kept:
+                raise
+        self._drop(url)  # a connection that was kept may have been closed meanwhile
+        return self._send(url, request)
+
+    def _read(self, url: HttpUrl, answer: http.client.HTTPResponse, request: _Request) -> Response:
+        """Read the body of an answer, and keep the connection if all of it was read."""
+        headers: dict[str, str] = {}
+        for name, text in answer.headers.items():
+            name = name.lower()
+            headers[name] = f"{headers[name]}, {text}" if name in headers else text
+        self._connections[url.origin].end_head()
+        declared, download = answer.length, request.download
+        into_file = download is not None and answer.status in (200, 206)
+        if not into_file and answer.status < 400 and headers.get("content-encoding", "identity").lower() != "identity":
+            raise failed(url, "it sent a compressed answer, which was not asked for")
+        if download is not None and into_file:
+            download.read(url, answer, headers)
+            body, size, sha256 = b"", download.size, download.sha256()
+        else:
+            body = _read_body(url, answer, request.limit if answer.status < 400 else None)
+            if declared is not None and len(body) < declared and answer.status < 400:
+                raise DroppedError("the connection was closed in the middle of its answer")
+            size, sha256 = len(body), None
+        if answer.will_close or not answer.isclosed():
+            self._drop(url)
+        status = 200 if into_file else answer.status
+        return Response(status=status, headers=headers, body=body, size=size, sha256=sha256, url=url)
+
+    def _drop(self, url: HttpUrl) -> None:
+        connection = self._connections.pop(url.origin, None)
+        if connection is not None:
+            with suppress(OSError):
+                connection.close()
+
+
+def server_url(text: str) -> HttpUrl:
+    """Return a URL in its parts.
+
+    Raises:
+        InstallError: it is invalid, or not encrypted although it leads to another machine.
+    """
+    import ipaddress
+
+    try:
+        url = parse_http_url(text)
+    except ValueError as error:
+        hint = "write one such as `https://example.com`"
+        shown = text.partition("?")[0].rpartition("@")[2]
+        raise InstallError(f"invalid URL {quoted(shown, PATH_LIMIT)}: {error}", hint=hint) from None
+    is_own = url.host == "localhost"
+    with suppress(ValueError):
+        is_own = is_own or ipaddress.ip_address(url.host).is_loopback
+    if url.scheme == "http" and not is_own:
+        hint = "use `https://`; `http://` is for this machine only"
+        raise InstallError(f"the URL {quoted(url.shown, PATH_LIMIT)} is not encrypted", hint=hint)
+    return url
+
+
+def _read_body(url: HttpUrl, answer: http.client.HTTPResponse, limit: int | None) -> bytes:
+    """Return the body; without a limit its beginning."""
+    if limit is None:
+        return answer.read(_MAX_ERROR_BODY)
+    if answer.length is not None and answer.length > limit:
+        raise too_large(url, limit)
+    blocks, size = [], 0
+    while block := answer.read(min(BLOCK, limit + 1 - size)):
+        blocks.append(block)
+        size += len(block)
+        if size > limit:
+            raise too_large(url, limit)
+    return b"".join(blocks)
+
+
+def _retry_after(response: Response) -> float:
+    text = response.headers.get("retry-after", "")
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0.0
+
+
+def _dropped(url: HttpUrl, error: Exception, deadline: float) -> Exception:
+    if time.monotonic() >= deadline:
+        return failed(url, "it did not answer in time")
+    if isinstance(error, http.client.RemoteDisconnected):
+        return DroppedError("it closed the connection without an answer")
+    if isinstance(error, ssl.SSLCertVerificationError):
+        hint = "`SSL_CERT_FILE` names the file of further certificates"
+        return InstallError(f"cannot trust {quoted(url.shown, PATH_LIMIT)}: {error.verify_message}", hint=hint)
+    if isinstance(error, OSError):
+        return DroppedError(describe_os_error(error))
+    if isinstance(error, http.client.IncompleteRead):
+        return DroppedError("the connection was closed in the middle of its answer")
+    return failed(url, "it does not speak HTTP")
