@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._integrity import (
         MAX_DEPTH as MAX_DEPTH,
         EntryWriter as EntryWriter,
+        check_link as check_link,
         digest_of_records as digest_of_records,
         integrity_digest as integrity_digest,
         integrity_record as integrity_record,
@@ -99,6 +100,7 @@ else:  # otherwise every misspelt name would have a type
             "_integrity": (
                 "EntryWriter",
                 "MAX_DEPTH",
+                "check_link",
                 "digest_of_records",
                 "integrity_digest",
                 "integrity_record",

@@ -32,6 +32,7 @@ __all__ = [
     "EntryWriter",
     "MAX_DEPTH",
     "FolderIntegrity",
+    "check_link",
     "read_integrity",
     "integrity_record",
     "integrity_digest",
@@ -213,19 +214,32 @@ class _IntegrityWalk:
     def add_link(self, target: str, path: str, mode: int) -> None:
         import hashlib
 
-        parts = [part for part in target.replace(os.sep, "/").split("/") if part not in ("", ".")]
-        ups = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
-        if os.path.isabs(target) or os.path.splitdrive(target)[0] or ups > path.count("/"):
-            message = f"the link {quoted(path, PATH_LIMIT)} leads out of the skill"
-            raise SkillError(message, hint="put the file itself into the skill")
-        # Each part below is a folder of the skill, or a link that this check has accepted: it cannot lead out.
-        if ".." in parts[ups:]:
-            message = f"the link {quoted(path, PATH_LIMIT)} has `..` after a folder name"
-            raise SkillError(message, hint="write `..` only at the beginning of its target")
+        check_link(path, target)
         if self.writer is not None:
             self.writer.add_link(path, target)
         data = os.fsencode(target)
         self.add_record("l", path, mode, len(data), hashlib.sha256(data).hexdigest())
+
+
+def check_link(path: str, target: str) -> None:
+    """Check that a link in a skill stays inside.
+
+    Args:
+        path: of the link, relative to the skill, with `/`.
+        target: where it leads.
+
+    Raises:
+        SkillError: it leads out.
+    """
+    parts = [part for part in target.replace(os.sep, "/").split("/") if part not in ("", ".")]
+    ups = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
+    if os.path.isabs(target) or os.path.splitdrive(target)[0] or ups > path.count("/"):
+        message = f"the link {quoted(path, PATH_LIMIT)} leads out of the skill"
+        raise SkillError(message, hint="put the file itself into the skill")
+    # Each part below is a folder of the skill, or a link that this check has accepted: it cannot lead out.
+    if ".." in parts[ups:]:
+        message = f"the link {quoted(path, PATH_LIMIT)} has `..` after a folder name"
+        raise SkillError(message, hint="write `..` only at the beginning of its target")
 
 
 _JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)

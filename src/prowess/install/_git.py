@@ -1,0 +1,143 @@
+"""Fetch skills from a repository of git.
+
+One commit is fetched, without its history. If only some skills are wanted, or only one folder, the lists of files come
+first, and then only the files that are needed, where the server can do that. Files are written exactly as they were
+committed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+
+from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.errors import InstallError
+from prowess.skill import is_portable_name
+
+from ._fetched import Fetched, FetchedSkill
+from ._git_files import FileReader, RefusedPartError
+from ._git_objects import ObjectReader
+from ._git_process import GitLimits
+from ._git_refs import fetch_object, newest_commit
+from ._git_repository import GitRepository
+from ._git_skills import choose_skills, files_of, find_skill_folders, report_skipped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._source import Source
+    from ._store import OpenStore
+
+__all__ = ["fetch", "newest"]
+
+LIMITS = GitLimits()
+_LARGE = 1 << 20
+"""Files of more bytes are fetched only if a wanted skill contains them, where the server can do that."""
+_PROTOCOL = re.compile(r"(https|http|ssh|file)://[^-]")
+_SCP = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):[^-:]")
+_LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?/")
+
+
+def fetch(
+    source: Source,
+    opened: OpenStore,
+    *,
+    only: Sequence[str] = (),
+    revision: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Fetched:
+    """Fetch skills into temporary folders of the store.
+
+    Args:
+        source: where they are.
+        opened: the store.
+        only: the names of those that are wanted; by default all.
+        revision: the commit; by default the one that the source names now.
+        progress: called with lines about what arrives.
+
+    Raises:
+        InstallError: the repository cannot be read, or something in it is not allowed.
+    """
+    wanted = tuple(dict.fromkeys((*only, *((source.skill,) if source.skill else ()))))
+    repository = _repository(source.url, opened.new_folder(), progress)
+    filters = "blob:none" if wanted or source.path else f"blob:limit={_LARGE}"
+    try:
+        return _fetch(repository, source, opened, wanted, revision, filters)
+    except RefusedPartError:
+        return _fetch(repository, source, opened, wanted, revision, None)
+
+
+def newest(source: Source) -> str:
+    """Return the commit that a source names now, without fetching it.
+
+    Raises:
+        InstallError: the repository cannot be read, or has no such branch or tag.
+    """
+    with tempfile.TemporaryDirectory(prefix="prowess-git-") as folder:
+        return newest_commit(_repository(source.url, folder, None), source.ref)
+
+
+def _repository(url: str, folder: str, progress: Callable[[str], None] | None) -> GitRepository:
+    """Return an empty repository for a source.
+
+    Raises:
+        InstallError: git could read the URL as a command, or no such source is allowed.
+    """
+    found = _PROTOCOL.match(url)
+    protocol = found[1] if found else "ssh" if _SCP.match(url) else ""
+    if not protocol or "::" in url.partition("/")[0] or not url.isprintable() or " " in url:
+        hint = "use `https://`, `ssh://`, `git@HOST:PATH` or `file://`"
+        raise InstallError(f"this is not the URL of a repository: {quoted(url, PATH_LIMIT)}", hint=hint)
+    if "@" in url.partition("://")[2].partition("/")[0] and protocol != "ssh":
+        raise InstallError("the URL of a repository contains a user name or password", hint="let git keep credentials")
+    if protocol == "http" and not _LOOPBACK.match(url):
+        hint = "use `https://`; `http://` is for servers on this machine"
+        raise InstallError(f"the URL is not encrypted: {quoted(url, PATH_LIMIT)}", hint=hint)
+    return GitRepository(folder, url, protocol, env=os.environ, limits=LIMITS, progress=progress)
+
+
+def _fetch(
+    repository: GitRepository,
+    source: Source,
+    opened: OpenStore,
+    wanted: Sequence[str],
+    revision: str | None,
+    filters: str | None,
+) -> Fetched:
+    fetched = fetch_object(repository, revision or source.ref, filters)
+    with repository.start("cat-file", "--batch") as process:
+        reader = ObjectReader(process)
+        commit = reader.commit(fetched)
+        if revision is not None and commit != revision:
+            message = f"the source sent the commit {quoted(commit)}, not {quoted(revision)}"
+            raise InstallError(message, hint="do not install from it")
+        top = source.path or ""
+        found = reader.list_files(commit, top)
+        if found is None:
+            raise InstallError(
+                f"the source has no folder {quoted(top, PATH_LIMIT)}", hint="check the folder after the `:`"
+            )
+        work = FileReader(repository, reader, is_part=filters is not None)
+        names = work.read_names(find_skill_folders(found), _repository_name(source))
+        chosen, findings = choose_skills(names, found, wanted)
+        if not chosen:
+            raise InstallError(
+                "the source has no skills: no folder has a `SKILL.md`", hint="check the URL and the folder"
+            )
+        files = files_of(list(chosen.values()), found)
+        target = opened.new_folder()
+        work.load(oid for of_skill in files.values() for _, oid in of_skill.values())
+        skills = []
+        for number, (name, folder) in enumerate(chosen.items()):
+            path = os.path.join(target, str(number), name if is_portable_name(name) else "skill")
+            work.write_skill(path, files[folder], folder or ".")
+            in_source = "/".join(filter(None, (top, folder)))
+            skills.append(FetchedSkill(name=name, path=in_source, folder=path))
+    return Fetched(skills=tuple(skills), revision=commit, findings=(*report_skipped(found, top), *findings))
+
+
+def _repository_name(source: Source) -> str:
+    """Return the name of the folder that was searched: the last one in the source."""
+    return re.split("[/:]", (source.path or source.url.removesuffix(".git")).rstrip("/"))[-1] or "skill"

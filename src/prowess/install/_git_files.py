@@ -1,0 +1,144 @@
+"""Write the files of skills as they were committed, and fetch those first that are still missing."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from prowess._internal.files import MAX_SKILL_FILE_BYTES
+from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess.errors import InstallError, SkillError
+from prowess.skill import check_link, from_document, parse_frontmatter
+
+from ._git_objects import ObjectReader
+from ._git_process import GitError
+from ._git_repository import REMOTE
+from ._tree import EXECUTABLE, FILE, LINK, check_paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ._git_repository import GitRepository
+
+__all__ = ["FileReader", "RefusedPartError"]
+
+_MAX_FILE = 1 << 26
+"""Bytes of one file."""
+_MODES = {"100644": FILE, "100664": FILE, "100755": EXECUTABLE, "120000": LINK}
+_LFS_POINTER = re.compile(rb"version https://(?:git-lfs|hawser)\.github\.com/spec/")
+_MAX_LFS_POINTER = 1024
+_MAX_LINK = 4096
+
+
+class RefusedPartError(Exception):
+    """The server sends a part of a commit, but no single files."""
+
+
+class FileReader:
+    """Reads files of one commit.
+
+    Args:
+        repository: in which the commit is.
+        objects: reads its objects.
+        is_part: whether some files may not have been fetched.
+    """
+
+    def __init__(self, repository: GitRepository, objects: ObjectReader, *, is_part: bool) -> None:
+        self._repository, self._objects, self._is_part = repository, objects, is_part
+        self._bytes_left = repository.limits.size
+
+    def load(self, names: Iterable[str]) -> None:
+        """Fetch the objects with these names that are missing.
+
+        Raises:
+            RefusedPartError: the server does not send single objects.
+        """
+        if not self._is_part:
+            return
+        with self._repository.start("cat-file", "--batch-check") as process:
+            missing = ObjectReader(process).find_missing(list(dict.fromkeys(names)))
+        if not missing:
+            return
+        options = ("--filter=blob:none", "--no-write-fetch-head", "--stdin")
+        try:
+            self._repository.fetch(*options, REMOTE, stdin="".join(f"{name}\n" for name in missing).encode("ascii"))
+        except GitError as error:
+            if re.search("unadvertised object|not our ref|filter", error.stderr):
+                raise RefusedPartError from None
+            raise
+
+    def read_names(self, folders: Mapping[str, str], default: str) -> dict[str, str]:
+        """Return the name of the skill in each folder.
+
+        Args:
+            folders: of each the object of its SKILL.md.
+            default: the name of a skill without one at the top; others have that of their folder.
+        """
+        self.load(folders.values())
+        names = {}
+        contents = self._objects.read(list(folders.values()), "blob", _MAX_FILE)
+        for folder, (_, _, data) in zip(folders, contents, strict=True):
+            document = parse_frontmatter(data[:MAX_SKILL_FILE_BYTES])
+            names[folder] = from_document(document).name or folder.rpartition("/")[2] or default
+        return names
+
+    def write_skill(self, target: str, files: Mapping[str, tuple[str, str]], shown: str) -> None:
+        """Write a skill into a new folder.
+
+        Args:
+            target: the folder, absolute.
+            files: by their paths in it the mode and object of each.
+            shown: the skill's folder in the source, for messages.
+
+        Raises:
+            InstallError: something in it is not allowed.
+        """
+        try:
+            check_paths(files)
+            os.makedirs(target)
+            self._write_files(target, files)
+        except SkillError as error:
+            raise InstallError(f"the skill in {quoted(shown, PATH_LIMIT)}: {error}", hint=error.hint) from None
+        except OSError as error:
+            message = f"cannot write the skill in {quoted(shown, PATH_LIMIT)}: {describe_os_error(error)}"
+            raise InstallError(message, hint="make room on the disk") from None
+
+    def _write_files(self, target: str, files: Mapping[str, tuple[str, str]]) -> None:
+        """Write files and then links, so that no file is written through a link."""
+        modes = {path: _mode(path, mode) for path, (mode, _) in files.items()}
+        order = sorted(files, key=lambda path: (modes[path] == LINK, path))
+        folders = {path.rpartition("/")[0] for path in order} - {""}
+        for folder in sorted(folders):
+            os.makedirs(os.path.join(target, folder), exist_ok=True)
+        contents = self._objects.read([files[path][1] for path in order], "blob", _MAX_FILE)
+        for path, (_, _, data) in zip(order, contents, strict=True):
+            self._bytes_left -= len(data)
+            if self._bytes_left < 0:
+                limit = self._repository.limits.size >> 20
+                raise InstallError(f"the source has more than {limit:,} MiB", hint="name the skills that you want")
+            _write_file(os.path.join(target, path), path, modes[path], data)
+
+
+def _mode(path: str, mode: str) -> str:
+    if mode not in _MODES:
+        raise InstallError(f"{quoted(path, PATH_LIMIT)} is not a file or a link", hint="ask the author to remove it")
+    return _MODES[mode]
+
+
+def _write_file(target: str, path: str, mode: str, data: bytes) -> None:
+    if mode == LINK:
+        link = os.fsdecode(data)
+        if not 0 < len(data) <= _MAX_LINK or "\0" in link:
+            raise InstallError(
+                f"the link {quoted(path, PATH_LIMIT)} has no valid target", hint="ask the author to fix it"
+            )
+        check_link(path, link)
+        os.symlink(link, target)
+        return
+    if len(data) <= _MAX_LFS_POINTER and _LFS_POINTER.match(data):
+        message = f"the content of {quoted(path, PATH_LIMIT)} is not in the repository, but in Git LFS"
+        raise InstallError(message, hint="ask the author to commit the file itself")
+    with open_fd(target, CREATE_FLAGS, 0o777 if mode == EXECUTABLE else 0o666) as fd:
+        write_all(fd, data)

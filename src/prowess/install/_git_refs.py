@@ -1,0 +1,133 @@
+"""Find the commit that a branch, a tag or the beginning of a commit means, and fetch it."""
+
+from __future__ import annotations
+
+import re
+
+from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.errors import InstallError
+
+from ._git_process import GitError
+from ._git_repository import REMOTE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from ._git_repository import GitRepository
+
+    Answer = TypeVar("Answer")
+
+__all__ = ["fetch_object", "newest_commit"]
+
+_REF = re.compile(r"[^\W_][^\x00-\x20\x7f~^:?*\[\\]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
+_PART_OF_COMMIT = re.compile(r"[0-9a-f]{4,63}").fullmatch
+_ALL_REFS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+_LINE = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})\t([^\t]+)").fullmatch
+_UNKNOWN = re.compile("find remote ref|no such remote ref|not our ref|unadvertised object")
+_HINT = "check the branch, tag or commit after the `#`"
+
+
+def fetch_object(repository: GitRepository, ref: str | None, filters: str | None) -> str:
+    """Fetch the content of one commit, and return the name of the commit or of a tag that points to it.
+
+    Args:
+        repository: gets the content; what was in it is removed.
+        ref: a branch, a tag or a commit; by default the default branch.
+        filters: what to leave out, as `git fetch --filter` has it.
+
+    Raises:
+        InstallError: the source has no such commit, or cannot be read.
+    """
+    _check_ref(ref)
+    name = ref or "HEAD"
+    options = () if filters is None else (f"--filter={filters}",)
+
+    def fetch_one(name: str) -> str:
+        repository.fetch("--depth=1", *options, REMOTE, name)
+        fetched = repository.fetched_object()
+        if fetched is None:
+            raise InstallError(f"git fetched nothing from {quoted(repository.url, PATH_LIMIT)}", hint=_HINT)
+        return fetched
+
+    def fetch_history() -> str:
+        repository.fetch(*options, REMOTE, *_ALL_REFS)
+        return name
+
+    try:
+        return _with_any_hash(repository, lambda: fetch_one(name))
+    except GitError as error:
+        if (not _PART_OF_COMMIT(name) and not _COMMIT(name)) or not _UNKNOWN.search(error.stderr):
+            raise
+    if _COMMIT(name):  # the server only gives commits that it lists
+        return _with_any_hash(repository, fetch_history)
+    newest = {oid for oid, _ in _list_refs(repository, "--heads", "--tags") if oid.startswith(name)}
+    if len(newest) == 1:
+        return fetch_one(newest.pop())
+    problem = (
+        "begins more than one commit" if newest else "is not a branch or tag, and no newest commit of one begins so"
+    )
+    raise InstallError(f"{quoted(name)} {problem}", hint="write the whole name of the commit: 40 digits")
+
+
+def newest_commit(repository: GitRepository, ref: str | None) -> str:
+    """Return the commit that a branch or tag names now, without fetching it.
+
+    Args:
+        repository: what was in it is removed.
+        ref: a branch or a tag, by default the default branch; a whole commit is returned.
+
+    Raises:
+        InstallError: the source has no such branch or tag, or cannot be read.
+    """
+    _check_ref(ref)
+    if ref is not None and _COMMIT(ref):
+        return ref
+    places = ("",) if ref is None or ref.startswith("refs/") else ("refs/tags/", "refs/heads/")
+    names = [f"{place}{ref or 'HEAD'}{end}" for place in places for end in ("^{}", "")]
+    options = ("--heads", "--tags") if places != ("",) else ()
+    listed = _with_any_hash(repository, lambda: _list_refs(repository, *options))
+    refs = {name: oid for oid, name in listed}
+    for name in names:
+        if name in refs:
+            return refs[name]
+    if ref is None:
+        raise InstallError(f"the repository {quoted(repository.url, PATH_LIMIT)} is empty", hint="commit to it first")
+    raise InstallError(f"the source has no branch or tag {quoted(ref)}", hint=_HINT)
+
+
+def _check_ref(ref: str | None) -> None:
+    """Check that git reads a ref as a name and nothing else.
+
+    Raises:
+        InstallError: it is invalid.
+    """
+    if ref is None:
+        return
+    is_strange = ".." in ref or "@{" in ref or "//" in ref or "/." in ref or ref.endswith(("/", ".", ".lock"))
+    if is_strange or len(ref) > 255 or not _REF.fullmatch(ref) or not ref.isprintable():
+        raise InstallError(f"invalid branch, tag or commit {quoted(ref)}", hint=_HINT)
+
+
+def _with_any_hash(repository: GitRepository, action: Callable[[], Answer]) -> Answer:
+    """Begin with an empty repository, and do something in it; again if the source has the other kind of hash."""
+    repository.begin()
+    try:
+        return action()
+    except GitError as error:
+        if "mismatched algorithms" not in error.stderr:
+            raise
+    repository.begin("sha256")
+    return action()
+
+
+def _list_refs(repository: GitRepository, *options: str) -> list[tuple[str, str]]:
+    """Return the references of the source: the object, and the name.
+
+    Raises:
+        GitError: it cannot be read.
+    """
+    lines = repository.run("ls-remote", *options, REMOTE).decode("utf-8", "replace").split("\n")
+    return [(found[1], found[2]) for found in map(_LINE, lines) if found]

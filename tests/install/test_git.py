@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.errors import InstallError
+from prowess.install import Store, parse_source, read_tree
+from prowess.install._git import fetch, newest
+from support.git_server import Executable, GitServer, Link, Submodule, commit, git, make_repository, skill_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from prowess.install import Fetched
+
+    Fetch = Callable[..., Fetched]
+
+pytestmark = pytest.mark.needs("git")
+
+PDF = {
+    "SKILL.md": skill_text("pdf"),
+    "scripts": {"run.sh": Executable("#!/bin/sh\n")},
+    "reference.md": "line\r\n$Id$\n",
+    "latest.md": Link("reference.md"),
+    ".gitattributes": "* text=auto eol=crlf ident filter=evil\nreference.md export-ignore export-subst\n",
+}
+TREE = {
+    "README.md": "Skills.\n",
+    "skills": {"pdf": PDF, "csv": {"SKILL.md": skill_text("csv"), "inner": {"one": {"SKILL.md": skill_text("inner")}}}},
+    "node_modules": {"other": {"SKILL.md": skill_text("other")}},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
+    folder = tmp_path_factory.mktemp("repositories")
+    repository = make_repository(folder / "team.git", TREE)
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    git(repository, "tag", "-a", "-m", "First", "v1", "main")
+    with GitServer(folder) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _ordinary_server(server: GitServer) -> None:
+    server.behaviour = type(server.behaviour)()
+    server.seen.clear()
+
+
+@pytest.fixture
+def fetched(tmp_path: Path) -> Iterator[Fetch]:
+    with Store(str(tmp_path / "store")).open() as opened:
+        yield lambda source, **options: fetch(parse_source(source), opened, **options)
+
+
+def files(folder: str) -> dict[str, str]:
+    return {file.path: file.mode for file in read_tree(folder).files}
+
+
+def head(server: GitServer, ref: str = "main") -> str:
+    return git(server.folder / "team.git", "rev-parse", f"{ref}^{{commit}}")
+
+
+def test_every_skill_of_a_repository_is_fetched(server: GitServer, fetched: Fetch) -> None:
+    result = fetched(f"{server.url}/team.git")
+    assert {skill.name: skill.path for skill in result.skills} == {"pdf": "skills/pdf", "csv": "skills/csv"}
+    assert result.revision == head(server)
+    pdf = next(skill for skill in result.skills if skill.name == "pdf")
+    assert files(pdf.folder) == {
+        ".gitattributes": "100644",
+        "SKILL.md": "100644",
+        "latest.md": "120000",
+        "reference.md": "100644",
+        "scripts/run.sh": "100755",
+    }
+
+
+@pytest.mark.slow
+def test_bytes_are_those_that_were_committed(server: GitServer, fetched: Fetch) -> None:
+    """A checkout would obey `.gitattributes`: convert line ends, replace `$Id$` and run a filter."""
+    pdf = fetched(f"{server.url}/team.git@pdf").skills[0]
+    assert Path(pdf.folder, "reference.md").read_bytes() == b"line\r\n$Id$\n"
+
+
+@pytest.mark.slow
+def test_one_skill_is_fetched_without_the_files_of_others(server: GitServer, fetched: Fetch) -> None:
+    result = fetched(f"{server.url}/team.git", only=["csv"])
+    assert [skill.name for skill in result.skills] == ["csv"]
+    assert files(result.skills[0].folder) == {"SKILL.md": "100644", "inner/one/SKILL.md": "100644"}
+    repository = Path(result.skills[0].folder).parents[2]
+    packs = list(repository.glob("*/objects/pack/*.pack"))
+    reference = git(server.folder / "team.git", "rev-parse", "main:skills/pdf/reference.md")
+    listed = "".join(git(pack.parents[2], "show-index", stdin=pack.with_suffix(".idx").read_bytes()) for pack in packs)
+    assert len(packs) > 1
+    assert reference not in listed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ref", ["main", "v1", "refs/heads/main"])
+def test_a_branch_or_tag_is_fetched_as_its_commit(ref: str, server: GitServer, fetched: Fetch) -> None:
+    assert fetched(f"{server.url}/team.git:skills/pdf#{ref}").revision == head(server)
+    assert newest(parse_source(f"{server.url}/team.git#{ref}")) == head(server)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_old", [False, True], ids=["today", "old protocol"])
+def test_a_locked_commit_is_fetched_after_the_branch_moved(
+    is_old: bool, server: GitServer, fetched: Fetch, tmp_path: Path
+) -> None:
+    """A server with the old protocol gives no commit in the history by its name, so the history is fetched."""
+    repository = make_repository(server.folder / tmp_path.name / "moved.git", {"SKILL.md": skill_text("one")})
+    old = git(repository, "rev-parse", "main")
+    new = commit(repository, {"SKILL.md": skill_text("two")})
+    server.behaviour.is_old = is_old
+    source = f"{server.url}/{tmp_path.name}/moved.git"
+    assert [skill.name for skill in fetched(source, revision=old).skills] == ["one"]
+    assert [skill.name for skill in fetched(f"{source}#{old}").skills] == ["one"]
+    assert fetched(source).revision == new == newest(parse_source(source))
+
+
+def test_the_beginning_of_a_commit_is_enough_for_the_newest(server: GitServer, fetched: Fetch) -> None:
+    assert fetched(f"{server.url}/team.git#{head(server)[:9]}").revision == head(server)
+
+
+def test_an_older_commit_needs_its_whole_name(server: GitServer, fetched: Fetch) -> None:
+    with pytest.raises(InstallError, match="is not a branch or tag") as caught:
+        fetched(f"{server.url}/team.git#0123456")
+    assert caught.value.hint == "write the whole name of the commit: 40 digits"
+
+
+def test_an_unknown_branch_is_an_error(server: GitServer, fetched: Fetch) -> None:
+    for action in (fetched, lambda source: newest(parse_source(source))):
+        with pytest.raises(InstallError) as caught:
+            action(f"{server.url}/team.git#nothing")
+        assert caught.value.hint == "check the branch, tag or commit after the `#`"
+
+
+def test_an_unknown_skill_is_an_error_that_names_similar_ones(server: GitServer, fetched: Fetch) -> None:
+    with pytest.raises(InstallError, match="no skill `pfd`") as caught:
+        fetched(f"{server.url}/team.git", only=["pfd"])
+    assert "`pdf`" in str(caught.value.hint)
+
+
+def test_a_missing_folder_is_an_error(server: GitServer, fetched: Fetch) -> None:
+    with pytest.raises(InstallError, match="no folder `skills/nothing`"):
+        fetched(f"{server.url}/team.git:skills/nothing")
+
+
+def test_a_skill_at_the_top_is_the_whole_repository(fetched: Fetch, tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "whole.git", {"SKILL.md": "---\ndescription: A.\n---\n", **TREE})
+    result = fetched(f"file://{repository}")
+    assert [(skill.name, skill.path) for skill in result.skills] == [("whole", "")]
+    assert {(item.code, item.path) for item in result.findings} == {
+        ("folder-skipped", "skills/pdf"),
+        ("folder-skipped", "skills/csv"),
+        ("folder-skipped", "skills/csv/inner/one"),
+    }
+    assert [skill.path for skill in fetched(f"file://{repository}", only=["inner"]).skills] == ["skills/csv/inner/one"]
+
+
+def test_a_copy_for_another_agent_is_left_out(fetched: Fetch, tmp_path: Path) -> None:
+    tree = {".claude": {"skills": {"pdf": PDF}}, "skills": {"pdf": PDF}}
+    result = fetched(f"file://{make_repository(tmp_path / 'a.git', tree)}")
+    assert [skill.path for skill in result.skills] == ["skills/pdf"]
+    assert [(item.code, item.path) for item in result.findings] == [("skill-copy", ".claude/skills/pdf")]
+
+
+def test_two_different_skills_of_one_name_are_an_error(fetched: Fetch, tmp_path: Path) -> None:
+    tree = {"a": {"SKILL.md": skill_text("pdf", "A")}, "b": {"SKILL.md": skill_text("pdf", "B")}}
+    repository = make_repository(tmp_path / "a.git", tree)
+    with pytest.raises(InstallError, match="two skills have the name `pdf`: `a` and `b`"):
+        fetched(f"file://{repository}")
+    assert fetched(f"file://{repository}:b").skills[0].path == "b"
+
+
+def test_submodules_are_left_out_and_reported(fetched: Fetch, tmp_path: Path) -> None:
+    tree = {
+        ".gitmodules": '[submodule "x"]\n\tpath = pdf/vendor\n\turl = https://example.org/x.git\n',
+        "pdf": {"SKILL.md": skill_text("pdf"), "vendor": Submodule("1" * 40)},
+    }
+    result = fetched(f"file://{make_repository(tmp_path / 'a.git', tree)}")
+    assert files(result.skills[0].folder) == {"SKILL.md": "100644"}
+    assert [(item.code, item.path) for item in result.findings] == [("folder-link", "pdf/vendor")]
+
+
+def test_a_file_in_git_lfs_is_an_error(fetched: Fetch, tmp_path: Path) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 9\n"
+    repository = make_repository(tmp_path / "a.git", {"pdf": {"SKILL.md": skill_text("pdf"), "a.bin": pointer}})
+    with pytest.raises(InstallError, match=r"`pdf`: the content of `a.bin` is not in the repository, but in Git LFS"):
+        fetched(f"file://{repository}")
+
+
+def test_a_repository_with_sha256_is_read(fetched: Fetch, tmp_path: Path) -> None:
+    repository = make_repository(tmp_path / "a.git", {"pdf": PDF}, "--object-format=sha256")
+    result = fetched(f"file://{repository}")
+    assert len(str(result.revision)) == 64
+    assert newest(parse_source(f"file://{repository}")) == result.revision
+
+
+def test_a_source_without_skills_is_an_error(fetched: Fetch, tmp_path: Path) -> None:
+    with pytest.raises(InstallError, match="has no skills"):
+        fetched(f"file://{make_repository(tmp_path / 'a.git', {'README.md': 'a'})}")
+
+
+def test_an_empty_or_missing_repository_is_an_error(fetched: Fetch, tmp_path: Path) -> None:
+    with pytest.raises(InstallError, match="git cannot read"):
+        fetched(f"file://{tmp_path}/nothing.git")
+    (tmp_path / "empty.git").mkdir()
+    git(tmp_path / "empty.git", "init", "--quiet", "--bare")
+    with pytest.raises(InstallError, match="is empty"):
+        newest(parse_source(f"file://{tmp_path}/empty.git"))
+    with pytest.raises(InstallError):
+        fetched(f"file://{tmp_path}/empty.git")
+
+
+@pytest.mark.slow
+def test_credentials_come_from_gits_helpers_and_are_not_shown(
+    server: GitServer, fetched: Fetch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server.behaviour.password = "s3cret-word"
+    source = f"{server.url}/team.git"
+    with pytest.raises(InstallError) as caught:
+        fetched(source)
+    assert str(caught.value.hint) == f"log in: try `git ls-remote {source}`"
+    store = tmp_path / "credentials"
+    store.write_text(f"http://user:s3cret-word@127.0.0.1:{server.port}\n")
+    config = tmp_path / "gitconfig"
+    config.write_text(f'[credential]\n\thelper = "store --file={store}"\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    result = fetched(source)
+    assert {skill.name for skill in result.skills} == {"pdf", "csv"}
+    assert newest(parse_source(source)) == result.revision
+    for folder, _, names in os.walk(tmp_path / "store"):
+        for name in names:
+            assert b"s3cret" not in Path(folder, name).read_bytes()
+    server.behaviour.password = "changed"
+    with pytest.raises(InstallError) as caught:
+        fetched(source)
+    assert "s3cret" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_progress_is_reported(server: GitServer, fetched: Fetch) -> None:
+    lines: list[str] = []
+    fetched(f"{server.url}/team.git", progress=lines.append)
+    assert lines[-1] == "receiving 100%"
+
+
+def test_git_is_needed(fetched: Fetch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InstallError, match="the command git is missing"):
+        fetched("https://example.org/a.git")
