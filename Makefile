@@ -16,7 +16,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-packages test-browser test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -139,6 +139,9 @@ endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during 
 	PROWESS_SLOW_CLIENTS=100 $(FRAMEWORKS)/bin/python -m pytest -q -s tests/adapters/test_serve_slow_clients.py
 	@$(SYSTEM_PACKAGES) postgres
 	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py
+
+shared: $(READY)  ## kill five hundred processes while they change the skills and the lock of a project (a minute)
+	$(BIN)/python tests/interruptions.py
 
 docs: $(READY)   ## write the generated pages of docs/ and the modules made from src/prowess/hosts/*.toml
 	$(BIN)/python docs/hosts_module.py

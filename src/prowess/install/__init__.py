@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._computed_hash import computed_hash as computed_hash
     from ._fetched import Fetched as Fetched, FetchedSkill as FetchedSkill
+    from ._folder import find_skills as find_skills
     from ._lock import (
         LOCK_FILE as LOCK_FILE,
         Lock as Lock,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         StoredTree as StoredTree,
         SweepReport as SweepReport,
     )
+    from ._transaction import is_interrupted as is_interrupted, lock_project as lock_project
     from ._tree import Tree as Tree, TreeFile as TreeFile, check_paths as check_paths, read_tree as read_tree
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -38,10 +40,12 @@ else:  # otherwise every misspelt name would have a type
         {
             "_computed_hash": ("computed_hash",),
             "_fetched": ("Fetched", "FetchedSkill"),
+            "_folder": ("find_skills",),
             "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
             "_source": ("Source", "fetcher", "parse_source"),
             "_signature": ("SignWith", "SignedBy", "sign_skill", "verify_signature"),
             "_store": ("OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"),
+            "_transaction": ("is_interrupted", "lock_project"),
             "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
         },
     )

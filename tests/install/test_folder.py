@@ -1,0 +1,97 @@
+"""Skills are fetched from folders of this machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prowess.errors import InstallError
+from prowess.install import Fetched, Store, fetcher, find_skills, parse_source, read_tree
+from support.skills import skill as write_skill
+
+
+def fetch(folder: Path, store: Path, **options: object) -> tuple[Fetched, dict[str, dict[str, bytes]]]:
+    """Return what a folder gave, and the files of each skill."""
+    with Store(str(store)).open() as opened:
+        source = parse_source(str(folder))
+        fetched = fetcher(source.kind)(source, opened, **options)
+        files = {
+            skill.name: {
+                str(path.relative_to(skill.folder)): path.read_bytes()
+                for path in sorted(Path(skill.folder).rglob("*"))
+                if path.is_file()
+            }
+            for skill in fetched.skills
+        }
+        for skill in fetched.skills:
+            opened.add(skill.folder)
+        return fetched, files
+
+
+def test_all_skills_below_a_folder_are_fetched_but_not_those_inside_of_others(tmp_path: Path) -> None:
+    write_skill(tmp_path / "from/skills/pdf")
+    write_skill(tmp_path / "from/skills/pdf/examples/inner")
+    write_skill(tmp_path / "from/.claude/skills/csv")
+    write_skill(tmp_path / "from/node_modules/x")
+    fetched, _ = fetch(tmp_path / "from", tmp_path / "store")
+    assert [(skill.name, skill.path) for skill in fetched.skills] == [
+        ("csv", ".claude/skills/csv"),
+        ("pdf", "skills/pdf"),
+    ]
+
+
+def test_a_folder_that_is_a_skill_is_one_skill_without_its_repository(tmp_path: Path) -> None:
+    skill = write_skill(tmp_path / "pdf").parent
+    (skill / ".git").mkdir()
+    (skill / ".git/config").write_text("x")
+    (skill / "scripts").mkdir()
+    (skill / "scripts/run.py").write_text("print()")
+    fetched, files = fetch(skill, tmp_path / "store")
+    assert [(item.name, item.path) for item in fetched.skills] == [("pdf", "")]
+    assert sorted(files["pdf"]) == ["SKILL.md", "scripts/run.py"]
+
+
+def test_only_the_named_skills_are_copied_unless_none_is_there(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        write_skill(tmp_path / "from" / name)
+    assert [skill.name for skill in fetch(tmp_path / "from", tmp_path / "s", only=("b",))[0].skills] == ["b"]
+    assert len(fetch(tmp_path / "from", tmp_path / "s", only=("x",))[0].skills) == 3
+
+
+def test_the_copy_has_the_digest_of_the_skill(tmp_path: Path) -> None:
+    skill = write_skill(tmp_path / "pdf").parent
+    (skill / "run").write_text("#!/bin/sh\n")
+    (skill / "run").chmod(0o755)
+    (skill / "link").symlink_to("run")
+    expected = read_tree(str(skill)).digest
+    with Store(str(tmp_path / "store")).open() as opened:
+        source = parse_source(str(skill))
+        [copied] = fetcher("folder")(source, opened).skills
+        assert opened.add(copied.folder).tree.digest == expected
+
+
+@pytest.mark.parametrize("make", ["fifo", "link out"])
+def test_what_no_skill_may_contain_is_refused(tmp_path: Path, make: str) -> None:
+    skill = write_skill(tmp_path / "pdf").parent
+    if make == "fifo":
+        os.mkfifo(skill / "pipe")
+    else:
+        (skill / "out").symlink_to("/etc/passwd")
+    with pytest.raises(InstallError):
+        fetch(skill, tmp_path / "store")
+
+
+def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InstallError, match="does not exist"):
+        fetch(tmp_path / "nothing", tmp_path / "store")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InstallError, match="is not a folder"):
+        fetch(tmp_path / "file", tmp_path / "store")
+
+
+def test_a_skill_without_a_name_has_that_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "from/pdf").mkdir(parents=True)
+    (tmp_path / "from/pdf/SKILL.md").write_text("no front matter")
+    assert find_skills(str(tmp_path / "from"))[0] == [("pdf", "pdf")]

@@ -1,0 +1,216 @@
+"""The skills and the lock of a project change together, at whatever step a change fails or is killed."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from endurance import Content, Steps, content, in_child
+from interruptions import (
+    CHANGES,
+    LOCK,
+    Projects,
+    add,
+    killed_at_every_step,
+    killed_at_random,
+    remove,
+    update,
+    write,
+)
+from prowess.errors import InstallError
+from prowess.install import is_interrupted, lock_project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
+    """Projects on a disk that nothing waits for: only a power failure would make a difference."""
+    monkeypatch.setattr("prowess.install._staging.sync_file_system", lambda _: None)
+    return Projects(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "exchanged"), [("add", True), ("update", True), ("update", False), ("remove all", True)]
+)
+def test_a_process_killed_before_any_step_leaves_all_changes_or_none(
+    name: str, exchanged: bool, projects: Projects
+) -> None:
+    found = killed_at_every_step(projects, name, exchanged=exchanged)
+    assert {"old", "new", "done"} <= set(found)
+    assert "".join(found).startswith("old")
+    assert found == sorted(found, key=["old", "new", "done"].index)
+
+
+def test_a_process_killed_while_it_writes_leaves_all_changes_or_none(projects: Projects) -> None:
+    assert len(killed_at_every_step(projects, "update", half=True)) > 1
+
+
+def test_processes_killed_at_random_leave_all_changes_or_none(projects: Projects) -> None:
+    """Twenty; `make shared` kills five hundred."""
+    assert sum(killed_at_random(projects, 20, 20).values()) == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "number"), [("update", errno.ENOSPC), ("add", errno.EACCES), ("remove all", errno.EROFS)], ids=str
+)
+def test_a_change_that_fails_at_any_step_changes_nothing(name: str, number: int, projects: Projects) -> None:
+    """One step fails; what undoes the changes works again, as renames do on a full disk."""
+    for at in range(1, 1000):
+        project = projects.fresh(name)
+        before = content(project)
+
+        def fail(step: str, rest: Any) -> None:
+            if rest[0] == 0:
+                raise OSError(number, os.strerror(number))
+
+        steps = Steps(at, fail, ("open", "mkdir", "rename", "replace", "write", "renameat2"))
+        try:
+            with steps.watched():
+                CHANGES[name][1](project)
+        except (InstallError, OSError):
+            assert content(project) == before, f"step {at}"
+        else:
+            # What cannot be removed after a change is left to the next process; an empty folder stays.
+            projects.recover()
+            assert files(project) == {path: what for path, what in projects.after[name].items() if what[0] == "file"}
+        if steps.count < at:
+            return
+    raise AssertionError("the change never finishes")
+
+
+def files(folder: Path) -> Content:
+    """Return the files in a folder."""
+    return {path: what for path, what in content(folder).items() if what[0] == "file"}
+
+
+def test_a_staging_folder_of_a_repository_does_not_count(projects: Projects) -> None:
+    """Its journal could name any folder in the project, and guess inode numbers."""
+    project = projects.fresh("update")
+    skill = project / ".agents/skills/hand"
+    staging = project / ".prowess-install-0123456789abcdef"
+    (staging / "new/0").mkdir(parents=True)
+    journal = {
+        "version": 1,
+        "roots": [".agents/skills"],
+        "created": [],
+        "lock": "x",
+        "replaces": True,
+        "changes": [{"root": 0, "name": "hand", "new": skill.stat().st_ino, "old": None}],
+    }
+    (staging / "journal.json").write_text(json.dumps(journal))
+    before = content(project)
+    with lock_project(str(project), str(project / LOCK), str(projects.top / "data")):
+        pass
+    assert content(project) == before
+
+
+def test_an_interrupted_change_is_noticed(projects: Projects) -> None:
+    project = projects.fresh("add")
+    assert not is_interrupted(str(project))
+
+    def die() -> None:
+        with lock_project(str(project), str(project / LOCK), str(projects.top / "data")) as locked, locked.staging():
+            os._exit(9)
+
+    assert in_child(die) == 9
+    assert is_interrupted(str(project))
+    add(project)
+    assert not is_interrupted(str(project))
+
+
+def test_a_second_process_waits_and_says_so(projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = projects.fresh("add")
+    monkeypatch.setattr("prowess.install._project_lock._QUIET", 0.0)
+    monkeypatch.setattr("prowess.install._project_lock._TIMEOUT", 0.1)
+    announced: list[bool] = []
+    data = str(projects.top / "data")
+    second = lock_project(str(project), str(project / LOCK), data, waiting=lambda: announced.append(True))
+    error = pytest.raises(InstallError, match="another process is changing the skills")
+    with lock_project(str(project), str(project / LOCK), data), error as caught, second:
+        pass
+    assert announced == [True]
+    assert caught.value.hint == "wait until it has finished, or stop it"
+
+
+def test_processes_at_once_leave_whole_skills(projects: Projects) -> None:
+    project = projects.fresh("add")
+    pids = []
+    for number in range(4):
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                for _ in range(5):
+                    (add, update)[number % 2](project)
+                code = 0
+            finally:
+                os._exit(code)
+        pids.append(pid)
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0] * 4
+    versions = {path.read_text() for path in project.glob(".*/skills/*/scripts/run.sh")}
+    assert versions == {"echo 1\n" if (project / LOCK).read_text() == "one\n" else "echo 2\n"}
+
+
+@pytest.mark.parametrize("link", [".agents", ".agents/skills"])
+def test_nothing_is_written_through_a_link(link: str, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere/skills").mkdir(parents=True)
+    project = tmp_path / "project"
+    (project / link).parent.mkdir(parents=True)
+    (project / link).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InstallError, match="is or contains a link"):
+        add(project)
+    assert sorted(content(tmp_path / "elsewhere")) == ["", "skills"]
+    assert not (project / ".claude").exists()
+
+
+def test_a_name_that_was_taken_meanwhile_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+
+    def add_late() -> None:
+        data = str(tmp_path / "data")
+        with lock_project(str(project), str(project / LOCK), data) as locked, locked.staging() as staging:
+            staging.place("skills", "ink")
+            write(project / staging.name / "new/0", "ink", 1)
+            make_journal = staging._journal
+
+            def taken(*args: Any) -> Any:
+                journal = make_journal(*args)
+                (project / "skills/ink").mkdir(parents=True)
+                return journal
+
+            monkeypatch.setattr(staging, "_journal", taken)
+            staging.commit("x\n")
+
+    with pytest.raises(InstallError, match="nothing was changed"):
+        add_late()
+    assert sorted(content(project)) == ["", "skills", "skills/ink"]
+
+
+def test_the_lock_may_be_elsewhere(tmp_path: Path) -> None:
+    project = tmp_path / "home"
+    project.mkdir()
+    data = tmp_path / "data"
+    with lock_project(str(project), str(data / LOCK), str(data)) as locked, locked.staging() as staging:
+        staging.place(".agents/skills", "ink")
+        write(project / staging.name / "new/0", "ink", 1)
+        staging.commit("x\n")
+    assert (tmp_path / "data/skills-lock.json").read_text() == "x\n"
+    assert sorted(path.name for path in project.iterdir()) == [".agents"]
+
+
+def test_a_removal_leaves_no_empty_folder_and_all_other_files(projects: Projects) -> None:
+    project = projects.fresh("remove")
+    remove(project)
+    assert content(project) == content(projects.top / "others")
+    remove_all = projects.fresh("remove all")
+    remove(remove_all)
+    assert sorted(content(remove_all)) == [""]
