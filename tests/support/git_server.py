@@ -19,12 +19,23 @@ from typing import TYPE_CHECKING, Any
 from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     Tree = Mapping[str, Any]
 
-__all__ = ["Executable", "GitServer", "Link", "Raw", "Submodule", "commit", "git", "make_repository", "skill_text"]
+__all__ = [
+    "Executable",
+    "GitServer",
+    "Link",
+    "Objects",
+    "Raw",
+    "Submodule",
+    "commit",
+    "git",
+    "make_repository",
+    "skill_text",
+]
 
 
 class Link(str):
@@ -79,13 +90,13 @@ def make_repository(folder: Path, tree: Tree, *options: str) -> Path:
 def commit(repository: Path, tree: Tree, branch: str = "main") -> str:
     """Commit a tree, with the commit before as its parent, and return the commit."""
     parents = git(repository, "for-each-ref", "--format=-p %(objectname)", f"refs/heads/{branch}").split()
-    objects = _Objects(repository)
+    objects = Objects(repository)
     oid = git(repository, "commit-tree", *parents, "-m", "Change", objects.tree(tree))
     git(repository, "update-ref", f"refs/heads/{branch}", oid)
     return oid
 
 
-class _Objects:
+class Objects:
     """Writes loose objects directly: git would check them, and is slow for each."""
 
     def __init__(self, repository: Path) -> None:
@@ -143,8 +154,10 @@ class Behaviour:
     """Of the user `user`, who must log in."""
     is_old: bool = False
     """Speaks the first version of git's protocol, in which only commits at the end of a branch are given."""
-    replace: Callable[[str, bytes], bytes | None] = field(default=lambda _path, _body: None)
-    """Returns a whole answer, as the bytes of HTTP, in place of git's; or `None`."""
+    replace: Callable[[str, bytes], Iterable[bytes] | None] = field(default=lambda _path, _body: None)
+    """Returns a whole answer, as the bytes of HTTP in parts, in place of git's; or `None`."""
+    rewrite: Callable[[bytes], bytes] = field(default=lambda body: body)
+    """Changes a request before git gets it."""
 
 
 class GitServer(LoopbackServer):
@@ -181,10 +194,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _answer(self, body: bytes) -> None:
         behaviour = self.server.behaviour
         self.server.seen.append(Seen(self.path, {name.lower(): value for name, value in self.headers.items()}))
-        if (raw := behaviour.replace(self.path, body)) is not None:
-            self.wfile.write(raw)
+        if (parts := behaviour.replace(self.path, body)) is not None:
             self.close_connection = True
+            for part in parts:
+                self.wfile.write(part)
             return
+        body = behaviour.rewrite(body)
         if behaviour.password is not None:
             wanted = "Basic " + base64.b64encode(f"user:{behaviour.password}".encode()).decode()
             if self.headers.get("authorization") != wanted:

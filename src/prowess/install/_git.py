@@ -35,8 +35,9 @@ __all__ = ["fetch", "newest"]
 LIMITS = GitLimits()
 _LARGE = 1 << 20
 """Files of more bytes are fetched only if a wanted skill contains them, where the server can do that."""
-_PROTOCOL = re.compile(r"(https|http|ssh|file)://[^-]")
-_SCP = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9._-]*@)?(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):[^-:]")
+_USER = "[A-Za-z0-9_][A-Za-z0-9._-]*@"
+_PROTOCOL = re.compile(rf"(https|http|file)://[^-]|(ssh)://(?:{_USER})?[^-@][^@/]*/")
+_SCP = re.compile(rf"(?:{_USER})?(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]):(?!//)[^-:]")
 _LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?/")
 
 
@@ -86,10 +87,11 @@ def _repository(url: str, folder: str, progress: Callable[[str], None] | None) -
         InstallError: git could read the URL as a command, or no such source is allowed.
     """
     found = _PROTOCOL.match(url)
-    protocol = found[1] if found else "ssh" if _SCP.match(url) else ""
+    protocol = found[1] or found[2] if found else "ssh" if _SCP.match(url) else ""
     if not protocol or "::" in url.partition("/")[0] or not url.isprintable() or " " in url:
         hint = "use `https://`, `ssh://`, `git@HOST:PATH` or `file://`"
-        raise InstallError(f"this is not the URL of a repository: {quoted(url, PATH_LIMIT)}", hint=hint)
+        shown = re.sub(r"(?<=://)[^/@\s]*@", "…@", url)  # a password is not repeated
+        raise InstallError(f"this is not the URL of a repository: {quoted(shown, PATH_LIMIT)}", hint=hint)
     if "@" in url.partition("://")[2].partition("/")[0] and protocol != "ssh":
         raise InstallError("the URL of a repository contains a user name or password", hint="let git keep credentials")
     if protocol == "http" and not _LOOPBACK.match(url):

@@ -8,6 +8,7 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 
 from ._git_process import GitError
+from ._git_redirects import moved_url
 from ._git_repository import REMOTE
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ _PART_OF_COMMIT = re.compile(r"[0-9a-f]{4,63}").fullmatch
 _ALL_REFS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _LINE = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})\t([^\t]+)").fullmatch
 _UNKNOWN = re.compile("find remote ref|no such remote ref|not our ref|unadvertised object")
+_REDIRECT = re.compile("returned error: 30[12378]")
 _HINT = "check the branch, tag or commit after the `#`"
 
 
@@ -57,12 +59,12 @@ def fetch_object(repository: GitRepository, ref: str | None, filters: str | None
         return name
 
     try:
-        return _with_any_hash(repository, lambda: fetch_one(name))
+        return _begin(repository, lambda: fetch_one(name))
     except GitError as error:
         if (not _PART_OF_COMMIT(name) and not _COMMIT(name)) or not _UNKNOWN.search(error.stderr):
             raise
     if _COMMIT(name):  # the server only gives commits that it lists
-        return _with_any_hash(repository, fetch_history)
+        return _begin(repository, fetch_history)
     newest = {oid for oid, _ in _list_refs(repository, "--heads", "--tags") if oid.startswith(name)}
     if len(newest) == 1:
         return fetch_one(newest.pop())
@@ -88,7 +90,7 @@ def newest_commit(repository: GitRepository, ref: str | None) -> str:
     places = ("",) if ref is None or ref.startswith("refs/") else ("refs/tags/", "refs/heads/")
     names = [f"{place}{ref or 'HEAD'}{end}" for place in places for end in ("^{}", "")]
     options = ("--heads", "--tags") if places != ("",) else ()
-    listed = _with_any_hash(repository, lambda: _list_refs(repository, *options))
+    listed = _begin(repository, lambda: _list_refs(repository, *options))
     refs = {name: oid for oid, name in listed}
     for name in names:
         if name in refs:
@@ -111,16 +113,23 @@ def _check_ref(ref: str | None) -> None:
         raise InstallError(f"invalid branch, tag or commit {quoted(ref)}", hint=_HINT)
 
 
-def _with_any_hash(repository: GitRepository, action: Callable[[], Answer]) -> Answer:
-    """Begin with an empty repository, and do something in it; again if the source has the other kind of hash."""
-    repository.begin()
-    try:
-        return action()
-    except GitError as error:
-        if "mismatched algorithms" not in error.stderr:
-            raise
-    repository.begin("sha256")
-    return action()
+def _begin(repository: GitRepository, action: Callable[[], Answer]) -> Answer:
+    """Begin with an empty repository, and do something in it.
+
+    Again if the source has the other kind of hash, or has another URL on the same server.
+    """
+    object_format, is_moved = "sha1", False
+    while True:
+        repository.begin(object_format)
+        try:
+            return action()
+        except GitError as error:
+            if "mismatched algorithms" in error.stderr and object_format == "sha1":
+                object_format = "sha256"
+            elif _REDIRECT.search(error.stderr) and not is_moved and (moved := moved_url(repository.url)):
+                repository.url, is_moved = moved, True
+            else:
+                raise
 
 
 def _list_refs(repository: GitRepository, *options: str) -> list[tuple[str, str]]:
