@@ -297,7 +297,7 @@ def test_the_code_fingerprint_covers_source_files_python_and_pyyaml(
     """It is taken when the module is imported: replaced files do not change the code that runs."""
     state = code_fingerprint()
     package = tmp_path / "package"
-    for name in ("_internal", "catalog/any/depth", "hosts", "skill", "cli", "mount"):
+    for name in ("_internal", "catalog/any/depth", "hosts", "skill", "cli", "mcp", "mount"):
         (package / name).mkdir(parents=True)
     monkeypatch.setattr(prowess.catalog._code_fingerprint, "package_folder", lambda: str(package))
     fingerprint = prowess.catalog._code_fingerprint._fingerprint_code

@@ -12,7 +12,7 @@ import pytest
 from prowess import discover
 from prowess.errors import SkillFileError
 from prowess.mcp import ServedCatalog
-from prowess.mcp._digests import FileDigests
+from prowess.mcp._contents import SkillContents
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SKILLS = ".agents/skills"
 
 
 def serve(project: Path, *only: str) -> ServedCatalog:
-    return ServedCatalog(discover(project, home=str(project / "home")), FileDigests(), frozenset(only))
+    return ServedCatalog(discover(project, home=str(project / "home")), SkillContents(), frozenset(only))
 
 
 def test_an_entry_has_the_front_matter_and_every_file_with_digest_and_size(tmp_path: Path) -> None:
@@ -59,11 +59,15 @@ def test_a_changed_file_has_a_new_digest_at_once(tmp_path: Path) -> None:
 def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
     """If it was old enough when it was read: then its status shows each change."""
     folder = skill(tmp_path / SKILLS / "pages").parent
-    digests = FileDigests()
-    os.utime(folder / "SKILL.md", (1, 1))
-    first = digests.digest(str(folder), "SKILL.md")
-    with patch("prowess.mcp._digests.open_inside", side_effect=OSError):
-        assert digests.digest(str(folder), "SKILL.md") == first
+    (folder / "a.txt").write_text("1")
+    contents, pages = SkillContents(), [("pages", str(folder))]
+    with patch("prowess.mcp._read_content.SETTLE_NS", 0):
+        (first,) = contents.current(pages)
+        with patch("prowess.mcp._read_content.open_inside", side_effect=OSError):
+            assert contents.current(pages) == [first]
+            (folder / "b").mkdir()
+            (second,) = contents.current(pages)
+    assert (second is first, second.entry) == (False, first.entry)
 
 
 def entry_of(served: ServedCatalog, uri: str) -> dict[str, Any]:
@@ -134,7 +138,9 @@ def test_a_skill_in_another_one_is_below_its_path(tmp_path: Path) -> None:
     """Its files are files of both, with the same addresses."""
     outer = skill(tmp_path / SKILLS / "outer").parent
     skill(outer / "more/inner")
-    served = ServedCatalog(discover(tmp_path, skill_dirs=[outer / "more"], home=str(tmp_path / "home")), FileDigests())
+    served = ServedCatalog(
+        discover(tmp_path, skill_dirs=[outer / "more"], home=str(tmp_path / "home")), SkillContents()
+    )
     assert served.uris == ["skill://outer/SKILL.md", "skill://outer/more/inner/SKILL.md"]
     uris = [resource["uri"] for resource in entry_of(served, "skill://outer/SKILL.md")["resources"]]
     assert uris == ["skill://outer/SKILL.md", "skill://outer/more/inner/SKILL.md"]
@@ -192,7 +198,7 @@ def test_skills_with_one_name_have_different_paths(tmp_path: Path) -> None:
     catalog = discover(
         tmp_path, host="claude-code", home=str(tmp_path / "home"), skill_dirs=[tmp_path / "one", tmp_path / "two"]
     )
-    served = ServedCatalog(catalog, FileDigests())
+    served = ServedCatalog(catalog, SkillContents())
     assert {uri.rpartition("/")[0].rpartition("/")[2] for uri in served.uris} == {"pages"}
     assert len({*served.uris}) == len(served.uris)
 

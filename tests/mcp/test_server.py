@@ -37,8 +37,8 @@ def test_skills_are_listed_and_got(live: Any) -> None:
     """With what the 2026-07-28 era needs."""
     listed = ask(live, "skills/list", {})
     assert (listed["resultType"], listed["cacheScope"], "nextCursor" in listed) == ("complete", "private", False)
-    (entry,) = listed["skills"]
-    assert ask(live, "skills/get", {"uri": entry["uri"]})["skill"] == entry
+    (entry,) = listed["skills"].value()
+    assert ask(live, "skills/get", {"uri": entry["uri"]})["skill"].value() == entry
     assert live.extensions == {"io.modelcontextprotocol/skills": {"directoryRead": True}}
 
 
@@ -46,7 +46,7 @@ def test_a_new_skill_is_listed(live: Any, tmp_path: Path) -> None:
     """The catalog is live."""
     ask(live, "skills/list", {})
     skill(tmp_path / ".agents/skills/more")
-    names = [entry["frontmatter"]["name"] for entry in ask(live, "skills/list", {})["skills"]]
+    names = [entry["frontmatter"]["name"] for entry in ask(live, "skills/list", {})["skills"].value()]
     assert names == ["more", "pages"]
 
 

@@ -122,7 +122,7 @@ def open_or_make_folder(name: str, dir_fd: int, mode: int = 0o777) -> tuple[int,
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes | memoryview) -> None:
     """Write all of the data to an open file or pipe.
 
     Raises:

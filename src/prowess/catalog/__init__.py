@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     )
     from ._filesystem import Filesystem as Filesystem
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
+    from ._fingerprints import (
+        FINGERPRINT_BYTES as FINGERPRINT_BYTES,
+        fingerprint as fingerprint,
+        fingerprint_paths as fingerprint_paths,
+        newest_time as newest_time,
+    )
     from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
+    from ._kept_table import KeptTable as KeptTable
     from ._live import LiveCatalog as LiveCatalog, live_catalog as live_catalog
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
@@ -102,7 +109,9 @@ else:  # otherwise every misspelt name would have a type
             "_entry": ("AWAITS_TRUST", "Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
+            "_fingerprints": ("FINGERPRINT_BYTES", "fingerprint", "fingerprint_paths", "newest_time"),
             "_ignore_rules": ("IgnoreRule", "option_rules", "project_rules"),
+            "_kept_table": ("KeptTable",),
             "_live": ("LiveCatalog", "live_catalog"),
             "_loss_groups": ("Cure", "LossGroup", "group_losses"),
             "_losses": ("Loss",),

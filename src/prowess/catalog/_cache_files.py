@@ -18,19 +18,22 @@ MAX_FILES = 512
 """Files of a user."""
 _STALE_NS = 3600 * 1_000_000_000
 """Nanoseconds after which the process that wrote a temporary file is taken to be dead."""
-_match_cache_file = re.compile(r"(\.)?(?:catalog|rows|search)-[0-9a-f]{16}(?:-new)?(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
+_match_cache_file = re.compile(
+    r"(\.)?(?:catalog|rows|search|table)-[0-9a-f]{16}(?:-new)?(?(1)\.[0-9]+\.[0-9a-f]+)"
+).fullmatch
 """The names of the cache's files, temporary ones with a dot. Other files in the folder are never touched."""
 
 
-def write_file(folder: str, name: str, data: bytes) -> None:
-    """Write a temporary file, and move it to its name in one step.
+def write_file(folder: str, name: str, *parts: bytes | memoryview) -> None:
+    """Write a temporary file of some parts, and move it to its name in one step.
 
     Raises:
         OSError: the file cannot be written.
     """
     staged = os.path.join(folder, f".{name}.{os.getpid()}.{time_ns():x}")
     with replacement_file(os.path.join(folder, name), staged=staged) as fd:
-        write_all(fd, data)
+        for part in parts:
+            write_all(fd, part)
 
 
 def evict_files(folder: str, size: int) -> None:

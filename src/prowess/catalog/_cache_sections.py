@@ -93,16 +93,20 @@ def write_sections(folder: str, name: str, sections: Sequence[bytes | memoryview
     from ._cache_files import evict_files, write_file
 
     lengths = b" ".join(b"%d" % len(section) for section in sections)
-    body = b"".join(sections)
-    head = _MAGIC + b"%08x " % crc32(body, crc32(lengths)) + lengths + b"\n"
-    if len(head) + len(body) > MAX_FILE_BYTES:
+    # Not joined: a copy of all would be the most memory that a process needs.
+    checksum = crc32(lengths)
+    for section in sections:
+        checksum = crc32(section, checksum)
+    head = _MAGIC + b"%08x " % checksum + lengths + b"\n"
+    size = len(head) + sum(map(len, sections))
+    if size > MAX_FILE_BYTES:
         return False
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if not is_own_file(os.lstat(folder), stat.S_ISDIR):
             return False
-        evict_files(folder, len(head) + len(body))
-        write_file(folder, name, head + body)
+        evict_files(folder, size)
+        write_file(folder, name, head, *sections)
     except (OSError, ValueError, RecursionError):  # the last for a folder that is too deep to create
         return False
     return True

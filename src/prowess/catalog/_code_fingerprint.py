@@ -11,7 +11,7 @@ from ._fingerprints import fingerprint_paths
 
 __all__ = ["code_fingerprint"]
 
-_CODE_PACKAGES = ("_internal", "catalog", "cli", "hosts", "skill")
+_CODE_PACKAGES = ("_internal", "catalog", "cli", "hosts", "mcp", "skill")
 """The packages whose code decides what the cache holds, besides the modules directly in `prowess`."""
 
 

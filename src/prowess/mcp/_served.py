@@ -6,36 +6,37 @@ out, with a reason, because other clients fail on the whole list.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from bisect import bisect_right
-from urllib.parse import quote, unquote
+from operator import itemgetter
+from urllib.parse import unquote
 
-from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, SKILL_FILE, read_up_to, skill_files
+from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE, read_up_to, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.inside import has_link
 from prowess._internal.text import describe_os_error, quoted
 from prowess.catalog import REACHABLE
-from prowess.errors import SkillError, SkillFileError
+from prowess.errors import SkillFileError
 from prowess.session import resource_folder
 from prowess.skill import is_portable_name
 
+from ._contents import SkillContents
+from ._read_content import uri_path
 from ._remote_skill import MAX_BYTES, MAX_FILES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     from prowess.catalog import Catalog, Entry
 
-    from ._digests import FileDigests
+    from ._read_content import Content
 
 __all__ = ["ServedCatalog", "ServedFile", "ServedSkill"]
-
-_SAFE = "/~!$&'()*+,;=:@"
-"""Characters that a path in a URI need not escape (RFC 3986, `pchar`)."""
 
 
 class ServedFile(Frozen):
@@ -88,7 +89,7 @@ class ServedCatalog:
 
     Args:
         catalog: the skills.
-        digests: those of files, kept from one catalog to the next.
+        contents: what is known of folders, kept from one catalog to the next.
         only: names of the skills to serve; by default all.
         tags: serve skills with one of these tags in `metadata.tags`; by default all.
     """
@@ -96,11 +97,12 @@ class ServedCatalog:
     def __init__(
         self,
         catalog: Catalog,
-        digests: FileDigests,
+        contents: SkillContents | None = None,
         only: frozenset[str] = frozenset(),
         tags: frozenset[str] = frozenset(),
     ) -> None:
-        self.catalog, self._digests, self._only, self._tags = catalog, digests, only, tags
+        self.catalog, self._only, self._tags = catalog, only, tags
+        self._contents = SkillContents() if contents is None else contents
         self.left_out: list[tuple[Entry, str]] = []
         """Skills that cannot be served, with the reason."""
         self.problems: dict[str, str] = {}
@@ -108,7 +110,7 @@ class ServedCatalog:
         served = []
         for entry in catalog.skills:
             if entry.state in REACHABLE and self.is_chosen(entry):
-                folder = resource_folder(entry)
+                folder = _folder(entry)
                 problem = _problem(entry, folder)
                 if problem is None:
                     served.append((entry, folder or ""))
@@ -116,6 +118,7 @@ class ServedCatalog:
                     self.left_out.append((entry, problem))
         self._folders = dict(sorted(_assign_paths(served).items()))
         """The folder of each skill by its path in the name space."""
+        self._skills = [*self._folders.items()]
         self.uris = [f"skill://{top}/{SKILL_FILE}" for top in self._folders]
         """The URIs of the skills, sorted by path."""
 
@@ -125,28 +128,65 @@ class ServedCatalog:
             return False
         return not self._tags or not self._tags.isdisjoint(_tags(entry))
 
+    @property
+    def folders(self) -> Collection[str]:
+        """The folders of the skills."""
+        return self._folders.values()
+
     def large(self) -> Iterable[tuple[str, str]]:
-        """Yield the names of skills that hosts may decline, and their size in words."""
-        for top, folder in self._folders.items():
-            sizes = [size for _, size in skill_files(folder)]
+        """Yield the names of skills that hosts may decline, and their size in words; as far as they are known."""
+        for top, folder in self._skills:
+            known = self._contents.known(folder)
+            if known is None:
+                sizes = [size for _, size in skill_files(folder)]
+            elif len(known.names) < MAX_FILES and known.entry.count(b'"size":') * 8 < MAX_FILES:
+                continue
+            else:
+                sizes = [file["size"] for file in json.loads(known.entry)["resources"]] if known.entry else []
             if len(sizes) > MAX_FILES or sum(sizes) > MAX_BYTES:
                 yield top.rpartition("/")[2], f"{len(sizes):,} files and {sum(sizes):,} bytes"
 
-    def page(self, after: str | None, limit: int) -> tuple[list[ServedSkill], str | None]:
-        """Return the skills that follow one, at most so many, and the path of the last one if there are more.
+    def page_json(self, after: str | None, limit: int) -> tuple[bytes, str | None]:
+        """Return the entries that follow a skill, at most so many, and the path of the last one if there are more.
 
-        A skill that cannot be read now is left out.
+        The entries are a list as JSON. A skill that cannot be read now is left out.
         """
-        tops = [*self._folders]
-        start = 0 if after is None else bisect_right(tops, after)
-        chosen = tops[start : start + limit]
-        skills = [skill for top in chosen if (skill := self._skill(top)) is not None]
-        return skills, chosen[-1] if start + limit < len(tops) else None
+        contents, last = self._page(after, limit)
+        return b"[" + b",".join([content.entry for content in contents]) + b"]", last
+
+    def page(self, after: str | None, limit: int) -> tuple[list[ServedSkill], str | None]:
+        """Return the skills of a page as `page_json` does."""
+        contents, last = self._page(after, limit)
+        return [*map(_served_skill, contents)], last
+
+    def _page(self, after: str | None, limit: int) -> tuple[list[Content], str | None]:
+        start = 0 if after is None else bisect_right(self._skills, after, key=itemgetter(0))
+        chosen = self._skills[start : start + limit]
+        contents = self._contents.current(chosen)
+        for content in contents:
+            if content.problem:
+                self.problems[content.top] = content.problem
+        last = chosen[-1][0] if start + limit < len(self._skills) else None
+        return [content for content in contents if content.entry], last
 
     def skill(self, uri: str) -> ServedSkill | None:
         """Return the skill with this SKILL.md as it is now, or `None` if none is served there."""
+        content = self._content(uri)
+        return None if content is None else _served_skill(content)
+
+    def skill_json(self, uri: str) -> bytes | None:
+        """Return the entry of the skill with this SKILL.md as JSON; `None` if none is served there."""
+        content = self._content(uri)
+        return None if content is None else content.entry
+
+    def _content(self, uri: str) -> Content | None:
         top = uri.removeprefix("skill://").removesuffix(f"/{SKILL_FILE}")
-        return self._skill(top) if uri == f"skill://{top}/{SKILL_FILE}" and top in self._folders else None
+        if uri != f"skill://{top}/{SKILL_FILE}" or top not in self._folders:
+            return None
+        (content,) = self._contents.current([(top, self._folders[top])])
+        if content.problem:
+            self.problems[top] = content.problem
+        return content if content.entry else None
 
     def file(self, uri: str) -> ServedFile | None:
         """Return the file with this URI, which may be missing; `None` if no skill can have it."""
@@ -167,22 +207,9 @@ class ServedCatalog:
         for path, _ in skill_files(folder):
             if path.startswith(prefix):
                 name, _, rest = path[len(prefix) :].partition("/")
-                children[f"{uri}/{_uri_path(name)}"] = None if rest else path
+                children[f"{uri}/{uri_path(name)}"] = None if rest else path
         exists = children or not inner or os.path.isdir(os.path.join(folder, inner))
         return children if exists and not has_link(folder, inner) else None
-
-    def _skill(self, top: str) -> ServedSkill | None:
-        folder = self._folders[top]
-        try:
-            files = tuple(_served_files(top, folder, self._digests))
-            (digest,) = (digest for file, digest, _ in files if file.path == SKILL_FILE)
-            frontmatter = self._digests.frontmatter(folder, digest)
-            if frontmatter["name"] != top.rpartition("/")[2]:
-                return None  # it was renamed since the catalog was read
-        except SkillError as error:
-            self.problems[top] = str(error)
-            return None
-        return ServedSkill(uri=f"skill://{top}/{SKILL_FILE}", frontmatter=frontmatter, files=files)
 
     def _place(self, uri: str) -> tuple[str, str] | None:
         """Return the folder of the innermost skill that a URI is in, and the path in it."""
@@ -196,7 +223,7 @@ class ServedCatalog:
                 path = unquote(rest, errors="surrogateescape")
                 parts = path.rstrip("/").split("/")
                 # Each file has one URI: what is escaped in another way is not served.
-                is_canonical = _uri_path(path) == rest and not {"", ".", ".."} & {*parts[:-1], parts[-1] or "x"}
+                is_canonical = uri_path(path) == rest and not {"", ".", ".."} & {*parts[:-1], parts[-1] or "x"}
                 return (self._folders[top], path.rstrip("/")) if is_canonical and "\0" not in path else None
         return None
 
@@ -208,11 +235,18 @@ def _tags(entry: Entry) -> frozenset[str]:
     return frozenset(part.strip() for part in parts if isinstance(part, str))
 
 
+def _folder(entry: Entry) -> str | None:
+    """Return the folder of a skill as `resource_folder` does, without a look at the disk if its path has no links."""
+    if entry.real == entry.path and os.path.basename(entry.path) == SKILL_FILE:
+        return os.path.dirname(entry.path)
+    return resource_folder(entry)
+
+
 def _problem(entry: Entry, folder: str | None) -> str | None:
     """Return why a skill cannot be served, as far as the catalog tells."""
     if folder is None:
         return "it has no folder of its own"
-    if os.path.basename(entry.path) != SKILL_FILE or os.path.islink(entry.path):
+    if os.path.basename(entry.path) != SKILL_FILE or (entry.real != entry.path and os.path.islink(entry.path)):
         return "its SKILL.md is a link, or has another name"
     if not is_portable_name(entry.frontmatter_name or ""):
         return "its name breaks the rules of agentskills.io"
@@ -227,13 +261,21 @@ def _assign_paths(skills: Sequence[tuple[Entry, str]]) -> dict[str, str]:
     """
     by_folder: dict[str, str] = {}
     folders: dict[str, str] = {}
+    outer_skills: dict[str, str | None] = {}
+
+    def outer_skill(folder: str) -> str | None:
+        """Return the innermost folder of a skill that a folder is in; those come first, so it is known."""
+        if folder not in outer_skills:
+            above = os.path.dirname(folder)
+            outer_skills[folder] = folder if folder in by_folder else outer_skill(above) if above != folder else None
+        return outer_skills[folder]
+
     for entry, folder in sorted(skills, key=lambda item: item[1]):
         name = top = entry.frontmatter_name or ""
-        outer = folder
-        while (outer := os.path.dirname(outer)) != os.path.dirname(outer):
-            if outer in by_folder and os.path.basename(folder) == name:
-                top = f"{by_folder[outer]}/{_uri_path(os.path.relpath(folder, outer))}"
-                break
+        parent, _, last = folder.rpartition(os.sep)
+        outer = outer_skill(parent or os.sep)
+        if outer is not None and last == name:
+            top = f"{by_folder[outer]}/{uri_path(os.path.relpath(folder, outer))}"
         number = 2
         while top in folders:
             top, number = f"{number}/{name}", number + 1
@@ -241,28 +283,15 @@ def _assign_paths(skills: Sequence[tuple[Entry, str]]) -> dict[str, str]:
     return folders
 
 
-def _served_files(top: str, folder: str, digests: FileDigests) -> Iterable[tuple[ServedFile, str, int]]:
-    """Yield all regular files of a skill, its SKILL.md included, with digest and size.
-
-    Raises:
-        SkillError: a file cannot be read, there are too many, or SKILL.md is missing.
-    """
-    names = [path for path, _ in skill_files(folder)]
-    if len(names) >= MAX_SKILL_FILES:
-        raise SkillError(f"it has {MAX_SKILL_FILES:,} files or more")
-    if SKILL_FILE not in names:
-        raise SkillError("its SKILL.md is missing, or a link")
-    for path in names:
-        try:
-            digest, size = digests.digest(folder, path)
-        except (OSError, ValueError) as error:
-            raise SkillError(f"its file {quoted(path)} cannot be read: {_reason(error)}") from None
-        yield ServedFile(uri=f"skill://{top}/{_uri_path(path)}", folder=folder, path=path), digest, size
+def _served_skill(content: Content) -> ServedSkill:
+    entry = json.loads(content.entry)
+    names = os.fsdecode(content.names).split("\0")[-len(entry["resources"]) :]
+    files = tuple(
+        (ServedFile(uri=file["uri"], folder=content.folder, path=path), file["digest"], file["size"])
+        for path, file in zip(names, entry["resources"], strict=True)
+    )
+    return ServedSkill(uri=entry["uri"], frontmatter=entry["frontmatter"], files=files)
 
 
 def _reason(error: Exception) -> str:
     return describe_os_error(error) if isinstance(error, OSError) else "invalid path"
-
-
-def _uri_path(path: str) -> str:
-    return quote(os.fsencode(path.replace(os.sep, "/")), safe=_SAFE)

@@ -7,20 +7,21 @@ of a session.
 from __future__ import annotations
 
 import asyncio
-import base64
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakSet
 
 from prowess._internal.text import quoted
-from prowess.catalog import Catalog
+from prowess.catalog import Catalog, KeptTable
 from prowess.errors import SkillFileError
 from prowess.session import Session, scripts_option
 
 from ._connection import EXTENSION
-from ._digests import FileDigests
+from ._contents import COLUMNS, SkillContents
+from ._cursors import cursor_of, position_after
+from ._raw_json import RawJson
 from ._resources import child_of, contents_of, resources_of
 from ._served import ServedCatalog
 
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from prowess.catalog import LiveCatalog
     from prowess.session import Scripts, Tool as SessionTool
 
-    from ._served import ServedSkill
+    Page = TypeVar("Page", bound=tuple[object, str | None])
 
 __all__ = ["SkillServer", "server"]
 
@@ -125,7 +126,7 @@ class SkillServer:
     ) -> None:
         self._on_left_out, self._reported = on_left_out, dict[str, str]()
         self._source, self._only, self._tags = catalog, frozenset(only), frozenset(tags)
-        self._digests = FileDigests()
+        self._contents: SkillContents | None = None
         self._scripts = scripts_option(scripts) if scripts is not False else None
         # Its own threads: asyncio has few, and scripts that take long must not hold up the reading of files.
         self._script_threads = ThreadPoolExecutor(_SCRIPTS_AT_ONCE, "script")
@@ -158,8 +159,10 @@ class SkillServer:
     def current(self) -> ServedCatalog:
         """Return what is served now."""
         catalog = self._source if isinstance(self._source, Catalog) else self._source.current()
+        if self._contents is None:
+            self._contents = SkillContents(KeptTable(("served", catalog.cwd, catalog.home), COLUMNS))
         if self._served is None or self._served.catalog is not catalog:
-            self._served = ServedCatalog(catalog, self._digests, self._only, self._tags)
+            self._served = ServedCatalog(catalog, self._contents, self._only, self._tags)
         return self._served
 
     async def _declare(self, ctx: Any, call_next: Any) -> Any:
@@ -195,12 +198,22 @@ class SkillServer:
         finally:
             if watching is not None:
                 watching.cancel()
+            await asyncio.to_thread(self._keep, at_end=True)
+
+    def _keep(self, *, at_end: bool = False) -> None:
+        """Watch what was read, and keep it on disk: after the first answers, which are faster without."""
+        if self._contents is not None and self._served is not None:
+            folders = [*self._served.folders]
+            if not at_end:
+                self._contents.watch(folders)
+            self._contents.store(folders, now=at_end)
 
     async def _watch(self) -> None:
         known = await asyncio.to_thread(self.current)
         while True:
             await asyncio.sleep(_WATCH_SECONDS)
             served = await asyncio.to_thread(self.current)
+            await asyncio.to_thread(self._keep)
             if served is not known:
                 known, self.server.instructions = served, await asyncio.to_thread(self._instructions)
                 await self._bus.publish(ResourcesListChanged())
@@ -212,15 +225,15 @@ class SkillServer:
 
     async def _list_skills(self, context: Any, params: PaginatedRequestParams | None) -> dict[str, Any]:
         self._remember(context)
-        after = _after(params)
-        skills, last = await asyncio.to_thread(self._page, after)
-        more = {} if last is None else {"nextCursor": _cursor(last)}
-        return {**_COMPLETE, "skills": [skill.as_dict() for skill in skills], **more, **_FRESHNESS}
+        after = position_after(params)
+        skills, last = await asyncio.to_thread(self._page, ServedCatalog.page_json, after)
+        more = {} if last is None else {"nextCursor": cursor_of(last)}
+        return {**_COMPLETE, "skills": RawJson(skills), **more, **_FRESHNESS}
 
-    def _page(self, after: str | None) -> tuple[list[ServedSkill], str | None]:
+    def _page(self, make: Callable[[ServedCatalog, str | None, int], Page], after: str | None) -> Page:
         """Return a page of skills, and report those that are left out, each once."""
         served = self.current()
-        page = served.page(after, _PAGE)
+        page = make(served, after, _PAGE)
         for top, problem in [*served.problems.items()]:
             if self._on_left_out is not None and self._reported.get(top) != problem:
                 self._reported[top] = problem
@@ -229,28 +242,28 @@ class SkillServer:
 
     async def _get_skill(self, context: Any, params: _UriParams) -> dict[str, Any]:
         self._remember(context)
-        skill = await asyncio.to_thread(lambda: self.current().skill(params.uri))
+        skill = await asyncio.to_thread(lambda: self.current().skill_json(params.uri))
         if skill is None:
             raise MCPError(code=INVALID_PARAMS, message=f"no skill is served at {quoted(params.uri)}")
-        return {**_COMPLETE, "skill": skill.as_dict(), **_FRESHNESS}
+        return {**_COMPLETE, "skill": RawJson(skill), **_FRESHNESS}
 
     async def _read_directory(self, _: Any, params: _DirectoryParams) -> dict[str, Any]:
         children = await asyncio.to_thread(lambda: self.current().children(params.uri))
         if children is None:
             raise MCPError(code=INVALID_PARAMS, message=f"{quoted(params.uri)} is not a directory")
-        after = _after(params)
+        after = position_after(params)
         uris = sorted(uri for uri in children if after is None or uri > after)
-        more = {"nextCursor": _cursor(uris[_PAGE - 1])} if len(uris) > _PAGE else {}
+        more = {"nextCursor": cursor_of(uris[_PAGE - 1])} if len(uris) > _PAGE else {}
         return {**_COMPLETE, "resources": [child_of(uri, children[uri]) for uri in uris[:_PAGE]], **more, **_FRESHNESS}
 
     # ── resources ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _list_resources(self, context: Any, params: PaginatedRequestParams | None) -> ListResourcesResult:
         self._remember(context)
-        after = _after(params)
-        skills, last = await asyncio.to_thread(self._page, after)
+        after = position_after(params)
+        skills, last = await asyncio.to_thread(self._page, ServedCatalog.page, after)
         resources = [resource for skill in skills for resource in resources_of(skill)]
-        return ListResourcesResult(resources=resources, next_cursor=None if last is None else _cursor(last))
+        return ListResourcesResult(resources=resources, next_cursor=None if last is None else cursor_of(last))
 
     async def _read_resource(self, _: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
         file = await asyncio.to_thread(lambda: self.current().file(str(params.uri)))
@@ -327,21 +340,3 @@ class SkillServer:
         if text is None:
             raise MCPError(code=INVALID_PARAMS, message=f"unknown tool {quoted(params.name)}")
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=text.startswith("error: "))
-
-
-def _after(params: PaginatedRequestParams | None) -> str | None:
-    """Return the URI that a cursor encodes.
-
-    Raises:
-        MCPError: it is not a cursor of this server.
-    """
-    if params is None or params.cursor is None:
-        return None
-    try:
-        return base64.b64decode(params.cursor, altchars=b"-_", validate=True).decode()
-    except ValueError:
-        raise MCPError(code=INVALID_PARAMS, message="invalid cursor") from None
-
-
-def _cursor(uri: str) -> str:
-    return base64.urlsafe_b64encode(uri.encode()).decode()

@@ -17,6 +17,8 @@ import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
+from ._raw_json import encode_answer
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
@@ -156,8 +158,7 @@ class _Transport:
         try:
             async with answers:
                 async for answer in answers:
-                    text = answer.message.model_dump_json(by_alias=True, exclude_unset=True)
-                    await _in_thread(_write_all, self._target, text.encode() + b"\n")
+                    await _in_thread(_write_all, self._target, encode_answer(answer.message) + b"\n")
         except OSError:  # the client is gone
             scope.cancel()
 
