@@ -11,10 +11,13 @@ from prowess.mcp import check_server
 from support.skill_servers import ENTRY, FILES, MARKDOWN, digest, serve
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prowess.mcp import ServerReport
     from support.skill_servers import SkillServer
 
 PDF = "skill://pdf/SKILL.md"
+PLACES = ("", "/references", "/scripts")
 
 
 def check(url: str) -> ServerReport:
@@ -51,6 +54,14 @@ def test_a_server_of_the_older_era_is_checked() -> None:
     ("what", "rule", "skill"),
     [
         ("no-extension", "answer", None),
+        ("no-resources", "capability", None),
+        ("get-other-size", "get", PDF),
+        ("directory-missing", "directory", PDF),
+        ("directory-without-scripts", "directory", PDF),
+        ("directory-first-page", "directory", PDF),
+        ("directory-loop", "answer", None),
+        ("directory-invalid", "answer", None),
+        ("http-500", "answer", None),
         ("list-not-json", "answer", None),
         ("list-error", "answer", None),
         ("cursor-loop", "answer", None),
@@ -64,6 +75,35 @@ def test_a_server_of_the_older_era_is_checked() -> None:
 def test_a_fault_is_an_error(what: str, rule: str, skill: str | None) -> None:
     with serve(what) as (url, _):
         assert ("error", rule, skill) in broken(url)
+
+
+def test_all_pages_of_all_directories_are_read() -> None:
+    """Each has one child on a page."""
+    with serve("directory") as (url, server):
+        report = check(url)
+        asked = [method for method in server.methods if method.startswith("resources/directory/read")]
+    assert (report.findings, report.directories) == ((), True)
+    assert [asked.count(f"resources/directory/read {PDF.removesuffix('/SKILL.md')}{name}") for name in PLACES] == [
+        4,
+        1,
+        1,
+    ]
+
+
+def test_a_server_that_cannot_be_reached_is_said_to_be_so(tmp_path: Path) -> None:
+    """With what its author can check, rather than a rule of the protocol."""
+    gone = check_server(command=["false"], cwd=str(tmp_path), timeout=5)
+    unknown = check_server(command=[str(tmp_path / "no-such-program")], timeout=5)
+    refused = check_server(url="http://127.0.0.1:1/mcp", timeout=5)
+    with serve("list-silence") as (url, _):
+        silent = check_server(url=url, timeout=0.3)
+    with serve("http-401") as (url, _):
+        secret = check(url)
+    for report in (gone, unknown, refused, silent, secret):
+        (finding,) = report.findings
+        assert (finding.level, finding.rule) == ("error", "connection")
+        assert finding.hint == "check the URL or the command, its token, and that the server runs"
+    assert secret.findings[0].message == "it does not accept the token, or needs one (HTTP status 401)"
 
 
 def test_a_skill_for_every_uri_is_an_error() -> None:

@@ -114,7 +114,9 @@ class SkillServer:
         return {"protocolVersion": "2025-06-18", "capabilities": self._capabilities(), "serverInfo": {}}
 
     def _capabilities(self) -> Any:
-        return {"resources": {}, "extensions": {} if self.what == "no-extension" else {EXTENSION: {}}}
+        settings = {"directoryRead": True} if self.what.startswith("directory") else {}
+        resources: dict[str, Any] = {} if self.what == "no-resources" else {"resources": {}}
+        return {**resources, "extensions": {} if self.what == "no-extension" else {EXTENSION: settings}}
 
     def _skills_list(self, params: Any) -> dict[str, Any]:
         result: dict[str, Any] = {"skills": self.entries, "ttlMs": self.ttl_ms, "cacheScope": "private"}
@@ -138,8 +140,24 @@ class SkillServer:
     def _skills_get(self, params: Any) -> dict[str, Any]:
         for entry in self.entries:
             if entry["uri"] == params["uri"] or self.what == "get-another":
+                if self.what == "get-other-size":
+                    entry = {**entry, "resources": [{**row, "size": row["size"] + 1} for row in entry["resources"]]}
                 return {"skill": entry, "ttlMs": 0, "cacheScope": "private"}
         raise LookupError("no such skill")
+
+    def _resources_directory_read(self, params: Any) -> dict[str, Any]:
+        """Return one child on each page."""
+        start = f"{params['uri']}/"
+        children = sorted({start + uri[len(start) :].partition("/")[0] for uri in self.files if uri.startswith(start)})
+        page = int(params.get("cursor", "0"))
+        if not children or self.what == "directory-missing":
+            raise LookupError("no such directory")
+        if self.what == "directory-without-scripts" and start.endswith("scripts/"):
+            children = [f"{start}other.py"]
+        result: dict[str, Any] = {"resources": [{"uri": children[page]}], "ttlMs": 0, "cacheScope": "private"}
+        if page + 1 < len(children) and self.what != "directory-first-page":
+            result["nextCursor"] = "0" if self.what == "directory-loop" else str(page + 1)
+        return {**result, "resources": {}} if self.what == "directory-invalid" else result
 
     def _resources_read(self, params: Any) -> dict[str, Any]:
         uri = params["uri"]
@@ -205,6 +223,8 @@ def serve(what: str = "right") -> Iterator[tuple[str, SkillServer]]:
             status, kind = (202, "text/plain") if data is None else (200, "application/json")
             if source.what == "older" and message.get("method") == "server/discover":
                 status = 400
+            if source.what == "http-401":
+                status, data, kind = 401, b"", "text/plain"
             if is_list and source.what == "http-500":
                 status, data, kind = 500, b"<h1>\x1b[2J</h1>", "text/html"
             if is_list and source.what == "http-html":

@@ -10,15 +10,16 @@ from prowess.skill import YamlSyntaxError, core_mapping, parse_frontmatter
 
 from ._cache import has_digest
 from ._connection import EXTENSION, MODERN, Connection
-from ._field_rules import FIELD_HINTS, field_problems
+from ._entry_problems import directories, entry_problems, is_large, sorted_files
+from ._field_rules import FIELD_HINTS
 from ._http_client import HttpClient
-from ._messages import RpcError, ServerFailedError
-from ._remote_skill import MAX_BYTES, MAX_FILES, InvalidEntryError, parse_entry, same_json
+from ._messages import RpcError, ServerFailedError, UnreachableError
+from ._remote_skill import InvalidEntryError, parse_entry, same_json
 from ._stdio_client import StdioClient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from ._remote_skill import RemoteSkill
@@ -29,11 +30,14 @@ _INVALID_PARAMS = -32602
 _MAX_FINDINGS = 200
 _READ_BYTES = 64 << 20
 """Bytes of files that are read at most."""
+_MAX_DIRECTORIES, _MAX_PAGES = 1000, 100
+"""Directories that are read at most, and pages of each."""
 _MAX_SHOWN = 300
 """Characters of a URI."""
 _RULES: Mapping[str, tuple[str, str]] = {
     "answer": ("error", "implement the method as SEP-2640 describes it"),
     "capability": ("error", "declare the capability `resources`, which serves the files of skills"),
+    "connection": ("error", "check the URL or the command, its token, and that the server runs"),
     "caching": ("error", "add `ttlMs` and `cacheScope` to the result"),
     "digest": ("error", "list the size and the SHA-256 digest of exactly the bytes that `resources/read` returns"),
     "directory": ("error", "answer `resources/directory/read` for each directory of a skill with its direct children"),
@@ -118,6 +122,7 @@ class _Check:
         self._read = self._verified = 0
         self._capabilities: Mapping[str, Any] = {}
         self._listed: list[object] = []
+        self._by_uri: dict[str, object] = {}
         self._skills: list[RemoteSkill] = []
 
     def _add(self, rule: str, message: str, skill: str | None = None) -> None:
@@ -144,6 +149,8 @@ class _Check:
             self._check_unknown("skills/get", "skill://no-such-skill/SKILL.md")
             if self._settings().get("directoryRead") is True:
                 self._check_directories()
+        except UnreachableError as error:
+            self._add("connection", str(error))
         except ServerFailedError as error:
             self._add("answer", str(error))
         return self._report()
@@ -183,21 +190,21 @@ class _Check:
     # ── entries ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _check_entries(self) -> None:
-        uris: set[str] = set()
         names: dict[str, str] = {}
         for entry in self._listed:
             uri = entry.get("uri") if isinstance(entry, dict) else None
             shown = uri if isinstance(uri, str) else None
-            if shown is not None and shown in uris:
-                self._add("duplicate", "it is listed more than once", shown)
-                continue
-            uris.add(shown or "")
-            for rule, message in _entry_problems(entry):
+            if shown is not None:
+                if shown in self._by_uri:
+                    self._add("duplicate", "it is listed more than once", shown)
+                    continue
+                self._by_uri[shown] = entry
+            for rule, message in entry_problems(entry):
                 self._add(rule, message, shown)
             try:
                 skill = parse_entry(entry)
             except InvalidEntryError as error:
-                if not _is_large(entry):
+                if not is_large(entry):
                     self._add("entry", str(error), shown)
                 continue
             if (other := names.setdefault(skill.name, skill.uri)) != skill.uri:
@@ -210,8 +217,7 @@ class _Check:
         except RpcError as error:
             self._add("get", str(error), skill.uri)
             return
-        listed = next(item for item in self._listed if isinstance(item, dict) and item.get("uri") == skill.uri)
-        if not same_json(_sorted_files(entry), _sorted_files(listed)):
+        if not same_json(sorted_files(entry), sorted_files(self._by_uri[skill.uri])):
             self._add("get", "the entry is not the one that is listed", skill.uri)
 
     def _check_unknown(self, method: str, uri: str) -> None:
@@ -256,54 +262,44 @@ class _Check:
                 self._add("frontmatter", f"{quoted(str(key))} is not as in the SKILL.md", skill.uri)
 
     def _check_directories(self) -> None:
+        """Compare the directories of skills with the files of their entries."""
+        asked = 0
         for skill in self._skills:
-            top = skill.uri.removesuffix("/SKILL.md")
-            expected = {f"{top}/{file.uri[len(top) + 1 :].partition('/')[0]}" for file in skill.files or ()}
-            try:
-                children = self._ask("resources/directory/read", uri=top)
-            except RpcError as error:
-                self._add("directory", str(error), skill.uri)
-                continue
-            rows = children.get("resources")
-            uris = {row.get("uri") for row in rows if isinstance(row, dict)} if isinstance(rows, list) else set()
-            if not expected <= uris and not children.get("nextCursor"):
-                self._add("directory", "its directory lacks files of its entry", skill.uri)
+            for folder, expected in directories(skill).items():
+                if asked == _MAX_DIRECTORIES:
+                    return
+                asked += 1
+                try:
+                    missing = expected - self._children(folder)
+                except RpcError as error:
+                    self._add("directory", f"{quoted(folder)}: {error}", skill.uri)
+                    break
+                if missing:
+                    self._add("directory", f"{quoted(folder)} lacks {quoted(min(missing))}", skill.uri)
         for skill in self._skills[:1]:
             self._check_unknown("resources/directory/read", skill.uri)
 
+    def _children(self, folder: str) -> set[str]:
+        """Return the URIs in a directory, of all its pages.
 
-def _entry_problems(entry: object) -> Iterator[tuple[str, str]]:
-    """Yield the rules that an entry breaks besides those that make it invalid for every host."""
-    if not isinstance(entry, dict):
-        return
-    if entry.get("resources") == "dynamic":
-        yield "dynamic", "it has no list of files"
-    if _is_large(entry):
-        count, size = _measure(entry)
-        yield "limit", f"it has {count:,} files of {size:,} bytes; the limits are {MAX_FILES} and {MAX_BYTES:,}"
-    frontmatter = entry.get("frontmatter")
-    if not isinstance(frontmatter, dict):
-        return
-    for field, problem in field_problems(frontmatter):
-        # Without a name or a description the entry is invalid, and `entry` says so.
-        if field != "name" and (field != "description" or "characters" in problem):
-            yield field, problem
-
-
-def _measure(entry: Mapping[str, Any]) -> tuple[int, int]:
-    rows = entry.get("resources")
-    rows = rows if isinstance(rows, list) else []
-    sizes = [row.get("size") for row in rows if isinstance(row, dict)]
-    return len(rows), sum(size for size in sizes if type(size) is int and size > 0)
-
-
-def _is_large(entry: object) -> bool:
-    count, size = _measure(entry) if isinstance(entry, dict) else (0, 0)
-    return count > MAX_FILES or size > MAX_BYTES
-
-
-def _sorted_files(entry: object) -> object:
-    """Return an entry with its files in the order of their URIs."""
-    if not isinstance(entry, dict) or not isinstance(entry.get("resources"), list):
-        return entry
-    return {**entry, "resources": sorted(entry["resources"], key=repr)}
+        Raises:
+            RpcError: the server answered with an error.
+            ServerFailedError: it did not answer by the rules.
+        """
+        found: set[str] = set()
+        cursors: set[str] = set()
+        more: dict[str, str] = {}
+        for _ in range(_MAX_PAGES):
+            result = self._ask("resources/directory/read", uri=folder, **more)
+            rows = result.get("resources")
+            if not isinstance(rows, list):
+                raise ServerFailedError(f"the list of the directory {quoted(folder)} is invalid")
+            found.update(row["uri"] for row in rows if isinstance(row, dict) and isinstance(row.get("uri"), str))
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                return found
+            if not isinstance(cursor, str) or cursor in cursors:
+                break
+            cursors.add(cursor)
+            more = {"cursor": cursor}
+        raise ServerFailedError(f"the list of the directory {quoted(folder)} has no end, or an invalid cursor")

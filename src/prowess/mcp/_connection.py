@@ -11,7 +11,7 @@ from importlib.metadata import version
 from prowess._internal.text import quoted
 
 from ._http_client import header_value
-from ._messages import RpcError, ServerFailedError
+from ._messages import HttpStatusError, RpcError, ServerFailedError, UnreachableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ class Connection:
         with self._lock:
             try:
                 self._connect()
+            except HttpStatusError as error:
+                self.close()
+                raise UnreachableError(_describe_status(error.status)) from None
             except RpcError as error:
                 self.close()
                 raise ServerFailedError(str(error)) from None
@@ -174,6 +177,8 @@ class Connection:
     def _request(self, method: str, params: Mapping[str, Any], limit: int) -> dict[str, Any]:
         try:
             return self.ask(method, params, limit)
+        except HttpStatusError as error:
+            raise UnreachableError(_describe_status(error.status)) from None
         except RpcError as error:
             raise ServerFailedError(str(error)) from None
 
@@ -240,6 +245,12 @@ class Connection:
 
 
 _CAPABILITIES: Mapping[str, Any] = {"extensions": {EXTENSION: {}}}
+
+
+def _describe_status(status: int) -> str:
+    if status in (401, 403):
+        return f"it does not accept the token, or needs one (HTTP status {status})"
+    return f"it answered with the HTTP status {status}, and not with the protocol"
 
 
 def _client_info() -> dict[str, str]:

@@ -16,7 +16,16 @@ from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quote
 from prowess.errors import ConfigError
 from prowess.sandbox import HasCredentialsError, HostRefusedError, HttpUrl, NetworkRules, connect_http, parse_http_url
 
-from ._messages import RpcError, ServerFailedError, answer_to, encode, parse, remaining
+from ._messages import (
+    HttpStatusError,
+    RpcError,
+    ServerFailedError,
+    UnreachableError,
+    answer_to,
+    encode,
+    parse,
+    remaining,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +124,7 @@ class HttpClient:
             self._disconnect()
             remaining(deadline)
             reason = describe_os_error(error) if isinstance(error, OSError) else "it does not speak HTTP"
-            raise ServerFailedError(reason) from None
+            raise UnreachableError(reason) from None
         raise ServerFailedError("it redirects again and again")
 
     def _post(self, url: HttpUrl, body: bytes, headers: Mapping[str, str], deadline: float) -> http.client.HTTPResponse:
@@ -136,7 +145,7 @@ class HttpClient:
         try:
             return connect_http(self._url, rules, deadline)
         except HostRefusedError as error:
-            raise ServerFailedError(str(error) + (f"; {error.hint}" if error.hint else "")) from None
+            raise UnreachableError(str(error) + (f"; {error.hint}" if error.hint else "")) from None
 
     def _redirected(self, url: HttpUrl, response: http.client.HTTPResponse) -> HttpUrl:
         location = response.getheader("Location") or ""
@@ -145,7 +154,7 @@ class HttpClient:
         except (ConfigError, ValueError):
             raise ServerFailedError("it redirects to an invalid URL") from None
         if target.origin != self._url.origin:
-            raise ServerFailedError(f"it redirects to another host, {quoted(target.host)}, which is refused")
+            raise UnreachableError(f"it redirects to another host, {quoted(target.host)}, which is refused")
         if response.status not in (307, 308):
             raise ServerFailedError(f"it redirects with the status {response.status}, which drops the request")
         return target
@@ -225,7 +234,7 @@ def _status_error(number: int | None, status: int, data: bytes) -> Exception:
     except ServerFailedError:
         pass
     if 400 <= status < 500:
-        return RpcError(-32600, f"HTTP status {status}")
+        return HttpStatusError(status)
     return ServerFailedError(f"it answered with the HTTP status {status}")
 
 

@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, NoReturn
 
-__all__ = ["RpcError", "ServerFailedError", "answer_to", "encode", "parse", "remaining"]
+__all__ = [
+    "HttpStatusError",
+    "RpcError",
+    "ServerFailedError",
+    "UnreachableError",
+    "answer_to",
+    "encode",
+    "parse",
+    "remaining",
+]
 
 _MAX_SHOWN = 200
 """Characters of a server's own message that an error repeats."""
@@ -20,6 +29,10 @@ _MAX_SHOWN = 200
 
 class ServerFailedError(Exception):
     """A server did not answer, or not by the rules; the text is a reason without a subject, safe to show."""
+
+
+class UnreachableError(ServerFailedError):
+    """A server cannot be reached, has ended, or does not answer in time."""
 
 
 class RpcError(Exception):
@@ -33,6 +46,18 @@ class RpcError(Exception):
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(f"it answered: {neutral(message[:_MAX_SHOWN])} ({code})")
         self.code, self.data = code, data
+
+
+class HttpStatusError(RpcError):
+    """A server answered with a status of HTTP, and nothing of the protocol.
+
+    Attributes:
+        status: from 400 to 499.
+    """
+
+    def __init__(self, status: int) -> None:
+        super().__init__(-32600, f"HTTP status {status}")
+        self.status = status
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
@@ -90,9 +115,9 @@ def remaining(deadline: float) -> float:
     """Return the seconds until a deadline.
 
     Raises:
-        ServerFailedError: it has passed.
+        UnreachableError: it has passed.
     """
     seconds = deadline - time.monotonic()
     if seconds <= 0:
-        raise ServerFailedError("it did not answer in time")
+        raise UnreachableError("it did not answer in time")
     return seconds

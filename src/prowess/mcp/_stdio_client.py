@@ -17,7 +17,7 @@ from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import SandboxError
 from prowess.sandbox import Limits, server_command
 
-from ._messages import ServerFailedError, answer_to, encode, parse, remaining
+from ._messages import ServerFailedError, UnreachableError, answer_to, encode, parse, remaining
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class StdioClient:
 
     def _start(self) -> None:
         if sys.platform == "win32":
-            raise ServerFailedError("servers that are commands are not supported on Windows")
+            raise UnreachableError("servers that are commands are not supported on Windows")
         self.close()
         # Of a file, the supervisor keeps the last part.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
@@ -145,9 +145,9 @@ class StdioClient:
             )
         except (OSError, ValueError) as error:
             reason = describe_os_error(error) if isinstance(error, OSError) else "invalid command"
-            raise ServerFailedError(f"it cannot be started: {reason}") from None
+            raise UnreachableError(f"it cannot be started: {reason}") from None
         except SandboxError as error:
-            raise ServerFailedError(f"it cannot be started: {error}") from None
+            raise UnreachableError(f"it cannot be started: {error}") from None
         for stream in (self._process.stdin, self._process.stdout):
             os.set_blocking(stream.fileno(), False)  # type: ignore[union-attr]
 
@@ -174,7 +174,7 @@ class StdioClient:
         """Wait until something can be read or written, and do it; return how many bytes were written."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
-            raise ServerFailedError("it has ended")
+            raise UnreachableError("it has ended")
         written, has_ended = 0, False
         with selectors.DefaultSelector() as selector:
             # A server that floods while a request is written is not read any further.
@@ -196,7 +196,7 @@ class StdioClient:
         except OSError:
             has_ended = True
         if has_ended:
-            raise ServerFailedError(f"it has ended{self._last_error()}")
+            raise UnreachableError(f"it has ended{self._last_error()}")
         return written
 
     def _last_error(self) -> str:
