@@ -99,6 +99,23 @@ def place(root: Path) -> bool:
     return True
 
 
+def lock(project: Path) -> None:
+    """Lock two skills as the tool `skills` of Vercel does, which cannot be run without a network."""
+    from prowess.install import Lock, LockedSkill, computed_hash
+
+    skills = [
+        LockedSkill(
+            name=name,
+            source="prowess-skills/prowess",
+            source_type="github",
+            skill_path=f"examples/skills/{name}/SKILL.md",
+            computed_hash=computed_hash(str(project / ".agents/skills" / name)),
+        )
+        for name in ("csv-profile", "commit-message")
+    ]
+    (project / "skills-lock.json").write_text(Lock().with_skills(skills).to_text(), encoding="utf-8")
+
+
 def furnish(root: Path) -> None:
     """Create a project and a home directory."""
     shutil.copytree(ROLES, root / "project/roles")
@@ -112,6 +129,7 @@ def furnish(root: Path) -> None:
     claude.mkdir(parents=True)
     for name in ("csv-profile", "commit-message"):
         (claude / name).symlink_to(Path("../../.agents/skills") / name)
+    lock(root / "project")
     for folder in (".codex", ".gemini", ".copilot", ".qwen", ".pi/agent", ".config/opencode"):
         (root / "home" / folder).mkdir(parents=True)
     changed = root / "home/.claude/skills/commit-message"

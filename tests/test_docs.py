@@ -134,6 +134,7 @@ SHAPES = {
     "activate": (["activate", "csv-profile", "--json"],),
     "read": (["read", "csv-profile", "assets/report.md", "--json"],),
     "search": (["search", "commit", "--json"],),
+    "verify": (["verify", "--json"],),
     "mcp": (),
     "store": (["store", "--json"], ["store", "gc", "--json"]),
     "new": (["new", "x-ray", "--json"],),

@@ -32,6 +32,7 @@ UNKNOWN_NAME = (
     "validate unknown.yaml",
     "validate unknown.md",
     "show unknown.yaml",
+    "verify unknown",
 )
 BAD_CONTENT = (
     "check skills/bad",
@@ -70,7 +71,7 @@ WITH_HOST = (
     "mcp serve",
 )
 """The commands with `--host`, with enough arguments to run."""
-WITHOUT_HOST = ("run", "validate", "hosts", "store", "completion")
+WITHOUT_HOST = ("verify", "run", "validate", "hosts", "store", "completion")
 
 
 @pytest.fixture
@@ -87,6 +88,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "role.yaml").write_text("name: a\nprompt: x\nmodel: openai:m\n")
     (tmp_path / "bad.yaml").write_text("name: a\nprompt: x\nmodel: openai:m\nskils: []\n")
     (tmp_path / "list.yaml").write_text("- a\n")
+    (tmp_path / "skills-lock.json").write_text('{"version": 1, "skills": {}}')
     return tmp_path
 
 

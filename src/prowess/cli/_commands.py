@@ -15,6 +15,7 @@ COMMANDS = {
     "activate": "print what the model reads when a skill is activated",
     "read": "print a file of a skill",
     "search": "search skills by name, description and body, best match first",
+    "verify": "compare installed skills with their lock, byte by byte",
     "store": "show the store of fetched skills, and remove those that no project needs",
     "new": "create a skill that passes `prowess check`",
     "init": "create the skills folder of a project, with an example skill",

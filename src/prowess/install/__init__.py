@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         parse_lock as parse_lock,
         read_lock as read_lock,
     )
+    from ._places import agent_folders as agent_folders, find_project as find_project, global_lock as global_lock
     from ._signature import (
         SignedBy as SignedBy,
         SignWith as SignWith,
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     )
     from ._transaction import is_interrupted as is_interrupted, lock_project as lock_project
     from ._tree import Tree as Tree, TreeFile as TreeFile, check_paths as check_paths, read_tree as read_tree
+    from ._verify import (
+        Difference as Difference,
+        Verification as Verification,
+        VerifiedSkill as VerifiedSkill,
+        verify as verify,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
@@ -42,10 +49,12 @@ else:  # otherwise every misspelt name would have a type
             "_fetched": ("Fetched", "FetchedSkill"),
             "_folder": ("find_skills",),
             "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
+            "_places": ("agent_folders", "find_project", "global_lock"),
             "_source": ("Source", "fetcher", "parse_source"),
             "_signature": ("SignWith", "SignedBy", "sign_skill", "verify_signature"),
             "_store": ("OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"),
             "_transaction": ("is_interrupted", "lock_project"),
             "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
+            "_verify": ("Difference", "Verification", "VerifiedSkill", "verify"),
         },
     )

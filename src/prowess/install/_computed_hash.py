@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import os
 from functools import cmp_to_key
+from itertools import islice
 
+from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, read_up_to
+from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS
 from prowess._internal.hashes import sha256_for
 
@@ -19,52 +22,62 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["NotComparableError", "computed_hash", "hash_files", "sort_as_skills_does"]
+__all__ = ["HashedFolder", "NotComparableError", "computed_hash", "hash_open_folder", "sort_as_skills_does"]
 
 # Characters in the order of the root collation (Unicode 16, CLDR 46); capital letters follow the others of their kind.
 _ORDER = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
 _PRIMARY = {ord(char): chr(_ORDER.index(char.lower()) + 32) for char in _ORDER}
 _SKIPPED_FOLDERS = (".git", "node_modules")
 _MAX_DEPTH = 64
+_UNKNOWN_ORDER = "the order in which `skills` hashes its files is unknown, because of characters in their names"
+_TOO_LARGE = "it is larger than a skill can be"
 
 
 class NotComparableError(Exception):
-    """The order in which `skills` would hash two files is unknown, so their hash is, too."""
+    """The hash of a folder is unknown; the message says why."""
+
+
+class HashedFolder(Frozen):
+    """The hash of a folder, and what it covers."""
+
+    digest: str
+    """In hexadecimal."""
+    paths: frozenset[str]
+    """Of the files that were hashed."""
 
 
 def computed_hash(folder: str) -> str | None:
     """Return the hash that `skills` computes for the folder of a skill.
 
-    `None` if it is unknown, because of characters in the names of its files.
+    `None` if it is unknown: because of characters in the names of its files, or because it is too large for a skill.
 
     Raises:
         OSError: a file cannot be read.
     """
-    files: list[tuple[str, bytes]] = []
     fd = os.open(folder, FOLDER_FLAGS)
     try:
-        _read_files(fd, "", files, _MAX_DEPTH)
-    finally:
-        os.close(fd)
-    try:
-        return hash_files(files)
+        return hash_open_folder(fd).digest
     except NotComparableError:
         return None
+    finally:
+        os.close(fd)
 
 
-def hash_files(files: Iterable[tuple[str, bytes]]) -> str:
-    """Return the hash for files, each its path and content, in any order.
+def hash_open_folder(folder_fd: int) -> HashedFolder:
+    """Return the hash for an open folder.
 
     Raises:
-        NotComparableError: the order of two paths is unknown.
+        NotComparableError: the order of two files is unknown, or the folder is too large for a skill.
+        OSError: a file cannot be read.
     """
-    contents = dict(files)
-    digest = sha256_for(sum(map(len, contents.values())))()
-    for path in sort_as_skills_does(contents):
+    reader = _Reader()
+    reader.read(folder_fd, "", _MAX_DEPTH)
+    files = reader.files
+    digest = sha256_for(sum(map(len, files.values())))()
+    for path in sort_as_skills_does(files):
         digest.update(path.encode())
-        digest.update(contents[path])
-    result: str = digest.hexdigest()
-    return result
+        digest.update(files[path])
+    return HashedFolder(digest=digest.hexdigest(), paths=frozenset(files))
 
 
 def sort_as_skills_does(paths: Iterable[str]) -> list[str]:
@@ -77,7 +90,7 @@ def sort_as_skills_does(paths: Iterable[str]) -> list[str]:
     if all(path.isascii() and path.isprintable() for path in found):
         return sorted(found, key=_ascii_key)
     if any(_is_not_utf_8(path) for path in found):
-        raise NotComparableError
+        raise NotComparableError(_UNKNOWN_ORDER)
     return sorted(found, key=cmp_to_key(_compare))
 
 
@@ -98,39 +111,55 @@ def _compare(first: str, second: str) -> int:
     """
     for index, (one, other) in enumerate(zip(first, second, strict=False)):
         if not (_is_known(one) and _is_known(other)):
-            raise NotComparableError
+            raise NotComparableError(_UNKNOWN_ORDER)
         if _PRIMARY[ord(one)] != _PRIMARY[ord(other)]:
             # The next character may be an accent of this one, or one letter together with it.
             if all(index + 1 == len(path) or _is_known(path[index + 1]) for path in (first, second)):
                 return -1 if _PRIMARY[ord(one)] < _PRIMARY[ord(other)] else 1
-            raise NotComparableError
+            raise NotComparableError(_UNKNOWN_ORDER)
     if all(map(_is_known, first)) and all(map(_is_known, second)):
         return -1 if _ascii_key(first) < _ascii_key(second) else 1
-    raise NotComparableError
+    raise NotComparableError(_UNKNOWN_ORDER)
 
 
 def _is_known(char: str) -> bool:
     return ord(char) in _PRIMARY
 
 
-def _read_files(folder_fd: int, prefix: str, files: list[tuple[str, bytes]], depth: int) -> None:
-    """Read the regular files of an open folder and of those below.
+class _Reader:
+    """Reads the regular files of a folder, as many as a skill can have."""
 
-    Raises:
-        OSError: one cannot be read.
-    """
-    with os.scandir(folder_fd) as found:
-        entries = list(found)
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name in _SKIPPED_FOLDERS or depth == 0:
-                continue
-            fd = os.open(entry.name, FOLDER_FLAGS, dir_fd=folder_fd)
-            try:
-                _read_files(fd, f"{prefix}{entry.name}/", files, depth - 1)
-            finally:
-                os.close(fd)
-        elif entry.is_file(follow_symlinks=False):
-            fd = os.open(entry.name, READ_FLAGS, dir_fd=folder_fd)
-            with open(fd, "rb") as file:
-                files.append((prefix + entry.name, file.read()))
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self._bytes_left = MAX_DIGEST_BYTES
+        self._entries_left = MAX_SKILL_FILES
+
+    def read(self, folder_fd: int, prefix: str, depth: int) -> None:
+        """Read an open folder and those below.
+
+        Raises:
+            NotComparableError: there are too many or too large files.
+            OSError: one cannot be read.
+        """
+        with os.scandir(folder_fd) as found:
+            entries = list(islice(found, self._entries_left + 1))
+        self._entries_left -= len(entries)
+        if self._entries_left < 0 or depth < 0:
+            raise NotComparableError(_TOO_LARGE)
+        for entry in entries:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder and entry.name not in _SKIPPED_FOLDERS:
+                fd = os.open(entry.name, FOLDER_FLAGS, dir_fd=folder_fd)
+                try:
+                    self.read(fd, f"{prefix}{entry.name}/", depth - 1)
+                finally:
+                    os.close(fd)
+            elif not is_folder and entry.is_file(follow_symlinks=False):
+                fd = os.open(entry.name, READ_FLAGS, dir_fd=folder_fd)
+                try:
+                    data = self.files[prefix + entry.name] = read_up_to(fd, self._bytes_left)
+                finally:
+                    os.close(fd)
+                self._bytes_left -= len(data)
+                if self._bytes_left < 0:
+                    raise NotComparableError(_TOO_LARGE)

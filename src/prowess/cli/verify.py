@@ -1,0 +1,134 @@
+"""prowess verify: compare installed skills with their lock."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import display_path
+from prowess._internal.text import neutral
+from prowess.errors import InstallError
+from prowess.install import LOCK_FILE, find_project, global_lock, read_lock, verify
+
+from ._commands import FAILED, OK
+from ._options import add_json_option, make_parser
+from ._output import pluralize, print_json, print_note, print_stderr, print_stdout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from prowess.install import Difference, Verification, VerifiedSkill
+
+_EPILOG = """\
+Each file is compared with the lock: its bytes, whether it can be executed, and where links lead. Exit code 1 means that
+something is different. A skill whose entry another tool has written is compared by its hash, which covers less."""
+
+_WORDS = {
+    "changed": "changed",
+    "missing": "missing",
+    "extra": "extra",
+    "mode": "mode",
+    "link": "link",
+    "type": "type",
+    "unreadable": "unreadable",
+    "outside": "leads out",
+    "hash": "other hash",
+    "unknown": "unknown",
+    "lock": "lock",
+}
+"""What a line says for each kind of difference."""
+_HINT = "`prowess install` restores what is locked; `git diff` shows whether the lock was changed"
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("verify", epilog=_EPILOG)
+    result.add_argument("skill", metavar="SKILL", nargs="*", help="verify only these skills (default: all in the lock)")
+    result.add_argument("--global", dest="is_global", action="store_true", help="verify the skills for all projects")
+    result.add_argument("--strict", action="store_true", help="skills that are not in the lock are differences too")
+    result.add_argument("--cwd", metavar="DIR", help="the working directory (default: the current one)")
+    result.add_argument("--home", metavar="DIR", help="the home directory (default: yours)")
+    add_json_option(result)
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Print the differences."""
+    home = os.path.abspath(args.home or os.path.expanduser("~"))
+    root = home if args.is_global else find_project(args.cwd or os.getcwd())
+    path = global_lock(os.environ) if args.is_global else os.path.join(root, LOCK_FILE)
+    if not os.path.lexists(path):
+        hint = "`prowess add SOURCE` installs skills and locks them; `prowess lock --from FILE` imports another lock"
+        raise InstallError(f"no lock: {path} does not exist", hint=hint)
+    lock = read_lock(path)
+    store = os.path.join(os.path.dirname(global_lock(os.environ)), "store")
+    found = verify(lock, root, scope="user" if args.is_global else "project", names=args.skill, store=store)
+    is_different = bool(found.different or (args.strict and found.not_locked))
+    if args.json:
+        print_json({"lock": path, **_as_json(found), "ok": not is_different})
+    else:
+        _print_text(found, path, root, home, strict=args.strict)
+    return FAILED if is_different else OK
+
+
+def _as_json(found: Verification) -> dict[str, object]:
+    skills = [
+        {
+            "name": skill.name,
+            "path": skill.path,
+            "method": skill.method,
+            "link": skill.link,
+            "differences": [
+                {"kind": item.kind, "path": item.path, "expected": item.expected, "found": item.found}
+                for item in skill.differences
+            ],
+        }
+        for skill in found.skills
+    ]
+    counts = {
+        "skills": len(found.skills),
+        "different": len(found.different),
+        "by_hash": sum(skill.method == "computedHash" for skill in found.skills),
+        "not_locked": len(found.not_locked),
+    }
+    return {"skills": skills, "not_locked": list(found.not_locked), "counts": counts}
+
+
+def _print_text(found: Verification, lock: str, root: str, home: str, *, strict: bool) -> None:
+    different = found.different
+    for skill in different:
+        for difference in skill.differences:
+            print_stdout(_line(skill, difference, root, home))
+    for path in found.not_locked:
+        shown = neutral(display_path(path, root, home))
+        if strict:
+            print_stdout(f"{'not locked':<12}{shown}")
+        else:
+            print_note(f"{shown} is not in the lock")
+    by_hash = {skill.name for skill in found.skills if skill.method == "computedHash"}
+    if by_hash:
+        print_note(
+            f"{pluralize(len(by_hash), 'skill')} compared by `computedHash` only, which covers no modes and links; "
+            "`prowess lock` adds the digest of each file"
+        )
+    shown = neutral(display_path(lock, root, home))
+    names, differing = {skill.name for skill in found.skills}, {skill.name for skill in different}
+    if differing:
+        verb = "differs" if len(differing) == 1 else "differ"
+        print_stderr(f"{len(differing):,} of {pluralize(len(names), 'skill')} {verb} from {shown}")
+        print_stderr(f"\nhint: {_HINT}")
+    else:
+        copies = f" in {len(found.skills):,} places" if len(found.skills) > len(names) else ""
+        print_stderr(f"{pluralize(len(names), 'skill')}{copies} {'is' if len(names) == 1 else 'are'} as in {shown}")
+
+
+def _line(skill: VerifiedSkill, difference: Difference, root: str, home: str) -> str:
+    """Return one difference as text."""
+    path = os.path.join(skill.path, *filter(None, difference.path.split("/")))
+    shown = f"{_WORDS[difference.kind]:<12}{neutral(display_path(path, root, home))}"
+    if difference.kind == "mode":
+        was, now = (str(value).partition(" ")[0] for value in (difference.expected, difference.found))
+        return f"{shown} ({now}, locked as {was})"
+    if difference.kind in ("type", "unreadable", "unknown", "outside") and difference.found:
+        return f"{shown} ({neutral(difference.found.removeprefix('unreadable: '))})"
+    return shown

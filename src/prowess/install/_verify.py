@@ -1,0 +1,310 @@
+"""Compare installed skills with their lock, byte by byte.
+
+    Lock + project -> folders of agents -> skill folder -> files -> differences
+
+Nothing is followed out of the project, the home or the store: a link in a skill is compared by its target, and a skill
+that is itself a link is read only if it leads to one of these.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import real_path_or_none
+from prowess._internal.frozen import Frozen
+from prowess._internal.fs import FOLDER_FLAGS, open_inside
+from prowess._internal.text import did_you_mean, quoted
+from prowess.errors import SkillNotFoundError
+
+from ._computed_hash import NotComparableError, hash_open_folder
+from ._places import agent_folders, folders_of
+from ._read_files import read_files
+from ._tree import tree_digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._lock import Lock, LockedSkill
+    from ._places import Scope
+
+    _Compared = tuple[str | None, tuple["Difference", ...]]
+    """The method and the differences."""
+
+__all__ = ["Difference", "Verification", "VerifiedSkill", "verify"]
+
+
+class Difference(Frozen):
+    """One thing that is not as it was locked."""
+
+    kind: str
+    """`changed`, `missing`, `extra`, `mode` (whether it can be executed), `link` (another target), `type` (a file that
+    is a link now, or the reverse), `unreadable`, `outside` (a link that leads out), `hash` (the computed hash is
+    another), `unknown` (the lock says nothing that can be compared) or `lock` (the lock contradicts itself)."""
+    path: str = ""
+    """Of a file in the skill; empty for the whole skill."""
+    expected: str | None = None
+    """From the lock: the mode and digest, or the computed hash."""
+    found: str | None = None
+
+
+class VerifiedSkill(Frozen):
+    """One installed copy of a skill."""
+
+    name: str
+    path: str
+    """Of its folder, absolute."""
+    method: str | None = None
+    """`files` (every byte, mode and link), `computedHash` (contents alone), or `None` if nothing was compared."""
+    link: str | None = None
+    """Where its folder leads, if it is a link."""
+    differences: tuple[Difference, ...] = ()
+
+
+class Verification(Frozen):
+    """What `verify` found."""
+
+    skills: tuple[VerifiedSkill, ...]
+    """In the order of the lock."""
+    not_locked: tuple[str, ...]
+    """The folders of installed skills that the lock does not name, sorted; empty if only some skills were verified."""
+
+    @property
+    def different(self) -> tuple[VerifiedSkill, ...]:
+        """The skills with differences."""
+        return tuple(skill for skill in self.skills if skill.differences)
+
+
+def verify(
+    lock: Lock, root: str, *, scope: Scope = "project", names: Sequence[str] = (), store: str | None = None
+) -> Verification:
+    """Compare installed skills with their lock.
+
+    Args:
+        lock: of the project or user.
+        root: the folder of the project, or the home of the user.
+        scope: `project` or `user`.
+        names: of the skills; all by default.
+        store: the folder of the store, to which skills may be links.
+
+    Raises:
+        SkillNotFoundError: the lock has no skill of a name.
+        ConfigError: the lock names an unknown agent.
+    """
+    for name in names:
+        if name not in lock.skills:
+            hint = did_you_mean(name, lock.skills, "`prowess verify` without a name verifies all skills")
+            raise SkillNotFoundError(f"the lock has no skill {quoted(name)}", hint=hint)
+    allowed = [real for folder in (root, store) if folder and (real := real_path_or_none(folder))]
+    required = {folder for skill in lock.skills.values() for folder in folders_of(skill, scope)}
+    folders = [_SkillsFolder(root, path, allowed) for path in dict.fromkeys((*required, *agent_folders(scope)))]
+    folders = _without_repetition(folders)
+    try:
+        skills = tuple(
+            verified
+            for skill in lock.skills.values()
+            if not names or skill.name in names
+            for verified in _verify_copies(skill, folders, folders_of(skill, scope))
+        )
+        locked = {skill.folder for skill in lock.skills.values()}
+        others = [path for folder in folders for path in folder.skills_other_than(locked)] if not names else []
+    finally:
+        for folder in folders:
+            folder.close()
+    return Verification(skills=skills, not_locked=tuple(sorted(others)))
+
+
+class _SkillsFolder:
+    """A folder in which an agent looks for skills, opened if it is there."""
+
+    def __init__(self, root: str, path: str, allowed: Sequence[str]) -> None:
+        """Open the folder.
+
+        Args:
+            root: the project or home.
+            path: relative to it.
+            allowed: the folders that no link may leave.
+        """
+        self.paths = {path}
+        self.path = os.path.join(root, *path.split("/"))
+        self.allowed = allowed
+        self.fd = -1
+        self.names: dict[str, bool] = {}
+        """What is in it, and whether that is a link."""
+        self.identity: object = self.path
+        self.problem = "missing"
+        """Why it is not open."""
+        try:
+            self.fd = _open_within(self.path, allowed)
+        except _LeadsOutError:
+            self.problem = "outside"
+        except OSError as error:
+            self.problem = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
+        else:
+            self.identity = _identity(self.fd)
+            with os.scandir(self.fd) as entries:
+                self.names = {entry.name: entry.is_symlink() for entry in entries}
+
+    def close(self) -> None:
+        """Close the folder."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+    def skills_other_than(self, locked: set[str]) -> list[str]:
+        """Return the paths of the skills in it whose names are not locked."""
+        return [
+            os.path.join(self.path, name)
+            for name, is_link in self.names.items()
+            if name not in locked and (is_link or self._has_skill_file(name))
+        ]
+
+    def _has_skill_file(self, name: str) -> bool:
+        try:
+            os.stat(f"{name}/SKILL.md", dir_fd=self.fd, follow_symlinks=False)
+        except (OSError, ValueError):
+            return False
+        return True
+
+
+def _identity(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+class _LeadsOutError(Exception):
+    """A path leads out of the folders that may be read."""
+
+
+def _open_within(path: str, allowed: Sequence[str]) -> int:
+    """Open a folder, and return its descriptor; its path may contain links.
+
+    Raises:
+        _LeadsOutError: it leads out of the allowed folders.
+        OSError: it is missing, or is not a folder.
+    """
+    real = real_path_or_none(path)
+    if real is None:
+        raise _LeadsOutError
+    for top in allowed:
+        if real == top or real.startswith(top.rstrip(os.sep) + os.sep):
+            # Without links from here on: the path cannot be changed to lead elsewhere in between.
+            return open_inside(top, [part for part in real[len(top) :].split(os.sep) if part], FOLDER_FLAGS)
+    raise _LeadsOutError
+
+
+def _without_repetition(folders: list[_SkillsFolder]) -> list[_SkillsFolder]:
+    """Return each folder once: one may be a link to another."""
+    found: dict[object, _SkillsFolder] = {}
+    for folder in folders:
+        if (first := found.setdefault(folder.identity, folder)) is not folder:
+            first.paths |= folder.paths
+            folder.close()
+    return list(found.values())
+
+
+def _verify_copies(skill: LockedSkill, folders: list[_SkillsFolder], expected: tuple[str, ...]) -> list[VerifiedSkill]:
+    """Verify each copy of a skill, and report those that are missing."""
+    name = skill.folder
+    present = [folder for folder in folders if name in folder.names]
+    known: dict[object, _Compared] = {}
+    result = [_verify_copy(skill, folder, known) for folder in present]
+    if present and not skill.tree_digest:
+        return result  # `skills` does not say for which agents it installed a skill
+    for folder in folders:
+        if folder not in present and not folder.paths.isdisjoint(expected):
+            path = os.path.join(folder.path, name)
+            difference = Difference(kind="missing" if folder.fd >= 0 else folder.problem)
+            result.append(VerifiedSkill(name=skill.name, path=path, differences=(difference,)))
+    return result
+
+
+def _verify_copy(skill: LockedSkill, folder: _SkillsFolder, known: dict[object, _Compared]) -> VerifiedSkill:
+    """Verify one copy of a skill.
+
+    Args:
+        skill: as it is locked.
+        folder: the folder that contains the copy.
+        known: what was found in folders of this skill, since one may be a link to another.
+    """
+    name = skill.folder
+    path = os.path.join(folder.path, name)
+    link = None
+    try:
+        if folder.names[name]:
+            link = os.readlink(name, dir_fd=folder.fd)
+            fd = _open_within(path, folder.allowed)
+        else:
+            fd = os.open(name, FOLDER_FLAGS, dir_fd=folder.fd)
+    except _LeadsOutError:
+        differences: tuple[Difference, ...] = (Difference(kind="outside", found=link),)
+        return VerifiedSkill(name=skill.name, path=path, link=link, differences=differences)
+    except NotADirectoryError:
+        found = Difference(kind="type", expected="a folder", found="a file")
+        return VerifiedSkill(name=skill.name, path=path, link=link, differences=(found,))
+    except OSError as error:
+        kind = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
+        found = Difference(kind=kind, found=(error.strerror or "").lower() or None)
+        return VerifiedSkill(name=skill.name, path=path, link=link, differences=(found,))
+    try:
+        identity = _identity(fd)
+        if identity not in known:
+            known[identity] = _compare_files(skill, fd) if skill.tree_digest else _compare_hash(skill, fd)
+        method, differences = known[identity]
+    finally:
+        os.close(fd)
+    return VerifiedSkill(name=skill.name, path=path, method=method, link=link, differences=differences)
+
+
+def _compare_files(skill: LockedSkill, fd: int) -> _Compared:
+    """Compare every file in an open folder with the lock."""
+    expected = skill.files
+    differences: list[Difference] = []
+    # `MODE sha256:HEX`, as `read_lock` checked.
+    digest = tree_digest((path, value[:6], value[14:]) for path, value in expected.items())
+    if digest != skill.tree_digest:
+        differences.append(Difference(kind="lock", expected=skill.tree_digest, found=digest))
+    found = read_files(fd, expected)
+    if found != expected:
+        for path in sorted({*expected, *found}):
+            before, now = expected.get(path), found.get(path)
+            if before != now:
+                differences.append(Difference(kind=_kind(before, now), path=path, expected=before, found=now))
+    return "files", tuple(differences)
+
+
+def _kind(expected: str | None, found: str | None) -> str:
+    """Return what is different in a file."""
+    if found is None:
+        return "missing"
+    if found.startswith("unreadable"):
+        return "unreadable"
+    if expected is None:
+        return "extra"
+    if " sha256:" not in found:
+        return "changed"
+    (mode, _, digest), (mode_now, _, digest_now) = expected.partition(" "), found.partition(" ")
+    if (mode == "120000") != (mode_now == "120000"):
+        return "type"
+    if digest != digest_now:
+        return "link" if mode == "120000" else "changed"
+    return "mode"
+
+
+def _compare_hash(skill: LockedSkill, fd: int) -> _Compared:
+    """Compare an open folder with the hash of `skills`, which covers neither modes, links nor some folders."""
+    if skill.computed_hash is None:
+        return None, (Difference(kind="unknown", found="the lock has no digest of its files"),)
+    try:
+        hashed = hash_open_folder(fd)
+    except NotComparableError as error:
+        return None, (Difference(kind="unknown", expected=skill.computed_hash, found=str(error)),)
+    except OSError as error:
+        return None, (Difference(kind="unreadable", found=(error.strerror or "").lower()),)
+    found = read_files(fd, {})
+    differences = [
+        Difference(kind="extra", path=path, found=found[path]) for path in sorted(found) if path not in hashed.paths
+    ]
+    if hashed.digest != skill.computed_hash:
+        differences.insert(0, Difference(kind="hash", expected=skill.computed_hash, found=hashed.digest))
+    return "computedHash", tuple(differences)

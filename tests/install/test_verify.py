@@ -1,0 +1,320 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.errors import ConfigError, SkillNotFoundError
+from prowess.install import Lock, LockedSkill, Verification, computed_hash, find_project, read_tree, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SHARED = ".agents/skills"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with the skills `pdf` and `docx` in the shared folder."""
+    project = tmp_path / "project"
+    for name in ("pdf", "docx"):
+        folder = project / SHARED / name
+        (folder / "scripts").mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\n---\n")
+        (folder / "scripts/run.sh").write_text("run")
+        (folder / "scripts/run.sh").chmod(0o755)
+        (folder / "link").symlink_to("SKILL.md")
+    return project
+
+
+def locked(folder: Path, **changes: object) -> LockedSkill:
+    tree = read_tree(str(folder))
+    skill = LockedSkill(
+        name=folder.name,
+        source="acme/skills",
+        source_type="github",
+        computed_hash=computed_hash(str(folder)),
+        tree_digest=tree.digest,
+        files={file.path: f"{file.mode} sha256:{file.sha256}" for file in tree.files},
+    )
+    return skill.with_changes(**changes)
+
+
+def by_hash(folder: Path) -> LockedSkill:
+    """As the tool `skills` leaves an entry."""
+    return locked(folder, tree_digest=None, files={})
+
+
+@pytest.fixture
+def lock(project: Path) -> Lock:
+    return Lock().with_skills(locked(project / SHARED / name) for name in ("pdf", "docx"))
+
+
+def found(verification: Verification, top: Path) -> list[tuple[str, str]]:
+    """Return the kind and path of each difference."""
+    return [
+        (item.kind, os.path.relpath(os.path.join(skill.path, item.path), top).replace("/.", ""))
+        for skill in verification.skills
+        for item in skill.differences
+    ]
+
+
+def test_what_was_installed_is_as_locked(project: Path, lock: Lock) -> None:
+    """Whatever the umask: only whether a file can be executed counts."""
+    (project / SHARED / "pdf/SKILL.md").chmod(0o600)
+    (project / SHARED / "pdf/empty").mkdir()
+    result = verify(lock, str(project))
+    assert [(skill.name, skill.method, skill.link) for skill in result.skills] == [
+        ("docx", "files", None),
+        ("pdf", "files", None),
+    ]
+    assert (result.different, result.not_locked) == ((), ())
+
+
+def change(folder: Path) -> None:
+    (folder / "SKILL.md").write_text("---\nname: pdx\n---\n")
+
+
+def replace_by_link(folder: Path) -> None:
+    (folder / "scripts/run.sh").unlink()
+    (folder / "scripts/run.sh").symlink_to("/bin/sh")
+
+
+def replace_link(folder: Path) -> None:
+    (folder / "link").unlink()
+    (folder / "link").write_text("x")
+
+
+def turn_link(folder: Path) -> None:
+    (folder / "link").unlink()
+    (folder / "link").symlink_to("/etc/passwd")
+
+
+def replace_by_fifo(folder: Path) -> None:
+    (folder / "SKILL.md").unlink()
+    os.mkfifo(folder / "SKILL.md")
+
+
+def grow(folder: Path) -> None:
+    with open(folder / "SKILL.md", "wb") as file:
+        file.truncate(1 << 40)
+
+
+def replace_by_folder(folder: Path) -> None:
+    (folder / "SKILL.md").unlink()
+    (folder / "SKILL.md").mkdir()
+
+
+def replace_skill(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("x")
+
+
+def deep(folder: Path) -> None:
+    for _ in range(70):
+        folder = folder / "d"
+        folder.mkdir()
+    (folder / "x").write_text("")
+
+
+PDF = f"{SHARED}/pdf"
+CHANGES: dict[str, tuple[Callable[[Path], object], tuple[str, str]]] = {
+    "a byte": (change, ("changed", f"{PDF}/SKILL.md")),
+    "missing": (lambda folder: (folder / "SKILL.md").unlink(), ("missing", f"{PDF}/SKILL.md")),
+    "extra": (lambda folder: (folder / "scripts/new.py").write_text("x"), ("extra", f"{PDF}/scripts/new.py")),
+    "extra link": (lambda folder: (folder / "x").symlink_to("/etc"), ("extra", f"{PDF}/x")),
+    "not UTF-8": (lambda folder: Path(os.fsdecode(bytes(folder / "a") + b"\xff")).touch(), ("extra", f"{PDF}/a\udcff")),
+    "executable": (lambda folder: (folder / "SKILL.md").chmod(0o755), ("mode", f"{PDF}/SKILL.md")),
+    "not executable": (lambda folder: (folder / "scripts/run.sh").chmod(0o644), ("mode", f"{PDF}/scripts/run.sh")),
+    "link target": (turn_link, ("link", f"{PDF}/link")),
+    "file for a link": (replace_link, ("type", f"{PDF}/link")),
+    "link for a file": (replace_by_link, ("type", f"{PDF}/scripts/run.sh")),
+    "FIFO": (replace_by_fifo, ("changed", f"{PDF}/SKILL.md")),
+    "a terabyte": (grow, ("changed", f"{PDF}/SKILL.md")),
+    "folder for a file": (replace_by_folder, ("missing", f"{PDF}/SKILL.md")),
+    "deep": (deep, ("extra", PDF + "/d" * 65)),
+    "no skill": (shutil.rmtree, ("missing", PDF)),
+    "file for a skill": (replace_skill, ("type", PDF)),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_each_change_is_found(case: str, project: Path, lock: Lock) -> None:
+    apply, difference = CHANGES[case]
+    apply(project / PDF)
+    assert found(verify(lock, str(project)), project) == [difference]
+    assert found(verify(lock, str(project), names=["pdf"]), project) == [difference]
+    assert found(verify(lock, str(project), names=["docx"]), project) == []
+
+
+def test_an_unreadable_file_is_a_difference(project: Path, lock: Lock) -> None:
+    (project / PDF / "SKILL.md").chmod(0)
+    (project / PDF / "scripts").chmod(0)
+    expected = [
+        ("unreadable", f"{PDF}/SKILL.md"),
+        ("unreadable", f"{PDF}/scripts"),
+        ("missing", f"{PDF}/scripts/run.sh"),
+    ]
+    try:
+        differences = found(verify(lock, str(project)), project)
+    finally:
+        (project / PDF / "scripts").chmod(0o755)
+    if os.geteuid():
+        assert differences == expected
+    else:
+        assert differences == []
+
+
+def test_a_lock_that_contradicts_itself_is_a_difference(project: Path, lock: Lock) -> None:
+    """A list of files was edited, but not the digest of all of them."""
+    pdf = lock.skills["pdf"]
+    change(project / PDF)
+    digest = hashlib.sha256((project / PDF / "SKILL.md").read_bytes()).hexdigest()
+    edited = lock.with_skills([pdf.with_changes(files={**pdf.files, "SKILL.md": f"100644 sha256:{digest}"})])
+    assert found(verify(edited, str(project)), project) == [("lock", PDF)]
+
+
+def test_each_copy_for_an_agent_is_verified(project: Path, lock: Lock) -> None:
+    """The folders are those of the agents in the lock; a copy that is in another folder of an agent counts too."""
+    lock = lock.with_skills([lock.skills["pdf"].with_changes(hosts=("claude-code", "codex"))])
+    assert found(verify(lock, str(project)), project) == [("missing", ".claude/skills/pdf")]
+    for folder in (".claude/skills", ".qwen/skills"):
+        shutil.copytree(project / PDF, project / folder / "pdf", symlinks=True)
+        change(project / folder / "pdf")
+    expected = [("changed", f"{folder}/pdf/SKILL.md") for folder in (".claude/skills", ".qwen/skills")]
+    assert found(verify(lock, str(project)), project) == expected
+
+
+def test_folders_of_agents_that_are_one_folder_are_read_once(project: Path, lock: Lock) -> None:
+    (project / ".claude").mkdir()
+    (project / ".claude/skills").symlink_to("../.agents/skills")
+    lock = lock.with_skills([lock.skills["pdf"].with_changes(hosts=("claude-code",))])
+    assert [skill.name for skill in verify(lock, str(project)).skills] == ["docx", "pdf"]
+    assert verify(lock, str(project)).different == ()
+
+
+def test_a_skill_that_is_a_link_is_read_in_the_project_and_the_store(project: Path, lock: Lock, tmp_path: Path) -> None:
+    """Only there: a link to another place is a difference, and what it leads to is not read."""
+    store = tmp_path / "store"
+    shutil.move(project / PDF, store / "pdf")
+    (project / PDF).symlink_to(store / "pdf")
+    assert found(verify(lock, str(project)), project) == [("outside", PDF)]
+    result = verify(lock, str(project), store=str(store))
+    assert [(skill.link, skill.differences) for skill in result.skills] == [(None, ()), (str(store / "pdf"), ())]
+    change(store / "pdf")
+    assert found(verify(lock, str(project), store=str(store)), project) == [("changed", f"{PDF}/SKILL.md")]
+    (project / ".claude/skills").mkdir(parents=True)
+    (project / ".claude/skills/docx").symlink_to("../../.agents/skills/docx")
+    docx = [skill for skill in verify(lock, str(project)).skills if skill.name == "docx"]
+    assert [(skill.link, skill.differences) for skill in docx] == [(None, ()), ("../../.agents/skills/docx", ())]
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"), [("elsewhere", "outside"), ("itself", "unreadable"), ("project/none", "missing")]
+)
+def test_a_skills_folder_that_leads_out_is_not_read(
+    target: str, kind: str, project: Path, lock: Lock, tmp_path: Path
+) -> None:
+    shutil.move(project / ".agents", tmp_path / "elsewhere")
+    (project / ".agents").symlink_to({"itself": ".agents"}.get(target, tmp_path / target))
+    assert [kind for kind, _ in found(verify(lock, str(project)), project)] == [kind] * 2
+
+
+def test_skills_that_are_not_locked_are_named(project: Path, lock: Lock) -> None:
+    """Those with a SKILL.md, in any folder of an agent; a folder without one is no skill."""
+    for path in (f"{SHARED}/mine", ".claude/skills/other"):
+        shutil.copytree(project / PDF, project / path)
+    (project / SHARED / "notes").mkdir()
+    paths = (str(project / ".agents/skills/mine"), str(project / ".claude/skills/other"))
+    assert verify(lock, str(project)).not_locked == paths
+    assert verify(lock, str(project), names=["pdf"]).not_locked == ()
+
+
+def test_the_hash_of_the_other_tool_is_enough(project: Path) -> None:
+    """It has written the entry anew. Its hash covers no links, modes and some folders, whose files are differences."""
+    (project / PDF / "link").unlink()
+    lock = Lock().with_skills([by_hash(project / PDF)])
+    (result,) = verify(lock, str(project)).skills
+    assert (result.method, result.differences) == ("computedHash", ())
+    (project / PDF / "x").symlink_to("/etc")
+    (project / PDF / "node_modules").mkdir()
+    (project / PDF / "node_modules/x.js").write_text("")
+    change(project / PDF)
+    assert found(verify(lock, str(project)), project) == [
+        ("hash", PDF),
+        ("extra", f"{PDF}/node_modules/x.js"),
+        ("extra", f"{PDF}/x"),
+    ]
+    shutil.rmtree(project / PDF)
+    assert found(verify(lock, str(project)), project) == [("missing", PDF)]
+
+
+def test_the_other_tool_may_have_installed_for_any_agent(project: Path) -> None:
+    """Its lock does not say for which. The folder of a skill with another name is its name in lower case."""
+    folder = project / ".claude/skills/my-docs"
+    folder.parent.mkdir(parents=True)
+    shutil.move(project / PDF, folder)
+    (folder / "link").unlink()
+    lock = Lock().with_skills([by_hash(folder).with_changes(name="My Docs")])
+    (result,) = verify(lock, str(project)).skills
+    assert (result.path, result.differences) == (str(folder), ())
+
+
+def test_what_cannot_be_compared_is_a_difference(project: Path) -> None:
+    """Names whose order is in doubt, or no hash; with our own digests the names do not matter."""
+    (project / PDF / "link").unlink()
+    for name in ("é", "f"):
+        (project / PDF / name).write_text("")
+    own = locked(project / PDF)
+    assert own.computed_hash is None
+    assert verify(Lock().with_skills([own]), str(project)).different == ()
+    for computed in (None, "0" * 64):
+        lock = Lock().with_skills([own.with_changes(tree_digest=None, files={}, computed_hash=computed)])
+        assert found(verify(lock, str(project)), project) == [("unknown", PDF)]
+
+
+def test_names_and_agents_must_be_known(project: Path, lock: Lock) -> None:
+    with pytest.raises(SkillNotFoundError, match="`pfd`") as caught:
+        verify(lock, str(project), names=["pfd"])
+    assert caught.value.hint == "did you mean `pdf`?"
+    with pytest.raises(ConfigError, match="the agent `no-such-agent`"):
+        verify(lock.with_skills([lock.skills["pdf"].with_changes(hosts=("no-such-agent",))]), str(project))
+
+
+def test_the_skills_of_a_user_are_in_the_home(project: Path, lock: Lock) -> None:
+    lock = lock.with_skills([lock.skills["pdf"].with_changes(hosts=("opencode",))])
+    assert found(verify(lock, str(project), scope="user"), project) == [("missing", ".config/opencode/skills/pdf")]
+    shutil.copytree(project / PDF, project / ".config/opencode/skills/pdf", symlinks=True)
+    assert verify(lock, str(project), scope="user").different == ()
+
+
+def test_the_lock_of_a_project_is_the_nearest_in_its_repository(tmp_path: Path) -> None:
+    """A lock above the repository is another user's, perhaps."""
+    inner = tmp_path / "project/packages/one/src"
+    inner.mkdir(parents=True)
+    (tmp_path / "skills-lock.json").touch()
+    assert find_project(str(inner)) == str(inner)
+    (tmp_path / "project/.git").mkdir()
+    assert find_project(str(inner)) == str(tmp_path / "project")
+    (tmp_path / "project/packages/one/skills-lock.json").touch()
+    assert find_project(str(inner)) == str(tmp_path / "project/packages/one")
+
+
+def test_sha256sum_agrees(project: Path, lock: Lock) -> None:
+    """An independent program finds the same digests."""
+    if shutil.which("sha256sum") is None:
+        pytest.skip("sha256sum is missing")
+    lines = [
+        f"{value.partition(':')[2]}  {name}/{path}\n"
+        for name, skill in lock.skills.items()
+        for path, value in skill.files.items()
+        if not value.startswith("120000")
+    ]
+    command = ["sha256sum", "--check", "--strict", "--quiet"]
+    assert len(lines) == 4
+    assert subprocess.run(command, input="".join(lines), text=True, cwd=project / SHARED, check=False).returncode == 0
