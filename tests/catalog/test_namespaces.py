@@ -12,6 +12,7 @@ from prowess.catalog import discover
 from prowess.hosts import host_from_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from prowess.catalog import Entry
@@ -30,7 +31,7 @@ def manifest(folder: Path, text: str | bytes, kind: str = ".x-plugin") -> None:
     (folder / kind / "plugin.json").write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def entries(top: Path, **keys: Any) -> tuple[Entry, ...]:
+def entries(top: Path, **keys: Any) -> Sequence[Entry]:
     table = {"title": "X", "roots": [ROOT], "namespace_manifests": MANIFESTS, **keys}
     (top / "repo").mkdir(exist_ok=True)
     return discover(top / "repo", host=host_from_table("x", table), home=top / "home", env={}).skills

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
+from unittest.mock import ANY
 
 import pytest
 
 from prowess.hosts import host_names
+from prowess.install import write_snapshot
 from support.project_commands import json_in, run_in
 from support.skills import skill
 
@@ -212,3 +214,22 @@ def test_search_as_a_process(encoding: str, project: Path) -> None:
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, env=env)
     os.close(writing)
     assert done.returncode == 0
+
+
+def test_a_snapshot_is_searched_alone(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its skills have their folders in it; none of this machine is found."""
+    skill(tmp_path / "shared/office/pdf-forms", description="Fills a pdf.")
+    skill(tmp_path / "shared/wiki", description="Writes a page.")
+    write_snapshot(tmp_path / "shared", tmp_path / "out")
+    assert run(project, "pdf", "--from", str(tmp_path / "out")) == 0
+    shown, notes = capsys.readouterr()
+    assert [line.split() for line in shown.splitlines()] == [
+        ["NAME", "SCORE", "WHERE", "DESCRIPTION"],
+        ["pdf-forms", ANY, "office", "Fills", "a", "pdf."],
+    ]
+    assert notes == "1 skill\n"
+    found = data(project, "page", "--from", f"file://{tmp_path}/out", capsys=capsys)["results"]
+    assert [hit["path"] for hit in found] == [f"snapshot+file://{tmp_path}/out/wiki/SKILL.md"]
+    assert run(project, "pdf", "--from", str(tmp_path)) == 1
+    assert "cannot read snapshot.json of the snapshot" in capsys.readouterr().err
+    assert run(project, "pdf", "--from", str(tmp_path), "--servers") == 2

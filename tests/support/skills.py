@@ -13,6 +13,7 @@ from prowess.hosts import Host, load_host
 from prowess.skill import Requirements, Skill
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 DESCRIPTION_TEMPLATE = "Does {0}. Use it for {0}."
@@ -119,7 +120,7 @@ def make_machine(top: Path, host: str, **env: str) -> FakeMachine:
     return FakeMachine(top, host, env)
 
 
-def entry_in_folder(entries: tuple[Entry, ...] | Catalog, folder: str) -> Entry:
+def entry_in_folder(entries: Sequence[Entry] | Catalog, folder: str) -> Entry:
     """Return the only entry whose folder has this name."""
     candidates = entries.skills if isinstance(entries, Catalog) else entries
     (entry,) = (entry for entry in candidates if entry.folder == folder)

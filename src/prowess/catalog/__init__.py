@@ -14,7 +14,13 @@ if TYPE_CHECKING:
         accept_findings as accept_findings,
     )
     from ._baseline import Baseline as Baseline, read_baseline as read_baseline
-    from ._catalog import Catalog as Catalog
+    from ._catalog import (
+        Catalog as Catalog,
+        entries_named as entries_named,
+        entry_at as entry_at,
+        mapped_readers as mapped_readers,
+        skills_in_text as skills_in_text,
+    )
     from ._check import Report as Report, check as check, report as report
     from ._check_file import (
         check_file as check_file,
@@ -52,6 +58,11 @@ if TYPE_CHECKING:
     from ._live import LiveCatalog as LiveCatalog, live_catalog as live_catalog
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
+    from ._many import (
+        ManyReaders as ManyReaders,
+        ManySkills as ManySkills,
+        SkillTable as SkillTable,
+    )
     from ._mount_cures import (
         mount_argument as mount_argument,
         mount_command as mount_command,
@@ -84,6 +95,7 @@ if TYPE_CHECKING:
         Hit as Hit,
         Index as Index,
         SkillReader as SkillReader,
+        searched_terms as searched_terms,
     )
     from ._search_semantic import Ranker as Ranker, installed_ranker as installed_ranker
     from ._settings_layers import settings_layers as settings_layers
@@ -93,7 +105,7 @@ else:  # otherwise every misspelt name would have a type
         {
             "_accepted": ("Accepted", "ReportedFinding", "accept_findings"),
             "_baseline": ("Baseline", "read_baseline"),
-            "_catalog": ("Catalog",),
+            "_catalog": ("Catalog", "entries_named", "entry_at", "mapped_readers", "skills_in_text"),
             "_check": ("Report", "check", "report"),
             "_check_file": ("check_file", "entry_findings", "evaluate_path", "find_skill_files"),
             "_compare": (
@@ -115,6 +127,7 @@ else:  # otherwise every misspelt name would have a type
             "_live": ("LiveCatalog", "live_catalog"),
             "_loss_groups": ("Cure", "LossGroup", "group_losses"),
             "_losses": ("Loss",),
+            "_many": ("ManyReaders", "ManySkills", "SkillTable"),
             "_mount_cures": ("mount_argument", "mount_command", "mount_folder"),
             "_mount_rules": ("mount_blockers",),
             "_places": ("KINDS",),
@@ -132,7 +145,7 @@ else:  # otherwise every misspelt name would have a type
             "_recorded_output": ("recorded_output",),
             "_roots": ("ScanRoot", "find_scan_roots"),
             "_settings_layers": ("settings_layers",),
-            "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),
+            "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader", "searched_terms"),
             "_search_semantic": ("Ranker", "installed_ranker"),
         },
     )

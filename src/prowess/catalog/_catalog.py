@@ -13,7 +13,8 @@ from ._entry import REACHABLE, Entry, State, with_digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
 
     from prowess.errors import AmbiguousSkillError, SkillNotFoundError
     from prowess.findings import Finding
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ._roots import ScanRoot
     from ._settings import Settings
 
-__all__ = ["Catalog", "host_rules"]
+__all__ = ["Catalog", "entries_named", "entry_at", "host_rules", "mapped_readers", "skills_in_text"]
 
 _PATH_STARTS = ("/", "./", "../", "~/")
 """What only a path begins with."""
@@ -39,7 +40,8 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
     """The directory it is seen from, absolute and without links."""
     home: str
     """The user's home, absolute."""
-    skills: tuple[Entry, ...]
+    skills: Sequence[Entry]
+    """A tuple, unless a provider lists a `SkillTable`."""
     findings: tuple[Finding, ...]
     """The findings that belong to no single skill."""
     scan_roots: tuple[ScanRoot, ...]
@@ -118,17 +120,20 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         if reference in _PATHS or reference.startswith(_PATH_STARTS):
             return self._entries_at(reference)
         key = normalize_name(reference)
-        exact = [entry for entry in self.skills if key in _normalized_names(entry)]
+        exact = [entry for entry in entries_named(self.skills, key) if key in _normalized_names(entry)]
         if exact:
             return exact
         scope, colon, rest = reference.partition(":")
-        if colon:
+        if colon and not rest.startswith("//"):
             if scope == "sha256" and rest:
                 return self._entries_with_digest(rest.lower())
             inner = normalize_name(rest)
-            return [entry for entry in self.skills if entry.scope == scope and inner in _normalized_names(entry)]
+            named = entries_named(self.skills, inner)
+            return [entry for entry in named if entry.scope == scope and inner in _normalized_names(entry)]
         if by_path := self._entries_at(reference):
             return by_path
+        if hasattr(self.skills, "at") and (remote := self.skills.at(reference)) is not None:
+            return [remote]
         if 8 <= len(reference) <= 64 and not reference.strip(_HEXADECIMAL):  # `re` takes longer to load
             return self._entries_with_digest(reference)
         return []
@@ -136,7 +141,8 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
     def _entries_at(self, reference: str) -> list[Entry]:
         """Return the skills of a file or folder."""
         path = os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
-        return [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
+        local = getattr(self.skills, "entries", self.skills)
+        return [entry for entry in local if path in (entry.path, os.path.dirname(entry.path))]
 
     def _entries_with_digest(self, prefix: str) -> list[Entry]:
         """Return the skills whose digest starts with a prefix."""
@@ -148,7 +154,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         """Return the error for a reference that matches no skill; it suggests similar names."""
         from prowess.errors import SkillNotFoundError
 
-        names = list(dict.fromkeys(entry.name for entry in self.skills))
+        names = list(dict.fromkeys(_skill_names(self.skills)))
         near = nearest_names(reference, names)
         option = "" if self.host.name == "prowess" else f" --host {self.host.name}"
         hint = (
@@ -157,6 +163,38 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
             else f"`prowess list{option}` shows all skills"
         )
         return SkillNotFoundError(f"no skill is called {quoted(reference)} for host `{self.host.name}`", hint=hint)
+
+
+# `_many` is not loaded for the tuples of most catalogs, so its sequence is recognized by its methods.
+
+
+def entries_named(skills: Sequence[Entry], name: str) -> Sequence[Entry]:
+    """Return all skills that a normalized name may mean; those of a `SkillTable` are looked up."""
+    named: Callable[[str], Sequence[Entry]] | None = getattr(skills, "named", None)
+    return skills if named is None else named(name)
+
+
+def entry_at(skills: Sequence[Entry], path: str) -> Entry | None:
+    """Return the skill with a path; those of a `SkillTable` are looked up."""
+    at: Callable[[str], Entry | None] | None = getattr(skills, "at", None)
+    return next((entry for entry in skills if entry.path == path), None) if at is None else at(path)
+
+
+def skills_in_text(skills: Sequence[Entry], text: str) -> Sequence[Entry]:
+    """Return the skills that a text may name; those of a `SkillTable` are looked up."""
+    in_text: Callable[[str], Sequence[Entry]] | None = getattr(skills, "in_text", None)
+    return skills if in_text is None else in_text(text)
+
+
+def mapped_readers(readers: Mapping[str, Any], change: Callable[[Any], Any]) -> Mapping[str, Any]:
+    """Return readers of which each is changed by a function; those of a `SkillTable` without a list of their paths."""
+    mapped: Callable[[Callable[[Any], Any]], Mapping[str, Any]] | None = getattr(readers, "mapped", None)
+    return {path: change(reader) for path, reader in readers.items()} if mapped is None else mapped(change)
+
+
+def _skill_names(skills: Sequence[Entry]) -> Iterable[str]:
+    names: Callable[[], Iterable[str]] | None = getattr(skills, "names", None)
+    return (entry.name for entry in skills) if names is None else names()
 
 
 def host_rules(host: Host) -> frozenset[str]:

@@ -9,18 +9,31 @@ from ._entry import REACHABLE, State
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypeGuard
 
     from ._catalog import Catalog
     from ._entry import Entry
+    from ._many import SkillTable
     from ._providers import SkillProvider
 
 __all__ = ["add_providers", "join_catalogs"]
 
 
 def add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
-    """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name."""
+    """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name.
+
+    The skills of a `SkillTable` come after those of all other providers.
+    """
     providers = tuple(providers)
-    added = _add(catalog, ((entry, provider) for provider in providers for entry in provider.list(catalog.cwd)))
+    listed = [(provider, provider.list(catalog.cwd)) for provider in providers]
+    tables: list[SkillTable] = [skills for _, skills in listed if is_table(skills)]
+    single = ((provider, skills) for provider, skills in listed if not is_table(skills))
+    added = _add(catalog, ((entry, provider) for provider, skills in single for entry in skills))
+    if tables:
+        from ._many import ManyReaders, ManySkills
+
+        skills, readers = ManySkills(added.skills, tables), ManyReaders(added.readers, tables)
+        added = added.with_changes(skills=skills, readers=readers)
     findings = [item for provider in providers for item in getattr(provider, "findings", ())]
     return added.with_changes(findings=(*added.findings, *findings)) if findings else added
 
@@ -31,6 +44,11 @@ def join_catalogs(catalog: Catalog, others: Iterable[Catalog]) -> Catalog:
     findings = dict.fromkeys(finding for source in (catalog, *others) for finding in source.findings)
     joined = _add(catalog, ((entry, other.readers.get(entry.path)) for other in others for entry in other.skills))
     return joined.with_changes(findings=tuple(findings))
+
+
+def is_table(skills: object) -> TypeGuard[SkillTable]:
+    """Return whether skills are looked up in a table."""
+    return hasattr(skills, "rows_named")
 
 
 def _add(catalog: Catalog, added: Iterable[tuple[Entry, SkillProvider | None]]) -> Catalog:

@@ -25,18 +25,19 @@ from ._search_words import MAX_QUERY_CHARS, ordered_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Protocol
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any, Protocol
 
     from prowess.skill import Skill
 
-    from ._entry import Entry
+    from ._entry import Entry, State
+    from ._many_search import ManySearch
     from ._search_ranking import Postings
     from ._search_semantic import Ranker
 else:
     Protocol = object
 
-__all__ = ["MAX_BODY_CHARS", "MAX_QUERY_WORDS", "Hit", "Index", "SkillReader"]
+__all__ = ["MAX_BODY_CHARS", "MAX_QUERY_WORDS", "Hit", "Index", "SkillReader", "searched_terms"]
 
 MAX_BODY_CHARS = 256 * 1024
 """Characters of a body that are searched."""
@@ -81,10 +82,12 @@ class Index:
     """The searchable texts of some skills. They are read at the first search. Safe to use from several threads.
 
     Args:
-        entries: the skills; those that are not `REACHABLE` are left out. For a model, leave out `user-only` ones too.
+        entries: the skills.
         readers: the readers of skills that are not files of this machine, by path, as `Catalog.readers`.
         cache: whether to keep what was read in the user's cache, see `cache_folder`.
-        ranker: ranks by meaning beside words, see `installed_ranker`; by default only words count.
+        ranker: ranks by meaning beside words, see `installed_ranker`; by default only words count. The skills of a
+            `SkillTable` are ranked by words alone, since a ranker would have to read them all.
+        states: skills in other states are left out; for a model, leave out `user-only` too.
     """
 
     def __init__(
@@ -94,11 +97,21 @@ class Index:
         *,
         cache: bool = True,
         ranker: Ranker | None = None,
+        states: Collection[State] = REACHABLE,
     ) -> None:
-        self.entries = tuple(entry for entry in entries if entry.state in REACHABLE)
+        self.entries: Sequence[Entry]
+        self._many: ManySearch | None = None
+        if hasattr(entries, "tables"):  # `ManySkills`, without loading it
+            from ._many_search import ManySearch
+
+            many: Any = entries
+            self.entries = many
+            self._many = ManySearch(many, Index(many.entries, readers, cache=cache), states)
+        else:
+            self.entries = tuple(entry for entry in entries if entry.state in states)
         self._readers = readers
         self._cache_folder = cache_folder(os.environ) if cache else None
-        self._ranker = ranker
+        self._ranker = ranker if self._many is None else None
         self._texts: tuple[str, ...] = ()
         self._postings: Postings | None = None
         self._normalized_names: list[list[str]] = []
@@ -129,7 +142,10 @@ class Index:
         if limit < 1:
             return [], {}
         with self._lock:
-            weights, ranks = self._weigh_and_rank(query)
+            if self._many is None:
+                weights, ranks = self._weigh_and_rank(query)
+            else:
+                weights, ranks = self._many.weigh_and_rank(query, limit + _MOST_OF_ONE_NAME)
             if self._ranker is not None and ordered_terms(query):
                 ranks = fuse_ranks(ranks, self._scores(self._ranker, query))
         scores = {row: min(3 * ranks[row], _BELOW_NAMES) for row in best_rows(ranks, limit + _MOST_OF_ONE_NAME)}
@@ -139,9 +155,7 @@ class Index:
                 if words in [ordered_terms(name, whole=False) for name in self._names(row)]:
                     scores[row] = _WORDS_SCORE
             name = normalize_name(query)
-            for names in self._normalized_names:
-                if name and name in names:
-                    scores.update((row, _NAME_SCORE) for row, other in enumerate(names) if other == name)
+            scores.update((row, _NAME_SCORE) for row in (self._rows_named(name) if name else ()))
         return [(self.entries[row], scores[row]) for row in best_rows(scores, limit)], weights
 
     def _scores(self, ranker: Ranker, query: str) -> Sequence[float]:
@@ -160,8 +174,14 @@ class Index:
         entry = self.entries[row]
         return tuple(name[:_MAX_NAME_CHARS] for name in (entry.name, entry.alias) if name)
 
+    def _rows_named(self, name: str) -> Iterable[int]:
+        if self._many is not None:
+            return self._many.rows_named(name)
+        columns = [names for names in self._normalized_names if name in names]
+        return [row for names in columns for row, own in enumerate(names) if own == name]
+
     def _weigh_and_rank(self, query: str) -> tuple[dict[str, float], dict[int, float]]:
-        postings = self._postings = self._postings or self._build_postings()
+        postings = self.postings()
         if isinstance(postings, PostingTable):
             weights = weigh_query(query, postings)
             return weights, rank_rows(weights, postings)
@@ -174,8 +194,13 @@ class Index:
                 return weights, ranks
         except DAMAGED:
             pass
-        self._postings = self._read_all()
+        self.postings(anew=True)
         return self._weigh_and_rank(query)
+
+    def postings(self, *, anew: bool = False) -> Postings:
+        """Return the postings of the skills, read from their files if they are not known, or anew."""
+        self._postings = self._read_all() if anew else self._postings or self._build_postings()
+        return self._postings
 
     def _build_postings(self) -> Postings:
         columns = searched_columns(self.entries)
@@ -183,16 +208,17 @@ class Index:
         if self._cache_folder is not None and len(self.entries) >= _MIN_KEPT:
             from ._search_kept import build_kept
 
-            return build_kept(self._cache_folder, self.entries, columns, self._readers, self._impacts)
+            return build_kept(self._cache_folder, self.entries, columns, self._readers, self.impacts)
         return self._read_all()
 
     def _read_all(self) -> PostingTable:
         postings = PostingTable()
         for row, entry in enumerate(self.entries):
-            postings.add(row, self._impacts(entry))
+            postings.add(row, self.impacts(entry))
         return postings
 
-    def _impacts(self, entry: Entry) -> dict[str, int]:
+    def impacts(self, entry: Entry) -> dict[str, int]:
+        """Return the terms of a skill, each with its impact."""
         names = f"{entry.name} {entry.alias}" if entry.alias else entry.name
         return skill_impacts(names, entry.description, self._body(entry))
 
@@ -214,6 +240,11 @@ class Index:
             if more > most:
                 return neutral(excerpt_at(body, body_position))
         return neutral(excerpt_at(entry.description, position))
+
+
+def searched_terms(entry: Entry) -> dict[str, int]:
+    """Return the terms by which a skill of this machine is found, each with its impact, as an index has them."""
+    return Index((entry,), cache=False, states=(entry.state,)).impacts(entry)
 
 
 def _body_text(data: bytes) -> str:

@@ -22,7 +22,7 @@ from prowess._internal.file_status import SETTLE_NS, is_own_file
 
 from ._code_fingerprint import code_fingerprint
 from ._fingerprints import fingerprint, newest_time
-from ._search_ranking import NO_ROWS, PostingTable
+from ._search_ranking import NO_ROWS, PostingTable, WordSet
 from ._search_rows import known_fingerprints
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def _file_state(path: str) -> bytes:
         return b""
 
 
-class KeptPostings:
+class KeptPostings(WordSet):
     """The postings of skills that did not change, from a file, and of the others, in memory."""
 
     def __init__(self, stored: _StoredIndex, rows: Mapping[bytes, int], changed: PostingTable) -> None:

@@ -17,7 +17,7 @@ from ._search_words import count_terms, ordered_terms, pair_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
     from typing import Protocol
 else:
     Protocol = object
@@ -27,6 +27,8 @@ __all__ = [
     "NO_ROWS",
     "Postings",
     "PostingTable",
+    "TermCounts",
+    "WordSet",
     "best_rows",
     "rank_rows",
     "skill_impacts",
@@ -66,8 +68,8 @@ _match_fence = re.compile(r"\s{0,3}(?:```|~~~)").match
 _match_heading = re.compile(r" {0,3}#{1,6}[ \t]+(.*)").match
 
 
-class Postings(Protocol):
-    """The skills of an index, by the terms they contain."""
+class TermCounts(Protocol):
+    """How many skills of an index have a term."""
 
     count: int
     """How many skills there are."""
@@ -75,14 +77,37 @@ class Postings(Protocol):
     def frequency(self, term: str) -> int:
         """Return how many skills have a term."""
 
+    def starting_with(self, prefix: str) -> Sequence[str]:
+        """Return the words with a prefix, of very many the most frequent; some of them may be in no skill."""
+
+    def known_words(self, words: AbstractSet[str]) -> Iterable[str]:
+        """Return those of some words that are known; some of them may be in no skill."""
+
+
+class Postings(TermCounts, Protocol):
+    """The skills of an index, by the terms they contain."""
+
     def rows(self, term: str) -> tuple[array[int], array[int]]:
         """Return the numbers of the skills that have a term, and its impact in each, from 1 to 65,535."""
 
+
+class WordSet:
+    """Find words among all of an index."""
+
     def words(self) -> frozenset[str]:
         """Return all terms that are words; some of them may be in no skill."""
+        raise NotImplementedError
+
+    def starting_with(self, prefix: str) -> Sequence[str]:
+        """Return the words with a prefix."""
+        return [word for word in self.words() if word.startswith(prefix)]
+
+    def known_words(self, words: AbstractSet[str]) -> Iterable[str]:
+        """Return those of some words that are known."""
+        return words & self.words()
 
 
-class PostingTable:
+class PostingTable(WordSet):
     """The postings of skills, in memory."""
 
     def __init__(self) -> None:
@@ -150,7 +175,7 @@ def skill_impacts(name: str, description: str, body: str) -> dict[str, int]:
     return impacts
 
 
-def weigh_query(text: str, postings: Postings) -> dict[str, float]:
+def weigh_query(text: str, postings: TermCounts) -> dict[str, float]:
     """Return the terms to search for a message, each with its weight; empty if no skill has any of them."""
     terms = ordered_terms(text) or list(count_terms(text))
     weights: dict[str, float] = {}
@@ -196,7 +221,7 @@ def best_rows(ranks: Mapping[int, float], limit: int) -> list[int]:
     return [row for _, row in rows[:limit]]
 
 
-def _rarity(term: str, postings: Postings, power: float = _RARITY_POWER) -> float:
+def _rarity(term: str, postings: TermCounts, power: float = _RARITY_POWER) -> float:
     frequency = postings.frequency(term)
     return log(1 + (postings.count - frequency + 0.5) / (frequency + 0.5)) ** power  # type: ignore[no-any-return]
 
@@ -238,16 +263,16 @@ def _split_headings(body: str) -> tuple[str, str]:
     return "\n".join(headings), "\n".join(rest)
 
 
-def _similar_terms(word: str, postings: Postings, *, is_last: bool) -> list[str]:
+def _similar_terms(word: str, postings: TermCounts, *, is_last: bool) -> list[str]:
     """Return the terms that are probably meant by an unknown word: one edit away, or one that is not yet complete."""
     if is_last and len(word) >= _MIN_PREFIX_LENGTH:
-        complete = [term for term in postings.words() if term.startswith(word) and postings.frequency(term)]
+        complete = [term for term in postings.starting_with(word) if postings.frequency(term)]
         complete.sort(key=lambda term: (-postings.frequency(term), term))
         if complete:
             return complete[:4]
     if not _MIN_CORRECTED_LENGTH <= len(word) <= _MAX_CORRECTED_LENGTH or not (word.isascii() and word.isalpha()):
         return []
-    known = filter(postings.frequency, _edits(word) & postings.words())
+    known = filter(postings.frequency, postings.known_words(_edits(word)))
     found = sorted(known, key=lambda term: (-postings.frequency(term), term))
     return found[:1]
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from prowess._internal.files import display_path
 from prowess._internal.text import did_you_mean, quoted
-from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State, installed_ranker
+from prowess.catalog import (
+    MAX_BODY_CHARS,
+    MAX_QUERY_WORDS,
+    Index,
+    ManySkills,
+    State,
+    installed_ranker,
+)
 
 from ._commands import OK
 from ._discovery import catalog_from_args
@@ -16,7 +24,9 @@ from ._tables import format_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.catalog import Catalog, Hit
+    from collections.abc import Iterable
+
+    from prowess.catalog import Catalog, Hit, SkillTable
 
 _EPILOG = f"""\
 QUERY is words or a whole message; the {MAX_QUERY_WORDS} words that say most count. A match in a name counts most,
@@ -34,6 +44,12 @@ def parser() -> argparse.ArgumentParser:
         "--limit", metavar="N", type=_parse_limit, default=10, help="print at most N skills (default: 10)"
     )
     add_servers_option(result)
+    result.add_argument(
+        "--from",
+        metavar="URL",
+        dest="snapshot",
+        help="search the snapshot at URL (a folder, or file://), and not the folders of an agent",
+    )
     add_json_option(result)
     return result
 
@@ -41,24 +57,56 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Print the matching skills."""
     query = " ".join(args.query)
-    catalog = catalog_from_args(args)
-    index = Index(catalog.skills, catalog.readers, cache=not args.no_cache, ranker=installed_ranker())
+    if args.snapshot is None:
+        catalog = catalog_from_args(args)
+        index = Index(catalog.skills, catalog.readers, cache=not args.no_cache, ranker=installed_ranker())
+        names: Iterable[str] = (entry.name for entry in catalog.skills)
+        folder = partial(_display_folder, catalog=catalog)
+    else:
+        table = _open_snapshot(args)
+        skills = ManySkills((), (table,))
+        index, names = Index(skills), skills.names()
+        folder = partial(_display_remote_folder, root=table.root)
     hits = index.search(query, args.limit)
     if args.json:
         print_json({"query": query, "results": [hit.as_dict() for hit in hits]})
         return OK
     if not hits:
-        hint = did_you_mean(query, (entry.name for entry in catalog.skills), "`prowess list` shows all skills")
+        otherwise = "`prowess list` shows all skills" if args.snapshot is None else "use fewer or other words"
+        hint = did_you_mean(query, names, otherwise)
         print_stderr(f"no skill matches {quoted(query)}\n\nhint: {hint}")
         return OK
     rows = [("NAME", "SCORE", "WHERE", "DESCRIPTION")]
-    rows += [
-        (hit.entry.name, f"{hit.score:.2f}", _display_folder(hit, catalog), _format_description(hit)) for hit in hits
-    ]
+    rows += [(hit.entry.name, f"{hit.score:.2f}", folder(hit), _format_description(hit)) for hit in hits]
     for line in format_table(rows):
         print_stdout(line)
     print_stderr(pluralize(len(hits), "skill"))
     return OK
+
+
+def _open_snapshot(args: argparse.Namespace) -> SkillTable:
+    """Return the skills of the snapshot that the user named.
+
+    Raises:
+        ConfigError: the URL is invalid, or `--servers` is given too.
+        InstallError: the snapshot cannot be fetched, and no earlier one is in the cache.
+    """
+    from prowess.errors import ConfigError
+    from prowess.install import SnapshotProvider
+
+    if args.servers:
+        raise ConfigError("`--from` and `--servers` exclude each other", hint="search one after the other")
+    provider = SnapshotProvider(args.snapshot)
+    table = provider.table()
+    for finding in provider.findings:
+        print_stderr(f"note: {finding.message}")
+    return table
+
+
+def _display_remote_folder(hit: Hit, root: str) -> str:
+    """Return the folder that contains a skill's own folder in the snapshot."""
+    path = hit.entry.path.removeprefix(root).removesuffix("/SKILL.md").removesuffix(hit.entry.folder)
+    return path.removesuffix("/") or "."
 
 
 def _parse_limit(text: str) -> int:

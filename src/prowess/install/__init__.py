@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         sign_skill as sign_skill,
         verify_signature as verify_signature,
     )
+    from ._snapshot import SnapshotProvider as SnapshotProvider
+    from ._snapshot_write import SnapshotReport as SnapshotReport, write_snapshot as write_snapshot
     from ._source import Source as Source, fetcher as fetcher, parse_source as parse_source
     from ._store import (
         OpenStore as OpenStore,
@@ -54,6 +56,8 @@ else:  # otherwise every misspelt name would have a type
             "_signature": ("SignWith", "SignedBy", "sign_skill", "verify_signature"),
             "_store": ("OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"),
             "_transaction": ("is_interrupted", "lock_project"),
+            "_snapshot": ("SnapshotProvider",),
+            "_snapshot_write": ("SnapshotReport", "write_snapshot"),
             "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
             "_verify": ("Difference", "Verification", "VerifiedSkill", "verify"),
         },

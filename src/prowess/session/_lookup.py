@@ -6,7 +6,7 @@ A model names a skill and nothing else. A user may also refer to it by path, dig
 from __future__ import annotations
 
 from prowess._internal.text import neutral, normalize_name, quoted
-from prowess.catalog import REACHABLE, State
+from prowess.catalog import REACHABLE, State, entries_named, entry_at
 from prowess.errors import ActivationError
 
 TYPE_CHECKING = False
@@ -39,7 +39,8 @@ def find_activatable(catalog: Catalog, name: str, by: str) -> Entry:
     if by == "user":
         return _require_activatable(catalog.resolve(name), by)
     key = normalize_name(name)
-    active = [entry for entry in catalog.skills if normalize_name(entry.name) == key and entry.state in MODEL_STATES]
+    named = entries_named(catalog.skills, key)
+    active = [entry for entry in named if normalize_name(entry.name) == key and entry.state in MODEL_STATES]
     if len(active) == 1:
         return active[0]
     # To compare digests and paths costs more than a model may cause.
@@ -54,9 +55,9 @@ def find_recorded(catalog: Catalog, record: ActivationRecord) -> Entry:
         SkillNotFoundError: it is not in the catalog.
         ActivationError: it may not be activated any more.
     """
-    for entry in catalog.skills:
-        if entry.path == record.path:
-            return _require_activatable(entry, "user")
+    entry = entry_at(catalog.skills, record.path)
+    if entry is not None:
+        return _require_activatable(entry, "user")
     raise catalog.not_found_error(record.name)
 
 
@@ -68,9 +69,9 @@ def find_readable(catalog: Catalog, name: str, ledger: Sequence[ActivationRecord
         AmbiguousSkillError: several skills have this name.
         ActivationError: the model may not read the skill.
     """
-    key, paths = normalize_name(name), {entry.path for entry in catalog.skills}
+    key = normalize_name(name)
     for record in reversed(ledger):
-        if normalize_name(record.name) == key and record.path in paths:
+        if normalize_name(record.name) == key and entry_at(catalog.skills, record.path) is not None:
             return find_recorded(catalog, record)
     return find_activatable(catalog, name, "model")
 
@@ -82,7 +83,8 @@ def find_by_name(catalog: Catalog, name: str) -> Entry:
         SkillNotFoundError: no skill has this name.
     """
     key = normalize_name(name)
-    named = [entry for entry in catalog.skills if key in (normalize_name(entry.name), normalize_name(entry.folder))]
+    candidates = entries_named(catalog.skills, key)
+    named = [entry for entry in candidates if key in (normalize_name(entry.name), normalize_name(entry.folder))]
     if not named:
         raise catalog.not_found_error(name)
     return min(named, key=lambda entry: entry.state not in MODEL_STATES)

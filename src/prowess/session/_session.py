@@ -7,7 +7,7 @@ is rendered again when it is needed, so it need not be stored in any memory and 
 from __future__ import annotations
 
 from prowess._internal.text import quoted
-from prowess.catalog import Catalog, estimate_tokens
+from prowess.catalog import Catalog, estimate_tokens, skills_in_text
 from prowess.errors import SkillError
 from prowess.skill import find_missing
 
@@ -171,7 +171,7 @@ class Session(ShownCatalog):
         """Return the skills that a user's text names, with span and reason; unresolved mentions are included."""
         from ._mentions import find_mentions
 
-        return find_mentions(text, self.catalog.skills)
+        return find_mentions(text, skills_in_text(self.catalog.skills, text))
 
     def inject(self, text: str, *, visible: Iterable[str] = ()) -> list[dict[str, Any]]:
         """Begin a turn with a user's text, and return the messages for this turn only.

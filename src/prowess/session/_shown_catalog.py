@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
-from prowess.catalog import Catalog
+from prowess.catalog import Catalog, mapped_readers
 from prowess.skill import load
 
 from ._listing import shared_listing
@@ -45,7 +45,7 @@ class ShownCatalog:
             self.catalog = catalog
             """The skills the model chooses from."""
             self._listing, self._live = listing, live
-            self._readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
+            self._readers = mapped_readers(catalog.readers, SafeReader)
             self._blocks = TurnBlocks(catalog, self._listing_options, self._ranker)
 
     @property

@@ -30,19 +30,17 @@ _lock = Lock()
 
 def index_of(catalog: Catalog, ranker: Ranker | None = None) -> Index:
     """Return the index of the skills that a model can use, by default with the ranker that is installed."""
-    from prowess.catalog import Index, installed_ranker
+    from prowess.catalog import Index, installed_ranker, mapped_readers
 
     with _lock:
         for known, known_ranker, index in _recent:
             if known is catalog and known_ranker is ranker:
                 return index
         # A provider that fetches files is passed as it is: the index recognizes it, and does not read bodies.
-        readers = {
-            path: reader if hasattr(reader, "read_file") else SafeReader(reader)
-            for path, reader in catalog.readers.items()
-        }
-        skills = (entry for entry in catalog.skills if entry.state in MODEL_STATES)
-        index = Index(skills, readers, ranker=ranker or installed_ranker())
+        readers = mapped_readers(
+            catalog.readers, lambda reader: reader if hasattr(reader, "read_file") else SafeReader(reader)
+        )
+        index = Index(catalog.skills, readers, ranker=ranker or installed_ranker(), states=MODEL_STATES)
         _recent.append((catalog, ranker, index))
         del _recent[:-_MAX_CATALOGS]
         return index

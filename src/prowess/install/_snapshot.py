@@ -1,0 +1,137 @@
+"""Use the skills of a snapshot: `SnapshotProvider`.
+
+A snapshot has the names, descriptions, digests and search index of many skills.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.user_dirs import cache_folder
+from prowess.errors import ActivationError, ConfigError, InstallError
+from prowess.findings import Finding, Severity
+
+from ._snapshot_cache import CachedSnapshot
+from ._snapshot_places import find_place
+from ._snapshot_table import SnapshotTable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from prowess.catalog import Entry
+    from prowess.skill import Skill
+
+__all__ = ["SnapshotProvider"]
+
+
+class SnapshotProvider:
+    """The skills of a snapshot, for `discover(cwd, providers=[...])`.
+
+    Args:
+        url: where `prowess index DIR --snapshot` wrote it: `https://`, `s3://`, `gs://`, `az://` or `file://`, or a
+            folder.
+        max_age: seconds after which the place is asked for a newer snapshot; the one in the cache serves until then.
+        cache: the folder of the cache; by default the user's.
+        env: the environment; the process's by default.
+
+    Raises:
+        ConfigError: an argument is invalid.
+    """
+
+    def __init__(
+        self,
+        url: str | os.PathLike[str],
+        *,
+        max_age: float = 300.0,
+        cache: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        if not 0 <= max_age < float("inf"):
+            raise ConfigError("invalid age of a snapshot", hint="give seconds, 0 or more")
+        self._place = find_place(os.fspath(url))
+        self._max_age = max_age
+        self._folder = cache_folder(os.environ if env is None else env) if cache is None else os.fspath(cache)
+        self.findings: tuple[Finding, ...] = ()
+        """Why the snapshot cannot be used, or is not the newest one."""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._lock = threading.RLock()
+        self._table: SnapshotTable | None = None
+        self._checked_at = 0.0
+        self._digest = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_table")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    @property
+    def origin(self) -> str:
+        """The snapshot in messages."""
+        return f"the snapshot {quoted(self._place.origin, PATH_LIMIT)}"
+
+    # ── listing ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def table(self) -> SnapshotTable:
+        """Return the skills of the snapshot as it is now.
+
+        Raises:
+            InstallError: it cannot be fetched, and no earlier one is in the cache.
+        """
+        import time
+
+        with self._lock:
+            now = time.monotonic()
+            if self._table is None or now - self._checked_at > self._max_age:
+                cached = CachedSnapshot(self._place, self._folder)
+                file, digest, problem = cached.open(self._max_age if self._checked_at >= 0 else -1.0)
+                self.findings = () if problem is None else (self._finding(f"an earlier one is used: {problem}"),)
+                self._checked_at = now
+                if self._table is None or digest != self._digest:
+                    self._table, self._digest = SnapshotTable(file, f"snapshot+{self._place.origin}/", self), digest
+            return self._table
+
+    def list(self, cwd: str) -> Sequence[Entry]:
+        """Return the skills of the snapshot.
+
+        If there is no snapshot, there are no skills, and a finding says why.
+        """
+        del cwd
+        try:
+            return self.table()  # type: ignore[return-value]
+        except InstallError as error:
+            self.findings = (self._finding(str(error), error.hint),)
+            return ()
+
+    def refresh(self, cwd: str) -> None:
+        """Ask for a newer snapshot at the next `list`."""
+        del cwd
+        with self._lock:
+            self._checked_at = float("-inf")
+
+    def read(self, skill: Entry, /) -> Skill:
+        """Raise an error: only the names and descriptions of a snapshot can be used.
+
+        Raises:
+            ActivationError: always.
+        """
+        message = f"the skill {quoted(skill.name)} of {self.origin} cannot be read"
+        raise ActivationError(message, hint="install it from where it is maintained")
+
+    def _finding(self, message: str, hint: str | None = None) -> Finding:
+        return Finding(
+            code="server-failed",
+            severity=Severity.WARNING,
+            path=f"snapshot+{self._place.origin}",
+            line=None,
+            column=None,
+            message=f"{self.origin}: {neutral(message)}",
+            hint=hint or "check the URL and the network",
+        )

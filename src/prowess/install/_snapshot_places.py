@@ -1,0 +1,143 @@
+"""Read the objects of a snapshot from where it is: a folder, a web server or a bucket.
+
+snapshot.json         names the current data; the only object that changes
+snapshot-HEX.bin      the data, by its SHA-256
+skills/HEX.tar.gz     the archive of a skill, by its tree digest
+"""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import unquote, urlsplit
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.fs import READ_FLAGS, open_fd, write_all
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess.errors import ConfigError, InstallError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Place(Protocol):
+        """Where a snapshot is."""
+
+        origin: str
+        """Its URL without credentials."""
+
+        def read(self, name: str, limit: int, etag: str | None = None) -> StoredObject | None:
+            """Return a small object; `None` if it still has the ETag.
+
+            Raises:
+                InstallError: it cannot be read, or is larger than the limit.
+            """
+
+        def download(self, name: str, fd: int, limit: int) -> None:
+            """Write an object to a file.
+
+            Raises:
+                InstallError: it cannot be read, or is larger than the limit.
+            """
+
+
+__all__ = ["FolderPlace", "Place", "StoredObject", "find_place"]
+
+_CHUNK = 1 << 20
+
+
+class StoredObject(Frozen):
+    """An object of a snapshot."""
+
+    data: bytes
+    etag: str | None
+    """What changes when the object does; `None` if that is not known."""
+
+
+def find_place(url: str) -> Place:
+    """Return where a snapshot is.
+
+    Args:
+        url: `https://`, `s3://`, `gs://`, `az://` or `file://`, or the path of a folder.
+
+    Raises:
+        ConfigError: the URL is invalid, or of another kind.
+    """
+    scheme, colon, _ = url.partition("://")
+    if not colon or scheme == "file":
+        return FolderPlace(_folder(url) if colon else url)
+    hint = "use `https://`, or the path of a folder"
+    raise ConfigError(f"{quoted(url, PATH_LIMIT)} is not the URL of a snapshot", hint=hint)
+
+
+def _folder(url: str) -> str:
+    """Return the path of a `file://` URL.
+
+    Raises:
+        ConfigError: it has another host.
+    """
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost") or not parts.path:
+        raise ConfigError(f"{quoted(url, PATH_LIMIT)} is not a file of this machine", hint="write `file:///PATH`")
+    return unquote(parts.path)
+
+
+class FolderPlace:
+    """A snapshot in a folder of this machine.
+
+    Args:
+        folder: its path.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = os.path.abspath(os.path.expanduser(folder))
+        self.origin = f"file://{self._folder}"
+
+    def read(self, name: str, limit: int, etag: str | None = None) -> StoredObject | None:
+        """Return a small object; `None` if it still has the ETag.
+
+        Raises:
+            InstallError: it cannot be read, or is larger than the limit.
+        """
+        try:
+            with open_fd(os.path.join(self._folder, name), READ_FLAGS) as fd:
+                status = os.fstat(fd)
+                current = f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
+                if etag == current:
+                    return None
+                data = b""
+                while len(data) <= limit and (chunk := os.read(fd, _CHUNK)):
+                    data += chunk
+        except (OSError, ValueError) as error:
+            raise unreadable(self.origin, name, describe_os_error(error)) from None
+        if len(data) > limit:
+            raise too_large(self.origin, name, limit)
+        return StoredObject(data=data, etag=current)
+
+    def download(self, name: str, fd: int, limit: int) -> None:
+        """Write an object to a file.
+
+        Raises:
+            InstallError: it cannot be read, or is larger than the limit.
+        """
+        size = 0
+        try:
+            with open_fd(os.path.join(self._folder, *name.split("/")), READ_FLAGS) as source:
+                while chunk := os.read(source, _CHUNK):
+                    size += len(chunk)
+                    if size > limit:
+                        raise too_large(self.origin, name, limit)
+                    write_all(fd, chunk)
+        except (OSError, ValueError) as error:
+            raise unreadable(self.origin, name, describe_os_error(error)) from None
+
+
+def unreadable(origin: str, name: str, reason: str) -> InstallError:
+    """Return the error for an object that cannot be read."""
+    message = f"cannot read {name} of the snapshot {quoted(origin, PATH_LIMIT)}: {reason}"
+    return InstallError(message, hint="check the URL, and that a snapshot was written there")
+
+
+def too_large(origin: str, name: str, limit: int) -> InstallError:
+    """Return the error for an object that is larger than it may be."""
+    message = f"{name} of the snapshot {quoted(origin, PATH_LIMIT)} has more than {limit:,} bytes"
+    return InstallError(message, hint="ask who makes it to make it again")

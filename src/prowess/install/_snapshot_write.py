@@ -1,0 +1,188 @@
+"""Write the snapshot of a folder of skills: its data, and last the pointer to it.
+
+A reader sees the old snapshot or the new one: the data has its digest for a name, and the
+pointer is replaced in one step. Skills that did not change since the last snapshot are not read again
+(`_snapshot_records`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+
+from prowess._internal.files import real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.fs import atomic_replace, replacement_file, write_all
+from prowess._internal.inside import is_inside
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.user_dirs import cache_folder
+from prowess.catalog import REACHABLE, State, discover, searched_terms
+from prowess.errors import InstallError
+from prowess.findings import Finding, Severity
+
+from ._snapshot_build import SnapshotBuilder, SnapshotRow
+from ._snapshot_cache import MAX_DATA_BYTES, POINTER, Pointer, data_name
+from ._snapshot_file import MAX_SKILLS, USER_ONLY
+from ._snapshot_records import Earlier, Records, folder_fingerprint
+from ._tree import read_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from prowess.catalog import Entry
+
+__all__ = ["SnapshotReport", "write_snapshot"]
+
+
+class SnapshotReport(Frozen):
+    """What was written."""
+
+    skills: int
+    read: int
+    """Skills that were read; the others did not change."""
+    size: int
+    """Bytes of the data."""
+    sha256: str
+    """Of the data, in hexadecimal."""
+    findings: tuple[Finding, ...]
+    """What was left out, and why."""
+
+
+def write_snapshot(
+    folder: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> SnapshotReport:
+    """Write the snapshot of all skills below a folder.
+
+    Args:
+        folder: the skills.
+        out: the folder to write to; created if it is missing.
+        env: the environment, for the folder of the cache.
+        progress: called with a sentence now and then.
+
+    Raises:
+        InstallError: it cannot be written, or there are too many skills.
+    """
+    top, target = real_path(folder), os.path.abspath(out)
+    tell = progress or (lambda _: None)
+    writer = _Writer(top, target, cache_folder(os.environ if env is None else env), tell)
+    try:
+        os.makedirs(target, exist_ok=True)
+        return writer.write()
+    except OSError as error:
+        message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}: {describe_os_error(error)}"
+        raise InstallError(message, hint="make room on the disk, or write to another folder") from None
+
+
+class _Writer:
+    def __init__(self, top: str, target: str, cache: str | None, tell: Callable[[str], None]) -> None:
+        self._top, self._target, self._tell = top, target, tell
+        self._records = Records(cache, top, target)
+        self._earlier = Earlier(target)
+        self._findings: list[Finding] = []
+
+    def write(self) -> SnapshotReport:
+        entries = self._entries()
+        rows: list[SnapshotRow] = []
+        terms: list[Mapping[str, int] | None] = []
+        fingerprints: dict[str, bytes] = {}
+        for number, entry in enumerate(entries):
+            if number % 1000 == 999:
+                self._tell(f"{number + 1:,} of {len(entries):,} skills")
+            row, found, fingerprint = self._row(entry)
+            if row is not None:
+                rows.append(row)
+                terms.append(found)
+                fingerprints[row.path] = fingerprint
+        builder = SnapshotBuilder(rows)
+        kept = {row.path: number for number, row in enumerate(rows) if terms[number] is None}
+        self._earlier.copy_terms(builder, kept)
+        for number, found in enumerate(terms):
+            if found is not None:
+                builder.add(number, found)
+        pointer = self._write_data(builder.encode())
+        self._records.write({row.path: (fingerprints[row.path], row.digest) for row in rows})
+        return SnapshotReport(
+            skills=len(rows),
+            read=len(rows) - len(kept),
+            size=pointer.size,
+            sha256=pointer.sha256,
+            findings=tuple(self._findings),
+        )
+
+    def _entries(self) -> Sequence[Entry]:
+        """Return the skills below the folder that a model or a user can use."""
+        catalog = discover(self._top, home=os.path.join(self._top, ".no-home"), skill_dirs=[self._top], env={})
+        inside = [entry for entry in catalog.skills if is_inside(entry.real, self._top)]
+        for entry in inside:
+            if entry.state in (State.SHADOWED, State.REJECTED):
+                self._leave_out(entry.path, entry.reason or str(entry.state))
+        entries = [entry for entry in inside if entry.state in REACHABLE]
+        if len(entries) > MAX_SKILLS:
+            message = f"a snapshot has at most {MAX_SKILLS:,} skills, and there are {len(entries):,}"
+            raise InstallError(message, hint="write a snapshot for each of several folders")
+        return entries
+
+    def _row(self, entry: Entry) -> tuple[SnapshotRow | None, Mapping[str, int] | None, bytes]:
+        """Return the row of a skill, its terms unless they are known, and the fingerprint of its files."""
+        folder = os.path.dirname(entry.real)
+        path = os.path.relpath(folder, self._top).replace(os.sep, "/")
+        fingerprint = folder_fingerprint(folder)
+        known = self._records.digest(path, fingerprint)
+        terms: Mapping[str, int] | None = None
+        try:
+            if known is None or not self._earlier.has(path, known):
+                known = read_tree(folder).digest
+                terms = searched_terms(entry)
+        except InstallError as error:
+            self._leave_out(entry.path, str(error), error.hint)
+            return None, None, b""
+        if terms is not None and fingerprint and folder_fingerprint(folder) != fingerprint:
+            self._leave_out(entry.path, "it changed while it was read", "make the snapshot again")
+            return None, None, b""
+        row = SnapshotRow(
+            name=entry.name,
+            description=entry.description,
+            path=path,
+            digest=known,
+            flags=USER_ONLY if entry.state is State.USER_ONLY else 0,
+        )
+        return row, terms, fingerprint
+
+    def _write_data(self, pieces: Iterator[bytes]) -> Pointer:
+        """Write the data, then the pointer, and remove data that no pointer of late has named."""
+        sha256, size = hashlib.sha256(), 0
+        staged = os.path.join(self._target, ".snapshot.bin")
+        with replacement_file(staged, mode=0o644) as fd:
+            for piece in pieces:
+                sha256.update(piece)
+                write_all(fd, piece)
+                size += len(piece)
+            if size > MAX_DATA_BYTES:
+                message = f"the snapshot has {size:,} bytes, and Prowess reads at most {MAX_DATA_BYTES:,}"
+                raise InstallError(message, hint="write a snapshot for each of several folders")
+            os.fsync(fd)
+        pointer = Pointer(sha256=sha256.hexdigest(), size=size)
+        os.replace(staged, os.path.join(self._target, data_name(pointer.sha256)))
+        text = json.dumps(pointer.as_dict()) + "\n"
+        atomic_replace(os.path.join(self._target, POINTER), text.encode(), mode=0o644)
+        self._earlier.remove_older(pointer.sha256)
+        return pointer
+
+    def _leave_out(self, path: str, reason: str, hint: str | None = None) -> None:
+        self._findings.append(
+            Finding(
+                code="snapshot-skill",
+                severity=Severity.WARNING,
+                path=path,
+                line=None,
+                column=None,
+                message=f"left out of the snapshot: {reason}",
+                hint=hint or "`prowess why` says more",
+            )
+        )

@@ -1,0 +1,345 @@
+"""Snapshots of many skills: what is written, found and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from prowess.catalog import Catalog, Index, State, discover
+from prowess.errors import ConfigError, InstallError, ProwessError, SkillNotFoundError
+from prowess.install import SnapshotProvider, write_snapshot
+from support.skills import skill
+
+_TEXT = """
+audit build chart check clean deploy draft extract fill fix format merge migrate monitor plan profile publish
+report review schedule search split api archive budget calendar changelog cluster commit contract csv
+dashboard dataset diagram email form image incident invoice json ledger metric model notebook pdf pipeline
+prompt query schema slide table ticket token video wiki über 数据表格
+"""
+WORDS = _TEXT.split()
+QUERIES = (
+    *("pdf", "extract tables from a pdf", "deploy the dashboard", "deplo", "ticets", "fill", "wiki email json"),
+    *("please help me publish a changelog for the next incident of our cluster pipeline", "数据", "Über", "zzz", "..."),
+    *("audit-api-7", "audit api 7", "team-1", "the"),
+)
+NUMBER = 120
+
+
+def write_skills(folder: Path, number: int = NUMBER) -> None:
+    """Write skills with words that many have, and words that few have."""
+    dice = Random(7)  # noqa: S311
+    for index in range(number):
+        first, second = dice.choice(WORDS[:22]), dice.choice(WORDS[22:-2])
+        text = " ".join(dice.choice(WORDS) for _ in range(dice.randint(4, 30)))
+        body = "\n".join(["# " + dice.choice(WORDS), *(" ".join(dice.choices(WORDS, k=9)) for _ in range(4))])
+        more = "disable-model-invocation: true\n" if index % 40 == 3 else ""
+        skill(
+            folder / f"team-{index % 3}/{first}-{second}-{index}",
+            description=f"Use it to {text}.",
+            body=body,
+            more=more,
+        )
+
+
+@pytest.fixture(scope="module")
+def skills(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("skills")
+    write_skills(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def written(skills: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a snapshot; tests that change it copy it."""
+    out = tmp_path_factory.mktemp("out")
+    report = write_snapshot(skills, out, env={"PROWESS_NO_CACHE": "1"})
+    assert (report.skills, report.read, report.findings) == (NUMBER, NUMBER, ())
+    return out
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def data_file(out: Path) -> Path:
+    return out / f"snapshot-{json.loads((out / 'snapshot.json').read_bytes())['sha256']}.bin"
+
+
+def remote_catalog(out: Path, cache: Path, where: Path, **options: Any) -> Catalog:
+    return discover(where, home=where / "home", providers=[SnapshotProvider(out, cache=cache, **options)])
+
+
+def found(index: Index, query: str, limit: int) -> list[tuple[str, float]]:
+    return [(hit.entry.name, hit.score) for hit in index.search(query, limit)]
+
+
+# ── searching ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("few", [0, 1 << 30], ids=["with long integers", "one by one"])
+def test_a_search_finds_what_a_search_on_this_machine_finds(
+    skills: Path, written: Path, cache: Path, tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same skills in the same order with the same scores, for any number of hits."""
+    monkeypatch.setattr("prowess.install._snapshot_postings._FEW", few)
+    local = Index(discover(tmp_path, home=tmp_path / "home", skill_dirs=[skills]).skills, cache=False)
+    remote = remote_catalog(written, cache, tmp_path)
+    index = Index(remote.skills)
+    for query in QUERIES:
+        for limit in (1, 10, 200):
+            assert found(index, query, limit) == found(local, query, limit), query
+    assert found(index, "pdf", 5)
+
+
+@pytest.mark.parametrize("few", [0, 1 << 30], ids=["with long integers", "one by one"])
+def test_skills_of_this_machine_count_in_the_same_search(
+    skills: Path, written: Path, cache: Path, tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if all were on this machine; of two skills with one name, the one of this machine is found."""
+    monkeypatch.setattr("prowess.install._snapshot_postings._FEW", few)
+    own = tmp_path / "own"
+    skill(own / "extract-tables", description="Extracts tables from a pdf.", body="pdf")
+    name = next(path.name for path in sorted(skills.glob("*/*")))
+    skill(own / name, description="Extracts a pdf.", body="pdf")
+    remote = discover(
+        tmp_path, home=tmp_path / "home", skill_dirs=[own], providers=[SnapshotProvider(written, cache=cache)]
+    )
+    hits = Index(remote.skills).search("extract pdf", 200)
+    assert [hit.entry.name for hit in hits].count(name) == 1
+    assert {hit.entry.path for hit in hits if hit.entry.name == name} == {str(own / name / "SKILL.md")}
+    assert "extract-tables" in [hit.entry.name for hit in hits[:3]]
+    shadowed = [entry for entry in remote.explain(name) if entry.state is State.SHADOWED]
+    assert [entry.shadowed_by for entry in shadowed] == [str(own / name / "SKILL.md")]
+
+
+def test_a_model_does_not_find_what_authors_hide_from_it(written: Path, cache: Path, tmp_path: Path) -> None:
+    remote = remote_catalog(written, cache, tmp_path)
+    hidden = [entry.name for entry in remote.skills if entry.state is State.USER_ONLY]
+    assert len(hidden) == NUMBER // 40
+    everything = Index(remote.skills).search("use it pdf json api", 500)
+    shown = Index(remote.skills, states=(State.ACTIVE,)).search("use it pdf json api", 500)
+    assert {hit.entry.name for hit in everything} - {hit.entry.name for hit in shown} <= set(hidden)
+    assert not {hit.entry.name for hit in shown} & set(hidden)
+
+
+# ── catalogs ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_skills_are_found_by_name_and_path(skills: Path, written: Path, cache: Path, tmp_path: Path) -> None:
+    remote = remote_catalog(written, cache, tmp_path)
+    place = sorted(skills.glob("*/*"))[6]
+    entry = remote.resolve(place.name.upper())
+    assert entry.path == f"snapshot+file://{written}/{place.parent.name}/{place.name}/SKILL.md"
+    assert (entry.name, entry.scope, entry.state) == (place.name, "remote", State.ACTIVE)
+    assert remote.resolve(entry.path).digest == entry.digest
+    assert len(remote.skills) == remote.counts["found"] == NUMBER
+    with pytest.raises(SkillNotFoundError, match="no skill is called"):
+        remote.resolve("team-1")
+
+
+def test_a_catalog_survives_a_copy_by_pickle(written: Path, cache: Path, tmp_path: Path) -> None:
+    remote = pickle.loads(pickle.dumps(remote_catalog(written, cache, tmp_path)))  # noqa: S301
+    assert [entry.name for entry in remote.skills[:3]] == [
+        entry.name for entry in remote_catalog(written, cache, tmp_path).skills[:3]
+    ]
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_skills_that_did_not_change_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the new data is what it would be if all were read."""
+    monkeypatch.setattr("prowess.install._snapshot_records.SETTLE_NS", 0)
+    monkeypatch.setattr("prowess.install._snapshot_postings._DENSE_SHARE", 3)
+    top, env = tmp_path / "skills", {"PROWESS_CACHE_DIR": str(tmp_path / "cache")}
+    write_skills(top, 30)
+    assert write_snapshot(top, tmp_path / "out", env=env).read == 30
+    again = write_snapshot(top, tmp_path / "out", env=env)
+    assert (again.skills, again.read) == (30, 0)
+    first = sorted(top.glob("*/*"))[4]
+    (first / "SKILL.md").write_text(f"---\nname: {first.name}\ndescription: Changed for zebras.\n---\n\nwiki\n")
+    skill(top / "team-1/aaa-new", description="A new pdf.", body="json")
+    for path in sorted(top.glob("*/*"))[7].iterdir():
+        path.unlink()
+    changed = write_snapshot(top, tmp_path / "out", env=env)
+    assert (changed.skills, changed.read) == (30, 2)
+    whole = write_snapshot(top, tmp_path / "whole", env={"PROWESS_NO_CACHE": "1"})
+    assert (whole.read, whole.sha256) == (30, changed.sha256)
+
+
+def test_writing_again_keeps_the_data_that_readers_may_still_fetch(tmp_path: Path) -> None:
+    top, out = tmp_path / "skills", tmp_path / "out"
+    names = []
+    for number in range(3):
+        skill(top / f"pdf-{number}", description="Fills a form.")
+        names.append(f"snapshot-{write_snapshot(top, out, env={'PROWESS_NO_CACHE': '1'}).sha256}.bin")
+    assert sorted(name for name in os.listdir(out) if name.endswith(".bin")) == sorted(names[1:])
+
+
+def test_skills_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) -> None:
+    top = tmp_path / "skills"
+    skill(top / "a/pdf", description="Fills a form.")
+    skill(top / "b/pdf", description="The same name.")
+    skill(top / "bad", description="Leads out.")
+    (top / "bad/link").symlink_to("/etc/passwd")
+    report = write_snapshot(top, tmp_path / "out", env={"PROWESS_NO_CACHE": "1"})
+    assert report.skills == 1
+    assert [Path(item.path or "").parent.name for item in report.findings] == ["pdf", "bad"]
+
+
+# ── refreshing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_fresh_snapshot_in_the_cache_needs_no_place(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All processes share it; a place that fails later leaves the last good one, and a finding says so."""
+    out = tmp_path / "out"
+    skill(tmp_path / "skills/pdf", description="Fills a form.")
+    write_snapshot(tmp_path / "skills", out, env={"PROWESS_NO_CACHE": "1"})
+    assert len(SnapshotProvider(out, cache=cache).list("/")) == 1
+    pointer = (out / "snapshot.json").read_bytes()
+    (out / "snapshot.json").unlink()
+    fresh = SnapshotProvider(out, cache=cache)
+    assert (len(fresh.list("/")), fresh.findings) == (1, ())
+    fresh.refresh("/")
+    assert len(fresh.list("/")) == 1
+    assert [item.code for item in fresh.findings] == ["server-failed"]
+    assert "an earlier one is used" in fresh.findings[0].message
+    (out / "snapshot.json").write_bytes(pointer)
+    data_file(out).unlink()  # unchanged, so the data is not fetched
+    fresh.refresh("/")
+    assert (len(fresh.list("/")), fresh.findings) == (1, ())
+
+
+def test_a_newer_snapshot_replaces_the_last_one(tmp_path: Path, cache: Path) -> None:
+    out = tmp_path / "out"
+    skill(tmp_path / "skills/pdf", description="Fills a form.")
+    write_snapshot(tmp_path / "skills", out, env={"PROWESS_NO_CACHE": "1"})
+    provider = SnapshotProvider(out, cache=cache, max_age=0)
+    before = provider.list("/")
+    skill(tmp_path / "skills/wiki", description="Writes a page.")
+    write_snapshot(tmp_path / "skills", out, env={"PROWESS_NO_CACHE": "1"})
+    assert [entry.name for entry in provider.list("/")] == ["pdf", "wiki"]
+    assert [entry.name for entry in before] == ["pdf"]
+    (folder,) = (cache / "snapshots").iterdir()
+    assert sorted(path.name for path in folder.iterdir()) == ["current.json", "lock", data_file(out).name]
+
+
+def test_without_a_cache_each_process_fetches_for_itself(written: Path) -> None:
+    provider = SnapshotProvider(written, env={"PROWESS_NO_CACHE": "1"})
+    assert len(provider.list("/")) == NUMBER
+
+
+# ── hostile snapshots ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_damaged_data_is_an_error_and_nothing_else(written: Path) -> None:
+    """Whatever byte is wrong: all that a program can ask for gives an answer or a Prowess error."""
+    from prowess.install._snapshot_file import SnapshotFile
+    from prowess.install._snapshot_table import SnapshotTable
+
+    good, dice, refused = data_file(written).read_bytes(), Random(3), 0  # noqa: S311
+    for number in range(150):
+        data = bytearray(good)
+        for _ in range(1 if number % 2 else 40):
+            # Counts and places are in the first part, and at the start of sections.
+            at = dice.randrange(48 if number % 3 == 0 else len(data))
+            data[at] = dice.choice((0, 1, 0x7F, 0xFF, data[at] ^ 0x10))
+        try:
+            table: Any = SnapshotTable(SnapshotFile(memoryview(bytes(data)), "it"), "root/", None)  # type: ignore[arg-type]
+            use_all(table)
+        except ProwessError:
+            refused += 1
+    assert refused > 30
+
+
+def use_all(table: Any) -> None:
+    from prowess.catalog import ManySkills
+
+    skills = ManySkills((), (table,))
+    index = Index(skills, cache=False)
+    for query in ("pdf", "extract tab", "ticets", "wiki email json 数据"):
+        table.postings.best({"pdf": 1.0, "json": 0.5}, 5)
+        assert len(index.search(query, 5)) <= 5
+    for entry in skills:
+        assert isinstance(entry.path + entry.description + entry.folder, str)
+    list(table.postings.all_terms())
+
+
+@pytest.mark.parametrize("size", [0, 1, 47, 48, 300, 2000])
+def test_a_truncated_snapshot_is_refused(written: Path, cache: Path, tmp_path: Path, size: int) -> None:
+    """Though its pointer has the right digest; the last good one stays."""
+    out = tmp_path / "out"
+    skill(tmp_path / "skills/pdf", description="Fills a form.")
+    write_snapshot(tmp_path / "skills", out, env={"PROWESS_NO_CACHE": "1"})
+    provider = SnapshotProvider(out, cache=cache, max_age=0)
+    assert len(provider.list("/")) == 1
+    publish(out, data_file(written).read_bytes()[:size])
+    assert len(provider.list("/")) == 1
+    assert len(provider.findings) == 1
+    other = SnapshotProvider(out, cache=tmp_path / "other")
+    assert (list(other.list("/")), len(other.findings)) == ([], 1)
+    with pytest.raises(InstallError):
+        other.table()
+
+
+def publish(out: Path, data: bytes) -> None:
+    import hashlib
+
+    sha256 = hashlib.sha256(data).hexdigest()
+    (out / f"snapshot-{sha256}.bin").write_bytes(data)
+    (out / "snapshot.json").write_text(json.dumps({"version": 1, "sha256": sha256, "size": len(data)}))
+
+
+def other_digest(out: Path) -> None:
+    data_file(out).write_bytes(data_file(out).read_bytes()[:-1] + b"\1")
+
+
+def larger(out: Path) -> None:
+    data_file(out).write_bytes(data_file(out).read_bytes() + b"\0")
+
+
+def pointer(**values: object) -> Any:
+    good = {"version": 1, "sha256": "0" * 64, "size": 10}
+    return lambda out: (out / "snapshot.json").write_text(json.dumps({**good, **values}))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (other_digest, "does not have the digest"),
+        (larger, "more than"),
+        (pointer(sha256="../../etc/passwd"), "is invalid"),
+        (pointer(size=-1), "is invalid"),
+        (pointer(size=1 << 60), "too large"),
+        (pointer(size=True), "is invalid"),
+        (pointer(version=2), "is invalid"),
+        (pointer(), "cannot read snapshot-"),
+        (lambda out: (out / "snapshot.json").write_text("[" * 60000), "is invalid"),
+        (lambda out: (out / "snapshot.json").write_bytes(b" " * 70000), "more than"),
+        (lambda out: (out / "snapshot.json").unlink(), "cannot read snapshot.json"),
+    ],
+)
+def test_what_is_not_a_snapshot_is_refused(written: Path, tmp_path: Path, cache: Path, change: Any, words: str) -> None:
+    import shutil
+
+    out = tmp_path / "out"
+    shutil.copytree(written, out)
+    change(out)
+    with pytest.raises(InstallError, match=words):
+        SnapshotProvider(out, cache=cache).table()
+    assert not list(cache.glob("snapshots/*/*.bin"))
+
+
+@pytest.mark.parametrize("url", ["ftp://host/x", "file://elsewhere/x", "x://", "file://"])
+def test_urls_of_other_kinds_are_refused(url: str) -> None:
+    with pytest.raises(ConfigError):
+        SnapshotProvider(url)
