@@ -15,6 +15,8 @@ from page_readers import (
     empty_folders_cost,
     slopes,
 )
+from page_serving import LARGE, compared
+from serving import PROWESS
 from tables import format_seconds, format_times, middle, paragraph, ratio, table
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def all_goals(results: Mapping[str, Any]) -> Iterator[Goal]:
         "commands": _command_goals,
         "conversations": _conversation_goals,
         "search": _search_goals,
+        "mcp": _serving_goals,
     }.items():
         yield from make(results.get(part, {}))
 
@@ -246,3 +249,31 @@ def _search_goals(search: Mapping[str, Any]) -> Iterator[Goal]:
             how=f"{block[count]} held-out messages, {block['skills']} skills" if block else "",
             is_reached=None if shown is None else shown >= limit,
         )
+
+
+def _serving_goals(serving: Mapping[str, Any]) -> Iterator[Goal]:
+    for size in ("1000", LARGE):
+        yield Goal(
+            goal=f"`{PROWESS}`, a list of {int(size):,} skills: at most the time of the TypeScript server",
+            measured=format_times(times := compared(serving, size, "list")),
+            how="elapsed time, the same folder, in turns",
+            is_reached=None if times is None else times <= NOISE,
+        )
+    start = compared(serving, LARGE, "start processor")
+    yield Goal(
+        goal="start with a filled cache until 10,000 skills are listed: 0.1 x the TypeScript server",
+        measured="" if start is None else f"{start:.2f} x",
+        how="processor time, the same folder, in turns",
+        is_reached=None if start is None else round(start, 2) <= 0.1,
+    )
+    peak = middle(serving.get("sizes", {}).get(LARGE, {}).get(PROWESS), "peak")
+    how = "the most with 10,000 skills, after a start with a filled cache"
+    yield _at_most("serving 10,000 skills: 120 MB", peak, 120e6, how, lambda value: f"{value / 1e6:,.0f} MB")
+    clients = serving.get("clients")
+    growth = clients["memory"][-1] - clients["memory"][0] if clients else 0
+    yield Goal(
+        goal="100 clients reading 100 files each: no error, memory flat",
+        measured=f"{clients['errors']} errors, {growth / 1e6:+,.1f} MB" if clients else "",
+        how="over HTTP; memory after the third time less that after the first, up to 8 MB",
+        is_reached=clients["errors"] == 0 and growth <= 8e6 if clients else None,
+    )

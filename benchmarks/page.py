@@ -14,6 +14,7 @@ from page_commands import (
     testing_section,
 )
 from page_readers import OWN_READERS, changes_section, hosts_section, readers_section
+from page_serving import serving_section
 from tables import paragraph
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def render_page(results: Mapping[str, Any]) -> str:
         lines += [*commands_section(commands), *less_start_section(commands)]
     for part, section in {
         "conversations": conversations_section,
+        "mcp": serving_section,
         "mounting": mounting_section,
         "testing": testing_section,
     }.items():

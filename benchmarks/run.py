@@ -30,6 +30,7 @@ import mounting
 import readers
 import results
 import search_quality
+import serving
 import testing
 from bench import FLOOR, Bench
 from measure import measure
@@ -50,6 +51,7 @@ PARTS: Mapping[str, Measure] = {
     "commands": commands.measure_commands,
     "conversations": conversations.measure_conversations,
     "search": search_quality.measure_search,
+    "mcp": serving.measure_serving,
     "mounting": lambda _: iter([mounting.measure_all()]),
     "testing": lambda bench: iter([testing.measure_all(min(bench.rounds, TESTING_ROUNDS))]),
 }

@@ -198,3 +198,16 @@ def test_the_tests_of_a_skill_are_measured_beside_a_bare_loop(monkeypatch: pytes
         {"loop": 1, "prowess": 1} for _ in figures["runs"]
     ]
     assert "none" in figures["runs"]
+
+
+@pytest.mark.slow
+def test_servers_of_skills_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prowess always, the TypeScript SDK if it is installed; clients get every file."""
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    bench = module("bench", monkeypatch)["Bench"](tmp_path, (), rounds=1, quiet=True)
+    *_, figures = module("serving", monkeypatch)["measure_serving"](bench, [20], clients=3, reads=4)
+    costs = figures["sizes"]["20"]
+    assert set(costs) | set(bench.absent) >= {"prowess mcp serve", "TypeScript SDK"}
+    kinds = {"start", "start processor", "list", "list processor", "peak"}
+    assert all({kind: len(runs) for kind, runs in cost.items()} == dict.fromkeys(kinds, 1) for cost in costs.values())
+    assert (figures["clients"]["errors"], len(figures["clients"]["memory"])) == (0, 3)
