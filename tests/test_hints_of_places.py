@@ -137,6 +137,8 @@ NOT_MECHANICAL = {
     "folder-limit": "which of two thousand folders to move is the choice of the user",
     "root-not-folder": "which path was meant is known to the user alone",
     "config-invalid": "what the settings should say is known to the user alone",
+    "server-failed": "which command starts the server, or where it is, is known to the user alone",
+    "server-skill": "only who maintains the server can change what it lists",
     "argument-ignored": "which argument was meant is known to the user alone",
 }
 """Codes whose hints a test cannot follow."""

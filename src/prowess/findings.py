@@ -174,6 +174,8 @@ CODES: Mapping[str, Code] = {
         ("host-trust", _I, _I, "the host loads project skills only in trusted folders"),
         ("config-invalid", _W, _W, "a settings file is invalid"),
         ("argument-ignored", _I, _I, "an argument of the client changes none of its skills"),
+        ("server-failed", _W, _W, "a server of skills fails, or breaks the protocol"),
+        ("server-skill", _W, _W, "a server lists a skill that cannot be used"),
         ("test-invalid", _E, _E, "a test file of a skill is invalid"),
         ("role-invalid", _E, _E, "a role, or a skill that it names, is invalid"),
     )

@@ -5,15 +5,17 @@ from __future__ import annotations
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.catalog import Entry, State
-from prowess.findings import Finding, Severity
+from prowess.findings import finding
 from prowess.skill import Requirements, Skill
 
-from ._messages import ServerFailedError
+from ._messages import ServerFailedError, UnreachableError
 from ._remote_skill import InvalidEntryError, parse_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from prowess.findings import Finding
 
     from ._connection import Connection
     from ._remote_skill import RemoteSkill
@@ -22,6 +24,7 @@ __all__ = ["Listing", "describe_server", "make_entries", "read_listing", "remote
 
 _MAX_INVALID = 100
 """Findings about invalid entries."""
+_MAINTAINER_HINT = "tell who maintains the server; `prowess mcp check` shows what is wrong with it"
 
 
 class Listing(Frozen):
@@ -52,13 +55,14 @@ def read_listing(connection: Connection, label: str) -> Listing:
                     left_out += 1
                     if left_out <= _MAX_INVALID:
                         message = f"a skill is left out: {error}"
-                        findings.append(_finding(label, "server-skill", message, _uri(row)))
+                        findings.append(_finding("server-skill", label, message, _uri(row)))
         complete = True
     except ServerFailedError as error:
         seconds = 0.0
-        findings.append(_finding(label, "server-failed", f"its skills cannot be listed: {error}"))
+        hint = "check that the server runs" if isinstance(error, UnreachableError) else _MAINTAINER_HINT
+        findings.append(_finding("server-failed", label, f"its skills cannot be listed: {error}", hint=hint))
     if left_out > _MAX_INVALID:
-        findings.append(_finding(label, "server-skill", f"{left_out - _MAX_INVALID:,} more skills are left out"))
+        findings.append(_finding("server-skill", label, f"{left_out - _MAX_INVALID:,} more skills are left out"))
     return Listing(
         skills=tuple(skills.values()),
         entries=make_entries([*skills.values()], label),
@@ -84,16 +88,8 @@ def _uri(row: object) -> str:
     return uri[:200] if isinstance(uri, str) else ""
 
 
-def _finding(label: str, code: str, message: str, uri: str = "") -> Finding:
-    return Finding(
-        code=code,
-        severity=Severity.WARNING,
-        path=remote_path(label, uri),
-        line=None,
-        column=None,
-        message=f"{describe_server(label)}: {message}",
-        hint="tell who maintains the server" if code == "server-skill" else "check that the server runs",
-    )
+def _finding(code: str, label: str, message: str, uri: str = "", hint: str = _MAINTAINER_HINT) -> Finding:
+    return finding(code, f"{describe_server(label)}: {message}", path=remote_path(label, uri), hint=hint)
 
 
 def describe_server(label: str) -> str:
