@@ -129,8 +129,9 @@ lint: $(READY)   ## ruff, mypy, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-mutations: $(READY)  ## change folders of skills ten thousand times: no cached result may be stale (about two minutes)
+mutations: $(READY)  ## change folders of skills ten thousand times, no cached result may be stale; damage skills for a minute (three minutes)
 	$(BIN)/python tests/mutations.py
+	PROWESS_FUZZ_SECONDS=60 $(BIN)/python -m pytest -q tests/test_fuzz.py
 
 endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during mounts; run five hundred commands that leave processes behind; have 100 conversations beside 100 slow clients and 100 in a database while processes are killed (minutes)
 	$(BIN)/python tests/endurance.py

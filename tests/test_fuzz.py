@@ -18,7 +18,7 @@ from prowess.skill._fences import frontmatter_end
 from prowess.skill._frontmatter import parse_frontmatter
 from test_golden import CASES, golden_bytes
 
-FUZZ_SECONDS = float(os.environ.get("PROWESS_FUZZ_SECONDS", "30"))
+FUZZ_SECONDS = float(os.environ.get("PROWESS_FUZZ_SECONDS", "10"))
 MAX_SECONDS = 2.0
 SEED = int(os.environ.get("PROWESS_FUZZ_SEED", "20261121"))
 

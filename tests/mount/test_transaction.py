@@ -74,12 +74,12 @@ def test_a_process_killed_while_it_writes_leaves_whole_skills(change: str, world
 
 @pytest.mark.slow
 def test_processes_killed_at_random_leave_whole_skills(world: World) -> None:
-    """Two hundred that mount, replace and remove; `make endurance` kills two thousand."""
+    """Seventy that mount, replace and remove; `make endurance` kills two thousand."""
     seed = int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
-    counts = killed_at_random(world, 200, seed)
+    counts = killed_at_random(world, 70, seed)
     print(summary(counts))
-    assert sum(count for what, count in counts.items() if what.endswith(": killed")) > 50
+    assert sum(count for what, count in counts.items() if what.endswith(": killed")) > 15
 
 
 @pytest.mark.slow
