@@ -136,6 +136,7 @@ SHAPES = {
     "search": (["search", "commit", "--json"],),
     "verify": (["verify", "--json"],),
     "mcp": (),
+    "index": (["index", ".agents/skills/csv-profile", "-o", "../site", "--json"],),
     "store": (["store", "--json"], ["store", "gc", "--json"]),
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),

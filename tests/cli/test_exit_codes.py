@@ -71,7 +71,7 @@ WITH_HOST = (
     "mcp serve",
 )
 """The commands with `--host`, with enough arguments to run."""
-WITHOUT_HOST = ("verify", "run", "validate", "hosts", "store", "completion")
+WITHOUT_HOST = ("verify", "run", "validate", "hosts", "index", "store", "completion")
 
 
 @pytest.fixture

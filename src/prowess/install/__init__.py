@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._computed_hash import computed_hash as computed_hash
     from ._fetched import Fetched as Fetched, FetchedSkill as FetchedSkill
     from ._folder import find_skills as find_skills
+    from ._index import IndexedSkill as IndexedSkill, index_skills as index_skills
     from ._lock import (
         LOCK_FILE as LOCK_FILE,
         Lock as Lock,
@@ -50,6 +51,7 @@ else:  # otherwise every misspelt name would have a type
             "_computed_hash": ("computed_hash",),
             "_fetched": ("Fetched", "FetchedSkill"),
             "_folder": ("find_skills",),
+            "_index": ("IndexedSkill", "index_skills"),
             "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
             "_places": ("agent_folders", "find_project", "global_lock"),
             "_source": ("Source", "fetcher", "parse_source"),
