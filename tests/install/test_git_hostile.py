@@ -224,7 +224,7 @@ def test_a_tree_that_is_another_on_some_system_is_refused(
 
 
 @pytest.mark.parametrize(
-    "name", [".git", "..", ".", "../../x", "", ".GIT"], ids=["git", "dots", "dot", "slash", "empty", "upper case"]
+    "name", [".git", "..", ".", "../../x", ".GIT"], ids=["git", "dots", "dot", "slash", "upper case"]
 )
 def test_a_tree_is_checked_without_the_help_of_git(
     name: str, fetched: Fetch, repository: Callable[[dict[str, Any]], str], monkeypatch: pytest.MonkeyPatch
@@ -235,7 +235,7 @@ def test_a_tree_is_checked_without_the_help_of_git(
     settings = {**_git_repository._SETTINGS, "fetch": {"unpackLimit": "1", "fsckObjects": "false"}}
     monkeypatch.setattr(_git_repository, "_SETTINGS", settings)
     with pytest.raises(InstallError, match=r"name|system"):
-        fetched(repository({"pdf": {"SKILL.md": SKILL, name: {"x": "x"} if name else "x"}}))
+        fetched(repository({"pdf": {"SKILL.md": SKILL, name: {"x": "x"}}}))
 
 
 def test_a_link_that_stays_inside_is_kept(fetched: Fetch, repository: Callable[[dict[str, Any]], str]) -> None:

@@ -12,15 +12,19 @@ import hashlib
 import http.server
 import os
 import subprocess
+import sys
 import zlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     Tree = Mapping[str, Any]
 
@@ -234,3 +238,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
+
+
+if __name__ == "__main__":  # for `benchmarks/adding.py`: serves a folder until its standard input ends
+    with GitServer(Path(sys.argv[1])) as started:
+        print(started.url, flush=True)
+        sys.stdin.read()

@@ -226,13 +226,18 @@ class OutputReader:
 
     def _failure(self) -> GitError:
         text = _CREDENTIALS.sub("", self._errors.decode("utf-8", "replace"))
-        lines = [line.strip() for line in re.split(r"[\r\n]+", text) if line.strip()]
-        said = [line for line in lines if re.match(r"fatal:|error:|remote:|ssh:|ERROR:", line)]
-        shown = neutral("; ".join(said[:_SHOWN_LINES] or lines[-_SHOWN_LINES:]))[:_SHOWN_CHARS]
+        lines = [line.strip() for line in re.split(r"[\0\r\n]+", text) if line.strip()]
+        said = [line for line in lines if not _NOISE.match(line)]
+        shown = neutral("; ".join(said[-_SHOWN_LINES:]))[:_SHOWN_CHARS]
         message = f"git cannot read {quoted(self._url, PATH_LIMIT)}: {shown or f'exit code {self._process.returncode}'}"
         return GitError(message, hint=_hint(text, self._url), stderr=text)
 
 
+_NOISE = re.compile(
+    r"warning:|hint:|Please make sure you have|and the repository exists|remote: Total "
+    r"|(?:remote: )?(?:Enumerating|Counting|Compressing|Receiving|Resolving|Unpacking|Updating) "
+)
+"""Lines that git adds to its reason."""
 _HINTS = (
     (r"could not read (?:Username|Password)|Authentication failed|Permission denied|HTTP Basic", "log in: {command}"),
     (r"Host key verification failed", "connect once with ssh, which then knows the host"),

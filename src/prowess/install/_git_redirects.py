@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 
-from ._http import HttpSource
-
 __all__ = ["moved_url"]
 
 _SUFFIX = "/info/refs"
@@ -21,6 +19,8 @@ def moved_url(url: str) -> str | None:
     Raises:
         InstallError: it is on another server, or the server cannot be reached.
     """
+    from ._http import HttpSource  # takes as long to load as all the rest
+
     with HttpSource(url) as server:
         response = server.request(
             "GET",

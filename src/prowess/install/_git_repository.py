@@ -22,6 +22,7 @@ from ._git_process import GitLimits, GitProcess, OutputReader
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import TextIO
 
 __all__ = ["REMOTE", "GitRepository"]
 
@@ -58,7 +59,8 @@ _SETTINGS = {
     },
     'fetch "fsck"': dict.fromkeys(_HARMLESS_FAULTS, "ignore"),
     "gc": {"auto": "0"},
-    "http": {"followRedirects": "false"},
+    # The last two also end a download of which nothing is left but git.
+    "http": {"followRedirects": "false", "lowSpeedLimit": "1", "lowSpeedTime": "60"},
     "maintenance": {"auto": "false"},
     "protocol": {"version": "2"},
     "submodule": {"recurse": "false"},
@@ -205,7 +207,10 @@ def _environment(env: Mapping[str, str], protocol: str) -> dict[str, str]:
         "LANGUAGE": "C",
         "LC_ALL": "C",
     }
-    streams = (sys.stdin, sys.stderr)
-    if not all(stream is not None and stream.isatty() for stream in streams):
+    if not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
         kept["GIT_TERMINAL_PROMPT"] = "0"
     return kept
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and not stream.closed and stream.isatty()

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.errors import InstallError
+from prowess.install import Store, parse_source
+from prowess.install._git import fetch, newest
+from support.git_server import git, make_repository, skill_text
+from support.processes import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.needs("git")
+
+SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+FAKE = """
+import subprocess, sys
+with open({log!r}, "a") as log:
+    print(*sys.argv[1:], sep="\\n", file=log)
+sys.exit(subprocess.run(["sh", "-c", sys.argv[-1]]).returncode)
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return make_repository(tmp_path / "team.git", {"pdf": {"SKILL.md": skill_text("pdf")}})
+
+
+@pytest.mark.parametrize("source", ["ssh://git@example.org:22{path}", "git@example.org:{path}"])
+def test_a_repository_is_read_with_the_users_ssh(
+    source: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The setting of git for ssh is obeyed; ssh gets the host and one command."""
+    log = tmp_path / "log"
+    (tmp_path / "ssh.py").write_text(FAKE.format(log=str(log)))
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"{sys.executable} {tmp_path}/ssh.py")
+    monkeypatch.setenv("GIT_SSH_VARIANT", "ssh")
+    parsed = parse_source(source.format(path=repository))
+    with Store(str(tmp_path / "store")).open() as opened:
+        found = fetch(parsed, opened)
+    assert [skill.name for skill in found.skills] == ["pdf"]
+    assert found.revision == newest(parsed)
+    words = log.read_text().splitlines()
+    assert "git@example.org" in words
+    assert f"git-upload-pack '{repository}'" in words
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SSHD is None, reason="sshd is missing: apt-get install openssh-server")
+def test_a_real_server_of_ssh(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with _server(tmp_path) as (port, key):
+        options = f"-i {key} -o IdentitiesOnly=yes -o UserKnownHostsFile={tmp_path}/known -F none"
+        source = parse_source(f"ssh://{getpass.getuser()}@127.0.0.1:{port}{repository}")
+        with Store(str(tmp_path / "store")).open() as opened:
+            monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh {options}")
+            with pytest.raises(InstallError, match="Host key verification failed"):  # there is no terminal to ask on
+                fetch(source, opened)
+            monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh {options} -o StrictHostKeyChecking=accept-new")
+            assert fetch(source, opened).revision == git(repository, "rev-parse", "main")
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Start sshd for this user on the loopback address; yield its port and the key of the user."""
+    for name in ("host", "user"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
+    (folder / "authorized").write_bytes((folder / "user.pub").read_bytes())
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {
+        "Port": port,
+        "ListenAddress": "127.0.0.1",
+        "HostKey": folder / "host",
+        "AuthorizedKeysFile": folder / "authorized",
+        "PidFile": "none",
+        "StrictModes": "no",
+        "UsePAM": "no",
+        "PermitRootLogin": "prohibit-password",
+    }
+    (folder / "sshd_config").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    command = [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")]
+    with (folder / "sshd.log").open("wb") as log, subprocess.Popen(command, stderr=log) as server:
+        try:
+            wait_until(lambda: server.poll() is not None or b"Server listening" in (folder / "sshd.log").read_bytes())
+            if server.poll() is not None:
+                pytest.skip(f"sshd does not start: {(folder / 'sshd.log').read_text().strip()[:200]}")
+            yield port, folder / "user"
+        finally:
+            server.terminate()
