@@ -11,10 +11,10 @@ import pytest
 
 from prowess import Session, discover
 from prowess.errors import SkillError
-from prowess.mcp import McpSkillProvider, _connection
+from prowess.mcp import McpSkillProvider, _connection, configured_servers
 from prowess.sandbox import _http_connections
 from support import skill_servers
-from support.skill_servers import ENTRY, serve
+from support.skill_servers import ENTRY, serve, small_entry
 
 if TYPE_CHECKING:
     from prowess.mcp._remote_skill import RemoteSkill
@@ -121,6 +121,30 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
     assert "not allowed" in docs.findings[0].message or "credentials" in docs.findings[0].message
 
 
+@pytest.mark.parametrize(("address", "is_tried"), [("10.0.0.7", True), ("127.0.0.1", True), ("169.254.169.254", False)])
+def test_a_name_in_the_own_network_is_reached_if_its_user_allows_it(
+    address: str, is_tried: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only for that server, and never one with credentials of a cloud."""
+    file = tmp_path / ".prowess/config.toml"
+    file.parent.mkdir()
+    url = 'url = "https://skills.example.com/mcp"'
+    allowed = f'[[servers]]\nname = "docs"\n{url}\nallow_private = true\n'
+    file.write_text(f'{allowed}[[servers]]\nname = "other"\n{url}\n')
+    tried = []
+
+    def connect(target: Any, *_: Any, **__: Any) -> None:
+        tried.append(target[0])
+        raise ConnectionRefusedError(111, "refused")
+
+    monkeypatch.setattr(_http_connections, "look_up_host", lambda *_: (address,))
+    monkeypatch.setattr("socket.create_connection", connect)
+    servers = configured_servers(tmp_path, env={})
+    assert [server.list("") for server in servers.values()] == [(), ()]
+    assert tried == ([address] if is_tried else [])
+    assert "set `allow_private`" in servers["other"].findings[0].message or not is_tried
+
+
 @pytest.mark.slow
 def test_a_silent_url_is_asked_once(tmp_path: Path) -> None:
     """Only a process may need another request to answer at all."""
@@ -139,6 +163,21 @@ def test_a_failure_keeps_the_last_listing(tmp_path: Path) -> None:
         assert [finding.code for finding in docs.findings] == ["server-failed"]
         server.what = "right"
         assert (len(docs.list("")), docs.findings) == (1, ())
+
+
+def test_a_failure_after_the_first_page_keeps_the_last_listing(tmp_path: Path) -> None:
+    """What was sent so far is only used if nothing was listed before."""
+    entries = [ENTRY, small_entry(1), small_entry(2)]
+    with serve("pages") as (url, server):
+        server.entries = entries
+        docs, late = provider(tmp_path, url), provider(tmp_path, url)
+        assert [entry.name for entry in docs.list("")] == ["docs:pdf", "docs:s1", "docs:s2"]
+        server.what = "pages-then-error"
+        assert [entry.name for entry in docs.list("")] == ["docs:pdf", "docs:s1", "docs:s2"]
+        assert [finding.code for finding in docs.findings] == ["server-failed"]
+        assert [entry.name for entry in late.list("")] == ["docs:pdf"]
+        server.what, server.entries = "right", entries[:2]
+        assert len(docs.list("")) == len(late.list("")) == 2
 
 
 PDF = "skill://pdf/SKILL.md"

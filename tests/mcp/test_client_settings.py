@@ -52,6 +52,11 @@ def test_each_server_has_a_provider(tmp_path: Path) -> None:
         ("[[servers]]\nname = 'docs'\ncomand = ['a']", "unknown key `comand` of a server"),
         ("[[servers]]\nname = 'docs'\nurl = 'https://a.example'\ntoken_env = 'NO'", "the variable `NO` is not set"),
         ("[[servers]]\nname = 'docs'\ncommand = ['a']\ntoken_env = 'YES'", "`token_env` needs a `url`"),
+        ("[[servers]]\nname = 'docs'\nurl = 'https://a.example'\nallow_private = 1", "is not `true` or `false`"),
+        (
+            "[[servers]]\nname = 'docs'\ncommand = ['a']\nallow_private = true",
+            "`allow_private` of the server `docs` needs",
+        ),
         (2 * "[[servers]]\nname = 'docs'\nurl = 'https://example.com'\n", "two servers are called `docs`"),
     ],
 )

@@ -127,11 +127,13 @@ class SkillServer:
             result.update(skills=[], nextCursor=str(page + 1))
         elif self.what == "endless-skills":
             start = page * 5000
-            result["skills"] = [_small_entry(number) for number in range(start, start + 5000)]
+            result["skills"] = [small_entry(number) for number in range(start, start + 5000)]
             result["nextCursor"] = str(page + 1)
         elif self.what == "bad-cursor":
             result["nextCursor"] = {"a": 1}
-        elif self.what == "pages" and page < len(self.entries):
+        elif self.what == "pages-then-error" and page:
+            raise LookupError("no more today")
+        elif self.what.startswith("pages") and page < len(self.entries):
             result["skills"] = [self.entries[page]]
             if page + 1 < len(self.entries):
                 result["nextCursor"] = str(page + 1)
@@ -189,7 +191,7 @@ class SkillServer:
         return {"contents": {} if self.what == "not-contents" else contents}
 
 
-def _small_entry(number: int) -> dict[str, Any]:
+def small_entry(number: int) -> dict[str, Any]:
     uri = f"skill://s{number}/SKILL.md"
     resource = {"uri": uri, "digest": f"sha256:{'0' * 64}", "size": 1}
     return {"uri": uri, "frontmatter": {"name": f"s{number}", "description": "x"}, "resources": [resource]}

@@ -43,7 +43,7 @@ _MAX_REDIRECTS = 3
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NOISE = 1 << 20
 """Bytes of other messages that a server may send before its answer."""
-_PRIVATE_HINT = "write the address itself in the URL if the server is in your own network"
+_PRIVATE_HINT = "if the server is in your own network, set `allow_private`, or write its address itself in the URL"
 
 
 class HttpClient:
@@ -52,6 +52,7 @@ class HttpClient:
     Args:
         url: of the server; `http` only for addresses of this machine or its network.
         token: sent as bearer token; `None` if there is no token.
+        allow_private: whether the name of its host may lead to an address of this machine or its network.
 
     Raises:
         ConfigError: the URL or the token is invalid.
@@ -59,8 +60,8 @@ class HttpClient:
 
     is_process = False
 
-    def __init__(self, url: str, token: str | None = None) -> None:
-        self._url = _parse_url(url)
+    def __init__(self, url: str, token: str | None = None, *, allow_private: bool = False) -> None:
+        self._url, self._allow_private = _parse_url(url), allow_private
         if token is not None and not _VISIBLE(token):
             hint = "a token has no spaces and at most 512 characters"
             raise ConfigError("the token of the server is invalid", hint=hint)
@@ -141,7 +142,7 @@ class HttpClient:
                     raise
 
     def _connect(self, deadline: float) -> DeadlineConnection:
-        rules = NetworkRules(named=(self._url.host,), private_hint=_PRIVATE_HINT)
+        rules = NetworkRules(named=(self._url.host,), allow_private=self._allow_private, private_hint=_PRIVATE_HINT)
         try:
             return connect_http(self._url, rules, deadline)
         except HostRefusedError as error:

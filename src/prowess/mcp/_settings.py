@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["configured_servers"]
 
-_KEYS = ("name", "command", "url", "token_env")
+_KEYS = ("name", "command", "url", "token_env", "allow_private")
 _MAX_SERVERS = 100
 
 
@@ -83,7 +83,7 @@ def _provider(file: str, row: object, env: Mapping[str, str]) -> McpSkillProvide
     for key in row:
         if key not in _KEYS:
             raise _error(file, f"unknown key {quoted(key)} of a server", did_you_mean(key, _KEYS, _allowed()))
-    name, command, url, token_env = (row.get(key) for key in _KEYS)
+    name, command, url, token_env, private = (row.get(key) for key in _KEYS)
     if not isinstance(name, str):
         raise _error(file, "a server has no `name`", "add `name = ...`: the start of the names of its skills")
     if command is not None and not (isinstance(command, list) and all(isinstance(word, str) for word in command)):
@@ -92,12 +92,15 @@ def _provider(file: str, row: object, env: Mapping[str, str]) -> McpSkillProvide
     for key, value in (("url", url), ("token_env", token_env)):
         if value is not None and not isinstance(value, str):
             raise _error(file, f"`{key}` of the server {quoted(name)} is not a text", "put it in quotes")
+    if private is not None and (not isinstance(private, bool) or url is None):
+        problem = "is not `true` or `false`" if not isinstance(private, bool) else "needs a `url`"
+        raise _error(file, f"`allow_private` of the server {quoted(name)} {problem}", "correct it, or remove it")
     token = None if token_env is None else env.get(token_env)
     if token_env is not None and (not token or url is None):
         problem = f"the variable {quoted(token_env)} is not set" if not token else "`token_env` needs a `url`"
         raise _error(file, f"server {quoted(name)}: {problem}", "set it, or remove `token_env`")
     try:
-        return McpSkillProvider(name, command=command, url=url, token=token)
+        return McpSkillProvider(name, command=command, url=url, token=token, allow_private=bool(private))
     except ConfigError as error:
         raise _error(file, str(error), error.hint or _allowed()) from None
 

@@ -58,6 +58,7 @@ class McpSkillProvider:
         env: further variables for the command.
         cwd: the working directory of the command; by default the user's home.
         token: sent to the URL as bearer token.
+        allow_private: whether the host of the URL may be a name in your own network.
         timeout: seconds for each answer.
         cache: the folder in which fetched files are kept; by default one in the user's cache folder.
 
@@ -74,6 +75,7 @@ class McpSkillProvider:
         env: Mapping[str, str] | None = None,
         cwd: str | os.PathLike[str] | None = None,
         token: str | None = None,
+        allow_private: bool = False,
         timeout: float = 30.0,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -94,11 +96,12 @@ class McpSkillProvider:
                 raise ConfigError(f"the command of the server {quoted(label)} is empty", hint="name a program")
             self._transport = StdioClient(command, env or {}, os.fspath(cwd or os.path.expanduser("~")))
         else:
-            self._transport = HttpClient(str(url), token)
+            self._transport = HttpClient(str(url), token, allow_private=allow_private)
         self._connection = Connection(self._transport, timeout)
         folder = cache_folder(os.environ) if cache is None else os.fspath(cache)
         self._cache = FileCache(folder and os.path.join(folder, "mcp", label))
         self._listed: tuple[Entry, ...] = ()
+        self._was_complete = False
         self._current_until = 0.0
         self._skills: dict[str, RemoteSkill] = {}
         """By the path of the entry, as they were listed last."""
@@ -174,7 +177,9 @@ class McpSkillProvider:
     def _list_now(self) -> None:
         listing = read_listing(self._connection, self.label)
         self.findings = listing.findings
-        if listing.skills or listing.is_complete:
+        # What a server that fails has sent so far does not replace all that it listed before.
+        if listing.is_complete or not self._was_complete:
+            self._was_complete = listing.is_complete
             self._listed = listing.entries
             self._skills = {entry.path: skill for entry, skill in zip(listing.entries, listing.skills, strict=True)}
         self._current_until = time.monotonic() + listing.seconds
