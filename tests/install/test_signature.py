@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from prowess.errors import ConfigError, InstallError
 from prowess.install import SignedBy, SignWith, read_tree, sign_skill, verify_signature
+from support.signed_skills import sign_as, statement
 from support.sigstore_authority import Authority
 
 if TYPE_CHECKING:
@@ -46,32 +47,8 @@ def trusted_root(authority: Authority, tmp_path_factory: pytest.TempPathFactory)
     return str(path)
 
 
-def statement(folder: Path, **changes: Any) -> dict[str, Any]:
-    """Return the statement that model-signing makes of a skill, as its format says."""
-    files = sorted((file.path, file.sha256) for file in read_tree(str(folder)).files if file.path != "skill.oms.sig")
-    total = hashlib.sha256(b"".join(bytes.fromhex(digest) for _, digest in files)).hexdigest()
-    resources = [{"name": path, "algorithm": "sha256", "digest": digest} for path, digest in files]
-    return {
-        "_type": "https://in-toto.io/Statement/v1",
-        "subject": [{"name": folder.name, "digest": {"sha256": total}}],
-        "predicateType": "https://model_signing/signature/v1.0",
-        "predicate": {
-            "serialization": {
-                "method": "files",
-                "hash_type": "sha256",
-                "allow_symlinks": False,
-                "ignore_paths": ["skill.oms.sig", ".git"],
-            },
-            "resources": resources,
-        },
-        **changes,
-    }
-
-
 def sign(authority: Authority, folder: Path, identity: str = ADA, issuer: str = ISSUER, **changes: Any) -> None:
-    payload = json.dumps(statement(folder, **changes)).encode()
-    bundle = authority.sign(payload, identity=identity, issuer=issuer)
-    (folder / "skill.oms.sig").write_text(json.dumps(bundle))
+    sign_as(authority, folder, identity, issuer, **changes)
 
 
 def by_ada(trusted_root: str) -> SignedBy:

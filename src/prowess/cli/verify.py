@@ -12,6 +12,7 @@ from prowess.install import LOCK_FILE, find_project, global_lock, read_lock, ver
 from ._commands import FAILED, OK
 from ._options import add_json_option, make_parser
 from ._output import pluralize, print_json, print_note, print_stderr, print_stdout
+from ._signed_by import add_signature_options, check_signatures, signed_by_from_args
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _WORDS = {
     "hash": "other hash",
     "unknown": "unknown",
     "lock": "lock",
+    "signature": "signature",
 }
 """What a line says for each kind of difference."""
 _HINT = "`prowess install` restores what is locked; `git diff` shows whether the lock was changed"
@@ -48,12 +50,14 @@ def parser() -> ArgumentParser:
     result.add_argument("--strict", action="store_true", help="skills that are not in the lock are differences too")
     result.add_argument("--cwd", metavar="DIR", help="the working directory (default: the current one)")
     result.add_argument("--home", metavar="DIR", help="the home directory (default: yours)")
+    add_signature_options(result)
     add_json_option(result)
     return result
 
 
 def run(args: Namespace) -> int:
     """Print the differences."""
+    signed_by = signed_by_from_args(args)
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     root = home if args.is_global else find_project(args.cwd or os.getcwd())
     path = global_lock(os.environ) if args.is_global else os.path.join(root, LOCK_FILE)
@@ -63,6 +67,8 @@ def run(args: Namespace) -> int:
     lock = read_lock(path)
     store = os.path.join(os.path.dirname(global_lock(os.environ)), "store")
     found = verify(lock, root, scope="user" if args.is_global else "project", names=args.skill, store=store)
+    if signed_by is not None:
+        found = check_signatures(found, signed_by, args.signature)
     is_different = bool(found.different or (args.strict and found.not_locked))
     if args.json:
         print_json({"lock": path, **_as_json(found), "ok": not is_different})
@@ -129,6 +135,6 @@ def _line(skill: VerifiedSkill, difference: Difference, root: str, home: str) ->
     if difference.kind == "mode":
         was, now = (str(value).partition(" ")[0] for value in (difference.expected, difference.found))
         return f"{shown} ({now}, locked as {was})"
-    if difference.kind in ("type", "unreadable", "unknown", "outside") and difference.found:
+    if difference.kind in ("type", "unreadable", "unknown", "outside", "signature") and difference.found:
         return f"{shown} ({neutral(difference.found.removeprefix('unreadable: '))})"
     return shown

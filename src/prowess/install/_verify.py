@@ -40,7 +40,8 @@ class Difference(Frozen):
     kind: str
     """`changed`, `missing`, `extra`, `mode` (whether it can be executed), `link` (another target), `type` (a file that
     is a link now, or the reverse), `unreadable`, `outside` (a link that leads out), `hash` (the computed hash is
-    another), `unknown` (the lock says nothing that can be compared) or `lock` (the lock contradicts itself)."""
+    another), `unknown` (the lock says nothing that can be compared), `lock` (the lock contradicts itself) or
+    `signature` (missing, invalid, or of someone else: only where a signature is asked for)."""
     path: str = ""
     """Of a file in the skill; empty for the whole skill."""
     expected: str | None = None
