@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,8 @@ import pytest
 
 from prowess.errors import ConfigError, InstallError
 from prowess.install import Fetched, OpenStore, Store, _objects as objects_module, parse_source, read_tree
-from prowess.install._bucket import fetch
+from prowess.install._archive import pack_skill
+from prowess.install._bucket import fetch, publish_archive
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint
 from support.site_server import Request, Site, redirect
 
@@ -30,7 +33,7 @@ def opened(tmp_path: Path) -> Iterator[OpenStore]:
 
 @pytest.fixture(autouse=True)
 def few_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects_module, "_RETRIES", 0)
+    monkeypatch.setattr("prowess.install._clouds._RETRIES", 0)
     for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "AZURE_"))]:
         monkeypatch.delenv(name)
 
@@ -147,6 +150,81 @@ def test_a_bucket_of_azure_is_read(monkeypatch: pytest.MonkeyPatch, opened: Open
         monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
         monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", bucket.url)
         assert [found.name for found in fetch(parse_source("az://bucket"), opened).skills] == ["pdf"]
+
+
+def archive_of(folder: Path, name: str, body: str = "Body.") -> bytes:
+    (folder / name / "scripts").mkdir(parents=True, exist_ok=True)
+    (folder / name / "SKILL.md").write_bytes(skill(name, body))
+    (folder / name / "scripts/run.sh").write_text("run")
+    (folder / name / "scripts/run.sh").chmod(0o755)
+    return pack_skill(str(folder / name), "")[0]
+
+
+# ── publishing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_archives_are_skills_with_modes(monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path) -> None:
+    """Only directly below the path; deeper ones, and those in a skill, are files."""
+    data = archive_of(tmp_path, "pdf")
+    in_folder = pack_skill(str(tmp_path / "pdf"), "pdf")[0]
+    contents = {"pdf.tar.gz": data, "web/SKILL.md": skill("web"), "web/data.tar.gz": b"data", "old/pdf.tar.gz": b""}
+    with FakeBucket({**contents, "notes-1.0.tar.gz": b""}) as bucket:
+        fetched = fetch_from(bucket, monkeypatch, opened)
+        bucket.objects = {"pdf.tar.gz": in_folder}
+        again = fetch_from(bucket, monkeypatch, opened, "pdf")
+    assert [(found.name, found.path) for found in fetched.skills] == [("pdf", "pdf.tar.gz"), ("web", "web")]
+    for found in (fetched.skills[0], again.skills[0]):
+        assert read_tree(found.folder) == read_tree(str(tmp_path / "pdf"))
+
+
+@pytest.mark.slow
+def test_what_is_published_at_the_same_time_is_all_there(
+    monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
+) -> None:
+    names = [f"skill-{number}" for number in range(8)]
+    archives = {name: archive_of(tmp_path / "skills", name) for name in names}
+    (tmp_path / "buckets/bucket").mkdir(parents=True)
+    with rclone_server(tmp_path) as url:
+        use_endpoint(monkeypatch, url)
+        publish = partial(publish_archive, "s3://bucket/team")
+        with ThreadPoolExecutor(4) as pool:
+            urls = [*pool.map(lambda name: publish(name, archives[name]), names)]
+        assert urls[0] == "s3://bucket/team/skill-0.tar.gz"
+        publish("skill-0", archive_of(tmp_path / "skills", "skill-0", "Changed."))
+        fetched = fetch(parse_source("s3://bucket/team"), opened)
+        assert [found.name for found in fetched.skills] == names
+        for found in fetched.skills:
+            assert read_tree(found.folder) == read_tree(str(tmp_path / "skills" / found.name))
+
+
+def test_a_skill_is_published_into_a_folder(opened: OpenStore, tmp_path: Path) -> None:
+    source = parse_source(f"file://{tmp_path}/shared%20folder/team")
+    publish_archive(source.url, "pdf", archive_of(tmp_path, "pdf"))
+    assert [*(tmp_path / "shared folder/team").iterdir()] == [tmp_path / "shared folder/team/pdf.tar.gz"]
+    [found] = fetch(source, opened).skills
+    assert read_tree(found.folder) == read_tree(str(tmp_path / "pdf"))
+
+
+def test_a_bucket_that_cannot_be_written_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with FakeBucket({}) as bucket:
+        use_endpoint(monkeypatch, bucket.url)
+        with pytest.raises(InstallError, match="s3://bucket/team does not exist"):
+            publish_archive("s3://bucket/team", "pdf", b"archive")
+    (tmp_path / "file").touch()
+    with pytest.raises(InstallError, match=r"cannot write `pdf\.tar\.gz`"):
+        publish_archive(f"file://{tmp_path}/file", "pdf", b"archive")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"no archive", "pdf.tar.gz`: invalid archive"), (None, "contains the skill `web`"), (b"", "invalid archive")],
+)
+def test_an_archive_that_is_not_what_it_should_be_is_refused(
+    data: bytes | None, message: str, monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
+) -> None:
+    data = archive_of(tmp_path, "web") if data is None else data
+    with FakeBucket({"pdf.tar.gz": data}) as bucket, pytest.raises(InstallError, match=message):
+        fetch_from(bucket, monkeypatch, opened)
 
 
 # ── a folder as a bucket ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -306,7 +384,7 @@ def test_a_wanted_skill_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_store_that_fails_half_the_time_is_asked_again(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    monkeypatch.setattr(objects_module, "_RETRIES", 8)
+    monkeypatch.setattr("prowess.install._clouds._RETRIES", 8)
     with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
         bucket.failures = 1
         assert [found.name for found in fetch_from(bucket, monkeypatch, opened).skills] == ["pdf"]

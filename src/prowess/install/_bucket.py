@@ -1,6 +1,6 @@
 """Fetch skills from a bucket, and publish them there.
 
-    PREFIX/NAME.tar.gz             a skill that was published: the files of the folder NAME
+    PREFIX/NAME.tar.gz             a skill that was published; its files are in the archive, or in a folder in it
     PREFIX/ANY/FOLDERS/SKILL.md    a skill of single objects: everything below the folder with the SKILL.md
 
 The list of the objects is the only index. So a skill is published by one write, and any number of processes can publish
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from io import BytesIO
 
 from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE
 from prowess._internal.frozen import Frozen
@@ -18,8 +19,9 @@ from prowess._internal.fs import CREATE_FLAGS, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError
 from prowess.findings import Severity
-from prowess.skill import MAX_DEPTH, load
+from prowess.skill import MAX_DEPTH, is_portable_name, load
 
+from ._archive import unpack
 from ._fetched import Fetched, FetchedSkill
 from ._objects import open_bucket
 from ._tree import check_paths
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
     Bucket = CloudBucket | FolderBucket
 
-__all__ = ["fetch"]
+__all__ = ["fetch", "publish_archive"]
 
 _ARCHIVE = ".tar.gz"
 _MAX_BYTES = 1 << 30
@@ -100,6 +102,26 @@ def fetch(
     return Fetched(skills=skills, revision=_revision(chosen), findings=findings)
 
 
+def publish_archive(url: str, name: str, archive: bytes) -> str:
+    """Put the archive of a skill into a bucket, in place of an earlier one, and return its URL.
+
+    Args:
+        url: of the bucket, with the path below which `fetch` will look.
+        name: of the skill.
+        archive: as `pack_skill` returns it.
+
+    Raises:
+        ConfigError: `obstore` is not installed, or a variable of the cloud is missing or invalid.
+        InstallError: it cannot be written.
+    """
+    bucket = open_bucket(url)
+    try:
+        bucket.write(name + _ARCHIVE, archive)
+    finally:
+        bucket.close()
+    return f"{url.rstrip('/')}/{name}{_ARCHIVE}"
+
+
 def _find_skills(objects: Sequence[StoredObject]) -> list[_Found]:
     """Return the skills among objects that are sorted by key. A skill inside another one is a part of that."""
     keys = [item.key for item in objects]
@@ -113,6 +135,10 @@ def _find_skills(objects: Sequence[StoredObject]) -> list[_Found]:
 
     tops = {key.rpartition("/")[0] for key in keys if key.rpartition("/")[2] == SKILL_FILE}
     found = []
+    for item in objects:
+        name = item.key.removesuffix(_ARCHIVE)
+        if "" not in tops and name != item.key and is_portable_name(name):
+            found.append(_Found(path=item.key, objects=(item,), is_archive=True))
     for top in sorted(tops):
         if top.count("/") <= MAX_DEPTH and not any(above in tops for above in _folders_above(top)):
             start, end = below(top)
@@ -135,6 +161,7 @@ def _download(bucket: Bucket, chosen: Sequence[_Found], into: str) -> list[tuple
     """
     folders = [os.path.join(into, str(number)) for number in range(len(chosen))]
     targets: dict[str, str] = {}
+    archives: dict[str, str] = {}
     left = _MAX_BYTES
     for item, folder in zip(chosen, folders, strict=True):
         size = sum(each.size for each in item.objects)
@@ -142,11 +169,17 @@ def _download(bucket: Bucket, chosen: Sequence[_Found], into: str) -> list[tuple
         if size > MAX_DIGEST_BYTES or left < 0:
             what = f"the skill {quoted(item.path, PATH_LIMIT)} has" if left >= 0 else "the skills have"
             raise InstallError(f"{what} more bytes than is allowed", hint="name skills that are smaller, or fewer")
+        if item.is_archive:
+            archives[item.path] = folder
+            continue
         start = len(item.path) + 1 if item.path else 0
         check_paths(each.key[start:] for each in item.objects)
         targets |= {each.key: os.path.join(folder, each.key[start:]) for each in item.objects}
 
     def write(item: StoredObject, data: bytes) -> None:
+        if item.key in archives:
+            _unpack(item.key, data, archives[item.key])
+            return
         path = targets[item.key]
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -159,7 +192,25 @@ def _download(bucket: Bucket, chosen: Sequence[_Found], into: str) -> list[tuple
             raise InstallError(f"cannot write a fetched file: {describe_os_error(error)}") from None
 
     bucket.read([each for item in chosen for each in item.objects], write)
-    return [*zip(chosen, folders, strict=True)]
+    return [(item, _skill_folder(folder)) for item, folder in zip(chosen, folders, strict=True)]
+
+
+def _unpack(key: str, data: bytes, folder: str) -> None:
+    try:
+        os.mkdir(folder, 0o700)
+    except OSError as error:
+        raise InstallError(f"cannot write a fetched file: {describe_os_error(error)}") from None
+    try:
+        unpack(BytesIO(data), "tar.gz", folder)
+    except InstallError as error:
+        raise InstallError(f"{quoted(key, PATH_LIMIT)}: {error}", hint=error.hint) from None
+
+
+def _skill_folder(folder: str) -> str:
+    """Return the folder of a skill, which an archive may have in a folder of its own."""
+    names = os.listdir(folder)
+    inner = os.path.join(folder, names[0]) if len(names) == 1 else folder
+    return inner if os.path.isdir(inner) else folder
 
 
 def _read_skills(
@@ -175,8 +226,11 @@ def _read_skills(
     for item, folder in fetched:
         skill = load(os.path.join(folder, SKILL_FILE))
         if skill.name is None:
-            path = f"{url}/{item.path}/{SKILL_FILE}" if item.path else f"{url}/{SKILL_FILE}"
+            path = "/".join(filter(None, (url, item.path, "" if item.is_archive else SKILL_FILE)))
             findings += [each.with_changes(path=path) for each in skill.findings if each.severity is Severity.ERROR]
+        elif item.is_archive and skill.name != item.name:
+            problem = f"{quoted(item.path, PATH_LIMIT)} in {url} contains the skill {quoted(skill.name)}"
+            raise InstallError(problem, hint="publish it again with `prowess publish`")
         elif not wanted or skill.name in wanted:
             if skill.name in skills:
                 first = skills[skill.name].path
