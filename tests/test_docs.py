@@ -135,6 +135,7 @@ SHAPES = {
     "read": (["read", "csv-profile", "assets/report.md", "--json"],),
     "search": (["search", "commit", "--json"],),
     "verify": (["verify", "--json"],),
+    "lock": (["lock", "--json"],),
     "mcp": (),
     "index": (["index", ".agents/skills/csv-profile", "-o", "../site", "--json"],),
     "store": (["store", "--json"], ["store", "gc", "--json"]),

@@ -33,6 +33,7 @@ UNKNOWN_NAME = (
     "validate unknown.md",
     "show unknown.yaml",
     "verify unknown",
+    "lock unknown",
 )
 BAD_CONTENT = (
     "check skills/bad",
@@ -71,7 +72,7 @@ WITH_HOST = (
     "mcp serve",
 )
 """The commands with `--host`, with enough arguments to run."""
-WITHOUT_HOST = ("verify", "run", "validate", "hosts", "index", "store", "completion")
+WITHOUT_HOST = ("verify", "lock", "run", "validate", "hosts", "index", "store", "completion")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ COMMANDS = {
     "read": "print a file of a skill",
     "search": "search skills by name, description and body, best match first",
     "verify": "compare installed skills with their lock, byte by byte",
+    "lock": "add the digests of all files to the lock of installed skills, or import another lock",
     "index": "write the files with which any web server offers skills",
     "store": "show the store of fetched skills, and remove those that no project needs",
     "new": "create a skill that passes `prowess check`",

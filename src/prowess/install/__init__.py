@@ -8,6 +8,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._apm import ImportedLock as ImportedLock, ImportedSkill as ImportedSkill, read_apm_lock as read_apm_lock
     from ._computed_hash import computed_hash as computed_hash
     from ._fetched import Fetched as Fetched, FetchedSkill as FetchedSkill
     from ._folder import find_skills as find_skills
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
         read_lock as read_lock,
     )
     from ._places import agent_folders as agent_folders, find_project as find_project, global_lock as global_lock
+    from ._record_files import (
+        Recorded as Recorded,
+        record_files as record_files,
+        with_installed_files as with_installed_files,
+    )
     from ._signature import (
         SignedBy as SignedBy,
         SignWith as SignWith,
@@ -48,12 +54,14 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_apm": ("ImportedLock", "ImportedSkill", "read_apm_lock"),
             "_computed_hash": ("computed_hash",),
             "_fetched": ("Fetched", "FetchedSkill"),
             "_folder": ("find_skills",),
             "_index": ("IndexedSkill", "index_skills"),
             "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
             "_places": ("agent_folders", "find_project", "global_lock"),
+            "_record_files": ("Recorded", "record_files", "with_installed_files"),
             "_source": ("Source", "fetcher", "parse_source"),
             "_signature": ("SignWith", "SignedBy", "sign_skill", "verify_signature"),
             "_store": ("OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"),

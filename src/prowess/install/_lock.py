@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-__all__ = ["LOCK_FILE", "MAX_LOCK_BYTES", "Lock", "LockedSkill", "folder_name", "parse_lock", "read_lock"]
+__all__ = [
+    "LOCK_FILE",
+    "MAX_LOCK_BYTES",
+    "Lock",
+    "LockedSkill",
+    "folder_name",
+    "parse_entry",
+    "parse_lock",
+    "read_lock",
+]
 
 LOCK_FILE = "skills-lock.json"
 MAX_LOCK_BYTES = 32 * 1024 * 1024
@@ -214,7 +223,7 @@ def _lock_from(content: Any) -> Lock:
     entries = content.get("skills")
     if not isinstance(entries, dict):
         raise LockValueError("skills", "must be an object" if "skills" in content else "is missing")
-    skills = {name: _locked_skill(name, entry) for name, entry in entries.items()}
+    skills = {name: parse_entry(name, entry) for name, entry in entries.items()}
     names: dict[str, str] = {}
     for skill in skills.values():
         if (first := names.setdefault(skill.folder.casefold(), skill.name)) != skill.name:
@@ -224,8 +233,8 @@ def _lock_from(content: Any) -> Lock:
     return Lock(skills=order_keys(skills), other=other)
 
 
-def _locked_skill(name: str, entry: Any) -> LockedSkill:
-    """Return the skill of an entry.
+def parse_entry(name: str, entry: Any) -> LockedSkill:
+    """Return the skill of an entry of a lock.
 
     Raises:
         LockValueError: a value is missing or invalid.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Scope = Literal["project", "user"]
 
-__all__ = ["SHARED_FOLDER", "agent_folders", "find_project", "folders_of", "global_lock"]
+__all__ = ["SHARED_FOLDER", "agent_folders", "find_project", "folders_of", "global_lock", "hosts_of_folder"]
 
 SHARED_FOLDER = ".agents/skills"
 """The folder that agents share, relative to the project or the home."""
@@ -94,3 +94,10 @@ def agent_folders(scope: Scope) -> tuple[str, ...]:
                 if path.startswith(".") and path.endswith("/skills"):
                     found.append(path)
     return tuple(dict.fromkeys(found))
+
+
+def hosts_of_folder(folder: str, scope: Scope) -> tuple[str, ...]:
+    """Return the agents whose skills are installed into a folder, relative to the project or the home."""
+    from prowess.hosts import host_names, skills_folder
+
+    return tuple(host for host in host_names() if skills_folder(host, scope) == folder)

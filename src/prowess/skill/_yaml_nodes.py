@@ -52,8 +52,12 @@ class Node(Frozen):
         return {"null": None, "number": 0}.get(self.kind, self.text)
 
 
-def parse_yaml_node(text: str) -> Node | None:
+def parse_yaml_node(text: str, *, max_events: int = MAX_EVENTS) -> Node | None:
     """Return the one document of a YAML file, or `None` if the file is empty.
+
+    Args:
+        text: of the file.
+        max_events: a limit for the parts of the file.
 
     Raises:
         YamlSyntaxError: the text is not YAML, uses a feature that is not allowed, or is larger than a front matter may
@@ -67,8 +71,8 @@ def parse_yaml_node(text: str) -> Node | None:
     text, placeholders = replace_line_breaks(text)
     for number, event in enumerate(yaml_events(text), 1):
         mark = event.start_mark
-        if number > MAX_EVENTS:
-            raise _syntax_error(f"the front matter has more than {MAX_EVENTS:,} YAML events", mark, "split the file")
+        if number > max_events:
+            raise _syntax_error(f"the front matter has more than {max_events:,} YAML events", mark, "split the file")
         _check_allowed(event)
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
