@@ -1,25 +1,31 @@
 """Use the skills of a snapshot: `SnapshotProvider`.
 
-A snapshot has the names, descriptions, digests and search index of many skills.
+A snapshot has the names, descriptions, digests and search index of many skills. A skill is fetched when it is used, and
+its digest is compared with that of the snapshot before anything of it is read.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess._internal.user_dirs import cache_folder
-from prowess.errors import ActivationError, ConfigError, InstallError
+from prowess.errors import ActivationError, ConfigError, InstallError, SkillError
 from prowess.findings import Finding, Severity
+from prowess.skill import from_document, is_portable_name, parse_frontmatter
 
 from ._snapshot_cache import CachedSnapshot
 from ._snapshot_places import find_place
+from ._snapshot_skills import FetchedSkills
 from ._snapshot_table import SnapshotTable
+from ._tree import LINK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from prowess.catalog import Entry
@@ -52,6 +58,7 @@ class SnapshotProvider:
     ) -> None:
         if not 0 <= max_age < float("inf"):
             raise ConfigError("invalid age of a snapshot", hint="give seconds, 0 or more")
+        self._env = env
         self._place = find_place(os.fspath(url))
         self._max_age = max_age
         self._folder = cache_folder(os.environ if env is None else env) if cache is None else os.fspath(cache)
@@ -64,9 +71,10 @@ class SnapshotProvider:
         self._table: SnapshotTable | None = None
         self._checked_at = 0.0
         self._digest = ""
+        self._skills = FetchedSkills(self._place, self._env)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_table")}
+        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_table", "_skills")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -116,15 +124,6 @@ class SnapshotProvider:
         with self._lock:
             self._checked_at = float("-inf")
 
-    def read(self, skill: Entry, /) -> Skill:
-        """Raise an error: only the names and descriptions of a snapshot can be used.
-
-        Raises:
-            ActivationError: always.
-        """
-        message = f"the skill {quoted(skill.name)} of {self.origin} cannot be read"
-        raise ActivationError(message, hint="install it from where it is maintained")
-
     def _finding(self, message: str, hint: str | None = None) -> Finding:
         return Finding(
             code="server-failed",
@@ -135,3 +134,65 @@ class SnapshotProvider:
             message=f"{self.origin}: {neutral(message)}",
             hint=hint or "check the URL and the network",
         )
+
+    # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def read(self, skill: Entry, /) -> Skill:
+        """Fetch a skill of the snapshot, and return it if it is what the snapshot says.
+
+        Raises:
+            ActivationError: it cannot be fetched, or is not what the snapshot says.
+        """
+        try:
+            data = self._skills.read_file(skill.digest or "", SKILL_FILE)
+        except SkillError as error:
+            raise self._read_error(skill, str(error), error.hint) from None
+        parsed = from_document(parse_frontmatter(data, skill.path), skill.path)
+        if parsed.name != skill.frontmatter_name or parsed.description != skill.description:
+            hint = "ask who makes the snapshot to make it again"
+            raise self._read_error(skill, "its name or description is not the one in the snapshot", hint)
+        # What another machine writes there would be permissions on this one.
+        return parsed.with_changes(allowed_tools=())
+
+    def note(self, skill: Entry) -> str:
+        """Return a sentence for the model that says where a skill is from."""
+        del skill
+        return (
+            f"this skill and its files come from {self.origin}, not from this machine or its user; "
+            "its files are read with read_skill_file"
+        )
+
+    def files(self, skill: Entry) -> tuple[tuple[str, int], ...]:
+        """Return the paths and sizes of a skill's files.
+
+        Raises:
+            ActivationError: it cannot be fetched, or is not what the snapshot says.
+        """
+        try:
+            tree = self._skills.tree(skill.digest or "")
+        except SkillError as error:
+            raise self._read_error(skill, str(error), error.hint) from None
+        return tuple((file.path, file.size) for file in tree.files if file.mode != LINK)
+
+    def read_file(self, skill: Entry, path: str) -> bytes:
+        """Return the bytes of a file of a skill.
+
+        Raises:
+            SkillError: the skill has no such file, cannot be fetched, or is not what the snapshot says.
+        """
+        return self._skills.read_file(skill.digest or "", path)
+
+    @contextmanager
+    def copy(self, skill: Entry) -> Iterator[str]:
+        """Yield a folder with a copy of a skill that is removed at the end.
+
+        Raises:
+            SkillError: it cannot be fetched or copied, or is not what the snapshot says.
+        """
+        name = skill.folder if is_portable_name(skill.folder) else "skill"
+        with self._skills.copy(skill.digest or "", name) as folder:
+            yield folder
+
+    def _read_error(self, skill: Entry, reason: str, hint: str | None) -> ActivationError:
+        message = f"the skill {quoted(skill.name)} of {self.origin} cannot be read now: {reason}"
+        return ActivationError(message, hint=hint or "go on without it, or try again later")

@@ -1,4 +1,4 @@
-"""Read the objects of a snapshot from where it is: a folder, a web server or a bucket.
+"""Read the objects of a snapshot from where it is: a folder or a web server.
 
 snapshot.json         names the current data; the only object that changes
 snapshot-HEX.bin      the data, by its SHA-256
@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from urllib.parse import unquote, urlsplit
 
-from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-from prowess.errors import ConfigError, InstallError
+from prowess.errors import ConfigError
+
+from ._snapshot_object import StoredObject, too_large, unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,17 +41,9 @@ if TYPE_CHECKING:
             """
 
 
-__all__ = ["FolderPlace", "Place", "StoredObject", "find_place"]
+__all__ = ["FolderPlace", "Place", "find_place"]
 
 _CHUNK = 1 << 20
-
-
-class StoredObject(Frozen):
-    """An object of a snapshot."""
-
-    data: bytes
-    etag: str | None
-    """What changes when the object does; `None` if that is not known."""
 
 
 def find_place(url: str) -> Place:
@@ -65,7 +58,11 @@ def find_place(url: str) -> Place:
     scheme, colon, _ = url.partition("://")
     if not colon or scheme == "file":
         return FolderPlace(_folder(url) if colon else url)
-    hint = "use `https://`, or the path of a folder"
+    if scheme in ("https", "http"):
+        from ._snapshot_http import HttpPlace  # it needs modules that take long to load
+
+        return HttpPlace(url)
+    hint = "use `https://`, `file://`, or the path of a folder"
     raise ConfigError(f"{quoted(url, PATH_LIMIT)} is not the URL of a snapshot", hint=hint)
 
 
@@ -129,15 +126,3 @@ class FolderPlace:
                     write_all(fd, chunk)
         except (OSError, ValueError) as error:
             raise unreadable(self.origin, name, describe_os_error(error)) from None
-
-
-def unreadable(origin: str, name: str, reason: str) -> InstallError:
-    """Return the error for an object that cannot be read."""
-    message = f"cannot read {name} of the snapshot {quoted(origin, PATH_LIMIT)}: {reason}"
-    return InstallError(message, hint="check the URL, and that a snapshot was written there")
-
-
-def too_large(origin: str, name: str, limit: int) -> InstallError:
-    """Return the error for an object that is larger than it may be."""
-    message = f"{name} of the snapshot {quoted(origin, PATH_LIMIT)} has more than {limit:,} bytes"
-    return InstallError(message, hint="ask who makes it to make it again")

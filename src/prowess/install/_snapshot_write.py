@@ -1,7 +1,7 @@
-"""Write the snapshot of a folder of skills: its data, and last the pointer to it.
+"""Write the snapshot of a folder of skills: the archives of its skills, its data, and last the pointer to it.
 
-A reader sees the old snapshot or the new one: the data has its digest for a name, and the
-pointer is replaced in one step. Skills that did not change since the last snapshot are not read again
+A reader sees the old snapshot or the new one: archives and data have their digests for names, and the pointer is
+replaced in one step. Skills that did not change since the last snapshot are not read again
 (`_snapshot_records`).
 """
 
@@ -21,11 +21,12 @@ from prowess.catalog import REACHABLE, State, discover, searched_terms
 from prowess.errors import InstallError
 from prowess.findings import Finding, Severity
 
+from ._archive import pack_skill
 from ._snapshot_build import SnapshotBuilder, SnapshotRow
 from ._snapshot_cache import MAX_DATA_BYTES, POINTER, Pointer, data_name
 from ._snapshot_file import MAX_SKILLS, USER_ONLY
 from ._snapshot_records import Earlier, Records, folder_fingerprint
-from ._tree import read_tree
+from ._snapshot_skills import ARCHIVES, archive_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class SnapshotReport(Frozen):
     skills: int
     read: int
     """Skills that were read; the others did not change."""
+    archives: int
+    """Archives of skills that were written."""
     size: int
     """Bytes of the data."""
     sha256: str
@@ -72,7 +75,7 @@ def write_snapshot(
     tell = progress or (lambda _: None)
     writer = _Writer(top, target, cache_folder(os.environ if env is None else env), tell)
     try:
-        os.makedirs(target, exist_ok=True)
+        os.makedirs(os.path.join(target, ARCHIVES), exist_ok=True)
         return writer.write()
     except OSError as error:
         message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}: {describe_os_error(error)}"
@@ -85,8 +88,11 @@ class _Writer:
         self._records = Records(cache, top, target)
         self._earlier = Earlier(target)
         self._findings: list[Finding] = []
+        self._archives: set[str] = set()
+        self._written = 0
 
     def write(self) -> SnapshotReport:
+        self._archives.update(os.listdir(os.path.join(self._target, ARCHIVES)))
         entries = self._entries()
         rows: list[SnapshotRow] = []
         terms: list[Mapping[str, int] | None] = []
@@ -110,6 +116,7 @@ class _Writer:
         return SnapshotReport(
             skills=len(rows),
             read=len(rows) - len(kept),
+            archives=self._written,
             size=pointer.size,
             sha256=pointer.sha256,
             findings=tuple(self._findings),
@@ -136,8 +143,8 @@ class _Writer:
         known = self._records.digest(path, fingerprint)
         terms: Mapping[str, int] | None = None
         try:
-            if known is None or not self._earlier.has(path, known):
-                known = read_tree(folder).digest
+            if known is None or not self._earlier.has(path, known) or self._archive_file(known) not in self._archives:
+                known = self._write_archive(folder)
                 terms = searched_terms(entry)
         except InstallError as error:
             self._leave_out(entry.path, str(error), error.hint)
@@ -153,6 +160,23 @@ class _Writer:
             flags=USER_ONLY if entry.state is State.USER_ONLY else 0,
         )
         return row, terms, fingerprint
+
+    def _archive_file(self, digest: str) -> str:
+        return archive_name(digest).rpartition("/")[2]
+
+    def _write_archive(self, folder: str) -> str:
+        """Write the archive of a skill unless it is there already, and return the tree digest of the skill.
+
+        Raises:
+            InstallError: a file of the skill breaks a rule.
+        """
+        data, tree = pack_skill(folder, "")
+        name = self._archive_file(tree.digest)
+        if name not in self._archives:
+            atomic_replace(os.path.join(self._target, ARCHIVES, name), data, mode=0o644)
+            self._archives.add(name)
+            self._written += 1
+        return tree.digest
 
     def _write_data(self, pieces: Iterator[bytes]) -> Pointer:
         """Write the data, then the pointer, and remove data that no pointer of late has named."""

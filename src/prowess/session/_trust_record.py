@@ -40,8 +40,8 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 _SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+").fullmatch
 
 
-REMOTE = "mcp://"
-"""The start of the path of a skill that is on a server: `mcp://LABEL/URI`."""
+REMOTE = ("mcp://", "snapshot+")
+"""The starts of the path of a skill that is on a server or in a snapshot: `mcp://LABEL/URI`, `snapshot+URL/PATH`."""
 
 
 class TrustedSkill(Frozen):
@@ -52,7 +52,7 @@ class TrustedSkill(Frozen):
     name: str
     """The name its host used at that time."""
     path: str
-    """Of its folder, absolute and without links; for a remote skill `mcp://LABEL/URI`."""
+    """Of its folder, absolute and without links; for a remote skill `mcp://LABEL/URI` or `snapshot+URL/PATH`."""
     since: str
     """`YYYY-MM-DD`, in UTC."""
 

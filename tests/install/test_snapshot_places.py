@@ -1,0 +1,121 @@
+"""Snapshots on web servers: one conditional request refreshes them, and what a server sends is checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess import Session, discover
+from prowess.errors import ConfigError, InstallError
+from prowess.install import SnapshotProvider, write_snapshot
+from support.site_server import Request, Site, reply
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
+    skill(tmp_path / "skills/pdf", description="Fills a form.", body="Use the form.")
+    skill(tmp_path / "skills/wiki", description="Writes a page.")
+    write_snapshot(tmp_path / "skills", tmp_path / "out")
+    return tmp_path / "out"
+
+
+def serve_file(out: Path, request: Request) -> bytes:
+    """Answer as a plain web server does."""
+    path = out / request.target.removeprefix("/org/")
+    if not path.is_file():
+        return reply(status="404 Not Found")
+    data = path.read_bytes()
+    etag = f'"{hashlib.sha256(data).hexdigest()[:8]}"'
+    if request.headers.get("if-none-match") == etag:
+        return reply(status="304 Not Modified", etag=etag)
+    return reply(data, etag=etag)
+
+
+@pytest.fixture
+def site(out: Path) -> Iterator[Site]:
+    with Site({"*": partial(serve_file, out)}) as server:
+        yield server
+
+
+def url_of(site: Site) -> str:
+    return f"http://127.0.0.1:{site.port}/org"
+
+
+def asked(site: Site) -> list[str]:
+    """Return the objects that were asked for since the last call."""
+    names = [request.target.removeprefix("/org/")[:12] for request in site.requests]
+    site.requests.clear()
+    return names
+
+
+def test_an_unchanged_snapshot_costs_one_conditional_request(site: Site, out: Path, tmp_path: Path) -> None:
+    """And none if another process asked a moment ago; a skill is fetched when it is activated, once."""
+    where = partial(SnapshotProvider, url_of(site) + "/", cache=tmp_path / "cache")
+    assert len(where().list("/")) == 2
+    assert asked(site) == ["snapshot.jso", "snapshot-" + json.loads((out / "snapshot.json").read_bytes())["sha256"][:3]]
+    provider = where()
+    assert (len(provider.list("/")), asked(site)) == (2, [])
+    provider.refresh("/")
+    assert len(provider.list("/")) == 2
+    (request,) = site.requests
+    assert (request.target, "if-none-match" in request.headers) == ("/org/snapshot.json", True)
+    asked(site)
+    session = Session(discover(tmp_path, home=tmp_path / "home", providers=[where()]))
+    for _ in range(2):
+        assert "Use the form." in session.activate("pdf").content or session.ledger
+    assert [name[:7] for name in asked(site)] == ["skills/"]
+    entry = session.catalog.resolve("pdf")
+    assert entry.path == f"snapshot+{url_of(site)}/pdf/SKILL.md"
+
+
+def test_a_server_that_fails_leaves_the_last_snapshot(site: Site, tmp_path: Path) -> None:
+    provider = SnapshotProvider(url_of(site), cache=tmp_path / "cache", max_age=0)
+    assert len(provider.list("/")) == 2
+    for answer in (reply(status="500 Oops"), reply("{}"), reply(b"x" * 70_000)):
+        site.pages = {"*": answer}
+        assert len(provider.list("/")) == 2
+        (finding,) = provider.findings
+        assert "an earlier one is used" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (reply(status="404 Not Found"), "the server answered with status 404"),
+        (reply(status="304 Not Modified"), "the server answered with status 304"),
+        (reply("<html>"), "is invalid"),
+        (reply(b"x" * 70_000), "more than"),
+    ],
+)
+def test_a_server_without_a_snapshot_is_an_error(site: Site, tmp_path: Path, answer: bytes, words: str) -> None:
+    site.pages = {"*": answer}
+    provider = SnapshotProvider(url_of(site), cache=tmp_path / "cache")
+    with pytest.raises(InstallError, match=words):
+        provider.table()
+    assert (list(provider.list("/")), [item.code for item in provider.findings]) == ([], ["server-failed"])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/org",
+        "https://user:secret@example.com/org",
+        "https://example.com/org?token=secret",
+        "https://",
+    ],
+)
+def test_urls_that_cannot_be_a_snapshot_are_refused(url: str) -> None:
+    """What may be a password is not repeated."""
+    with pytest.raises(ConfigError) as raised:
+        SnapshotProvider(url)
+    assert "secret" not in str(raised.value)
