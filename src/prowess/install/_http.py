@@ -15,7 +15,7 @@ import http.client
 import os
 import ssl
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from urllib.parse import urljoin
 
 from prowess._internal.frozen import Frozen
@@ -178,10 +178,10 @@ class HttpSource:
         """Send a request, and again to where it is redirected."""
         for _ in range(_MAX_REDIRECTS + 1):
             try:
-                answer = self._send(url, request)
-                location = answer.getheader("Location")
-                if answer.status not in _REDIRECTS or location is None:
-                    return self._read(url, answer, request)
+                with closing(self._send(url, request)) as answer:
+                    location = answer.getheader("Location")
+                    if answer.status not in _REDIRECTS or location is None:
+                        return self._read(url, answer, request)
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self._drop(url)
                 raise _dropped(url, error, request.deadline) from None
