@@ -10,6 +10,7 @@ FRAMEWORKS := .venv-frameworks
 APART := agent-framework camel crewai google-adk haystack llama-index smolagents strands
 INSTALLED := .clients
 CONFORMANCE := .conformance
+SKILLS_TOOL := .skills-tool
 AGENT := .venv-agent
 WHEELS := .venv-wheels
 PEERS := .venv-peers
@@ -141,8 +142,18 @@ endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during 
 	@$(SYSTEM_PACKAGES) postgres
 	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py
 
-shared: $(READY)  ## kill five hundred processes while they change the skills and the lock of a project (a minute)
+shared: $(READY) $(SKILLS_TOOL)/.ready  ## kill five hundred processes while they change the skills and the lock of a project; share locks with the tool `skills` (from npm, 120 MB; a minute)
 	$(BIN)/python tests/interruptions.py
+	$(BIN)/python tests/skills_tool.py
+
+# With a Node of its own, because the tool needs version 22.20.
+$(SKILLS_TOOL)/.ready: tests/install/skills_tool/package.json tests/install/skills_tool/package-lock.json
+	@command -v npm >/dev/null || { echo 'make: the tool `skills` comes from npm, which is missing; install Node.js' >&2; exit 1; }
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@echo "setting up $(SKILLS_TOOL) (once) ..."
+	@npm install --prefix $(@D) --no-audit --no-fund --loglevel=error
+	@touch $@
 
 docs: $(READY)   ## write the generated pages of docs/ and the modules made from src/prowess/hosts/*.toml
 	$(BIN)/python docs/hosts_module.py
@@ -179,4 +190,4 @@ $(SEARCH)/.ready: pyproject.toml
 	@touch $@
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) $(CONFORMANCE) .venv-fastmcp demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) $(CONFORMANCE) $(SKILLS_TOOL) .venv-fastmcp demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

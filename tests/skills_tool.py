@@ -1,0 +1,200 @@
+"""Let the tool `skills` of Vercel and Prowess read, verify and change each other's locks, in both directions.
+
+`make shared` installs the tool from npm and runs this file, which prints a table and fails if a step does. With
+`--record` it also writes what the tool wrote into tests/install/skills_tool, where tests of `make test` read it.
+The tool has no network: git finds the repository of the skills in a folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from prowess.cli import main as prowess
+from prowess.cli._commands import COMMANDS
+from prowess.install import Verification, find_project, parse_lock, read_lock, verify
+
+TOP = Path(__file__).parent.parent
+RECORDED = TOP / "tests/install/skills_tool"
+INSTALLED = TOP / ".skills-tool/node_modules"
+URL = "https://git.example/acme/skills.git"
+SKILLS: dict[str, dict[str, str]] = {
+    "pdf": {"scripts/run.py": "print(1)\n", "A.md": "A", "b.md": "b", "_c": "c", "a-b.md": "-", "a b.md": " "},
+    "docx": {"references/Deep/x.md": "x", "references/deep.md": "y", "references-2.md": "z", ".hidden": "h"},
+    "My Charts": {"notes/1.md": "1", "notes/10.md": "10", "notes/2.md": "2"},
+    "accents": {"é.md": "é", "f.md": "f"},
+    "metadata": {"metadata.json": "{}"},
+}
+"""The skills of the repository. The order of files of `accents` is not known; one of `metadata` is not installed."""
+STEPS: list[tuple[str, str, bool]] = []
+
+
+def write_source(folder: Path) -> None:
+    """Write the skills of the repository."""
+    for name, files in SKILLS.items():
+        top = folder / "skills" / name.lower().replace(" ", "-")
+        text = f"---\nname: {name}\ndescription: Works with {name}. Use when {name} is needed.\n---\nDo it.\n"
+        for path, content in {"SKILL.md": text, **files}.items():
+            (top / path).parent.mkdir(parents=True, exist_ok=True)
+            (top / path).write_text(content, encoding="utf-8")
+            (top / path).chmod(0o755 if path.startswith("scripts/") else 0o644)
+
+
+class World:
+    """A repository of skills, a project, and a user who has both tools."""
+
+    def __init__(self, top: Path) -> None:
+        self.source, self.project, self.home = top / "source", top / "project", top / "home"
+        for folder in (self.source, self.project, self.home):
+            folder.mkdir()
+        redirect = f'[url "file://{self.source}"]\n\tinsteadOf = {URL}\n'
+        identity = "[user]\n\tname = Ada\n\temail = ada@git.example\n"
+        (self.home / ".gitconfig").write_text(redirect + identity)
+        self.env = {"HOME": str(self.home), "PATH": os.environ["PATH"], "CI": "1"}
+        self.env |= {"DISABLE_TELEMETRY": "1", "DO_NOT_TRACK": "1"}
+        write_source(self.source)
+        self.git("init", "-q", "-b", "main")
+        self.commit("One")
+        subprocess.run(["git", "init", "-q"], cwd=self.project, env=self.env, check=True)
+
+    def git(self, *arguments: str) -> None:
+        subprocess.run(["git", *arguments], cwd=self.source, env=self.env, check=True)
+
+    def commit(self, message: str) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", message)
+
+    def tool(self, *arguments: str) -> str:
+        """Run the other tool, and return what it prints, without colours."""
+        command = [str(INSTALLED / "node/bin/node"), str(INSTALLED / "skills/bin/cli.mjs"), *arguments]
+        options = {"cwd": self.project, "env": self.env, "stdin": subprocess.DEVNULL, "timeout": 120}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, **options)  # type: ignore[call-overload]
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.stdout)
+
+    def prowess(self, *arguments: str) -> int:
+        return prowess([*arguments, "--cwd", str(self.project), "--home", str(self.home)])
+
+    @property
+    def lock(self) -> str:
+        return (self.project / "skills-lock.json").read_text(encoding="utf-8")
+
+    def ours(self) -> list[str]:
+        """Return the names of the skills whose entries have our key."""
+        return [name for name, entry in json.loads(self.lock)["skills"].items() if "prowess" in entry]
+
+    def verify(self, *names: str) -> Verification:
+        assert find_project(str(self.project)) == os.path.realpath(self.project)
+        return verify(read_lock(str(self.project / "skills-lock.json")), str(self.project), names=names)
+
+    def results(self, *names: str) -> dict[str, tuple[str | None, list[str]]]:
+        """Return how each skill was compared, and what kinds of differences there are."""
+        return {skill.name: (skill.method, [d.kind for d in skill.differences]) for skill in self.verify(*names).skills}
+
+
+def step(tool: str, title: str, result: object, expected: object) -> None:
+    """Print one step, and whether it went well."""
+    STEPS.append((tool, title, result == expected))
+    print(f"{'ok    ' if result == expected else 'FAILED'}  {tool:<8} {title}", flush=True)
+    if result != expected:
+        print(f"        {result!r}\n        expected {expected!r}")
+
+
+BY_HASH: tuple[str, list[str]] = ("computedHash", [])
+BY_FILES: tuple[str, list[str]] = ("files", [])
+
+
+def run(world: World, record: Path | None) -> None:
+    """Run all steps."""
+    world.tool("add", URL, *(word for name in SKILLS for word in ("--skill", name)), "-y", "-a", "claude-code", "codex")
+    first = world.lock
+    step("prowess", "reads what `skills add` wrote, and would write the same bytes", parse_lock(first).to_text(), first)
+    expected = {"My Charts": BY_HASH, "accents": (None, ["unknown"]), "docx": BY_HASH, "pdf": BY_HASH}
+    expected["metadata"] = ("computedHash", ["hash"])
+    step("prowess", "verifies what it installed by `computedHash`", world.results(), expected)
+    world.prowess("lock", "pdf", "docx")
+    step("prowess", "`lock` adds the files", world.results("pdf", "docx"), {"docx": BY_FILES, "pdf": BY_FILES})
+    listed = {item["name"]: item["source"] for item in json.loads(world.tool("list", "--json"))}
+    step("skills", "`list` reads what we wrote", listed, dict.fromkeys(SKILLS, URL))
+    before = world.lock
+    shown = world.tool("update", "-p", "-y")
+    step("skills", "`update` finds all of it up to date", ("up to date" in shown, world.lock), (True, before))
+    (world.source / "skills/docx/more.md").write_text("More.\n")
+    world.commit("Two")
+    world.tool("update", "-p", "-y")
+    second = world.lock
+    step("skills", "`update` writes the changed entry anew, and keeps our key in the other", world.ours(), ["pdf"])
+    step("prowess", "reads that, and would write the same bytes", parse_lock(second).to_text(), second)
+    step("prowess", "verifies by files or hash", world.results("pdf", "docx"), {"docx": BY_HASH, "pdf": BY_FILES})
+    world.tool("remove", "docx", "-y")
+    step("skills", "`remove` keeps our key in the others", ("docx" in world.lock, world.ours()), (False, ["pdf"]))
+    for folder in (".agents", ".claude"):
+        shutil.rmtree(world.project / folder, ignore_errors=True)
+    step("prowess", "notices that all is missing", world.results("pdf"), {"pdf": (None, ["missing"])})
+    world.tool("experimental_install")
+    step("skills", "`experimental_install` restores what we wrote", world.results("pdf"), {"pdf": BY_HASH})
+    (world.project / ".agents/skills/pdf/A.md").write_text("changed")
+    step("prowess", "notices a change by the hash", world.results("pdf"), {"pdf": ("computedHash", ["hash"])})
+    shutil.copytree(world.source / "skills/pdf", world.project / "own/pdf")
+    world.tool("add", "./own", "--skill", "pdf", "-y", "-a", "codex")
+    third = world.lock
+    step(
+        "prowess",
+        "reads a source that is a folder",
+        read_lock(str(world.project / "skills-lock.json")).skills["pdf"].source,
+        "./own",
+    )
+    step("prowess", "verifies it", world.results("pdf"), {"pdf": BY_HASH})
+    if "add" in COMMANDS:
+        run_ours(world)
+    if record is not None:
+        for name, text in (("added", first), ("updated", second), ("folder", third)):
+            (record / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def run_ours(world: World) -> None:
+    """Run the steps that begin with `prowess add`."""
+    for path in (".agents", ".claude"):
+        shutil.rmtree(world.project / path, ignore_errors=True)
+    (world.project / "skills-lock.json").unlink()
+    code = world.prowess("add", f"file://{world.source}", "pdf", "docx", "--yes")
+    step("prowess", "`add` installs and locks", (code, world.results()), (0, {"docx": BY_FILES, "pdf": BY_FILES}))
+    hashes = {name: entry["computedHash"] for name, entry in json.loads(world.lock)["skills"].items()}
+    listed = [item["name"] for item in json.loads(world.tool("list", "--json"))]
+    step("skills", "`list` reads what `add` wrote", sorted(listed), ["docx", "pdf"])
+    shown = world.tool("update", "-p", "-y")
+    step(
+        "skills",
+        "`update` computes the same hashes as we do",
+        ("up to date" in shown, world.ours()),
+        (True, ["docx", "pdf"]),
+    )
+    shutil.rmtree(world.project / ".agents")
+    code = world.prowess("install")
+    step("prowess", "`install` restores it", (code, world.results()), (0, {"docx": BY_FILES, "pdf": BY_FILES}))
+    world.tool("remove", "docx", "-y")
+    step("skills", "`remove` removes what `add` wrote", list(world.results().items()), [("pdf", BY_FILES)])
+    step("both", "the hashes are two digests", sorted(map(len, hashes.values())), [64, 64])
+
+
+def main(arguments: list[str]) -> int:
+    """Run all steps in a temporary folder."""
+    if not (INSTALLED / "node/bin/node").exists():
+        print("the tool `skills` is not installed: run `make shared`", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="prowess-skills-tool-") as folder:
+        world = World(Path(folder).resolve())
+        os.environ |= {**world.env, "PROWESS_DATA_DIR": str(world.home / "data")}
+        run(world, RECORDED if arguments == ["--record"] else None)
+    failed = sum(not ok for *_, ok in STEPS)
+    print(f"{len(STEPS) - failed} of {len(STEPS)} steps went well")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
