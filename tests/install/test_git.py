@@ -122,7 +122,17 @@ def test_a_locked_commit_is_fetched_after_the_branch_moved(
 
 
 def test_the_beginning_of_a_commit_is_enough_for_the_newest(server: GitServer, fetched: Fetch) -> None:
-    assert fetched(f"{server.url}/team.git#{head(server)[:9]}").revision == head(server)
+    source = f"{server.url}/team.git#{head(server)[:9]}"
+    assert fetched(source).revision == head(server) == newest(parse_source(source))
+
+
+def test_a_tag_wins_over_a_branch_of_the_same_name(fetched: Fetch, tmp_path: Path) -> None:
+    """As in git itself, and for `prowess update` too."""
+    repository = make_repository(tmp_path / "a.git", {"SKILL.md": skill_text("tagged")})
+    git(repository, "tag", "both")
+    commit(repository, {"SKILL.md": skill_text("branch")}, "both")
+    assert [skill.name for skill in fetched(f"file://{repository}#both").skills] == ["tagged"]
+    assert newest(parse_source(f"file://{repository}#both")) == git(repository, "rev-parse", "refs/tags/both")
 
 
 def test_an_older_commit_needs_its_whole_name(server: GitServer, fetched: Fetch) -> None:
@@ -147,6 +157,10 @@ def test_an_unknown_skill_is_an_error_that_names_similar_ones(server: GitServer,
 def test_a_missing_folder_is_an_error(server: GitServer, fetched: Fetch) -> None:
     with pytest.raises(InstallError, match="no folder `skills/nothing`"):
         fetched(f"{server.url}/team.git:skills/nothing")
+
+
+def test_the_path_of_a_skill_file_means_its_folder(server: GitServer, fetched: Fetch) -> None:
+    assert [skill.path for skill in fetched(f"{server.url}/team.git:skills/pdf/SKILL.md").skills] == ["skills/pdf"]
 
 
 def test_a_skill_at_the_top_is_the_whole_repository(fetched: Fetch, tmp_path: Path) -> None:

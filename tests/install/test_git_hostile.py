@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Source, Store, _git, parse_source
+from prowess.install import Source, Store, _git, _git_repository, parse_source
 from prowess.install._git import fetch, newest
 from prowess.install._git_process import GitLimits
 from support.git_server import (
@@ -230,8 +230,6 @@ def test_a_tree_is_checked_without_the_help_of_git(
     name: str, fetched: Fetch, repository: Callable[[dict[str, Any]], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another version of git may accept what this one refuses."""
-    from prowess.install import _git_repository
-
     settings = {**_git_repository._SETTINGS, "fetch": {"unpackLimit": "1", "fsckObjects": "false"}}
     monkeypatch.setattr(_git_repository, "_SETTINGS", settings)
     with pytest.raises(InstallError, match=r"name|system"):
@@ -382,6 +380,19 @@ def test_a_server_that_does_not_end_is_stopped(
     limits(**limit)
     server.behaviour.replace = answer_to(command, parts)
     with pytest.raises(InstallError, match=message):
+        fetched(f"{server.url}/team.git")
+    assert leaves_nothing(tmp_path)
+
+
+@pytest.mark.slow
+def test_nothing_is_left_on_a_terminal_either(
+    server: GitServer, fetched: Fetch, limits: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There git is in the process group of Prowess, so that it may ask for a password."""
+    monkeypatch.setattr(_git_repository, "_is_terminal", lambda _stream: True)
+    limits(size=1 << 20)
+    server.behaviour.replace = answer_to(b"fetch", endless_pack)
+    with pytest.raises(InstallError, match="has more than 1 MiB"):
         fetched(f"{server.url}/team.git")
     assert leaves_nothing(tmp_path)
 

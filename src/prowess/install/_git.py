@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 from prowess.skill import is_portable_name
@@ -115,7 +116,7 @@ def _fetch(
         if revision is not None and commit != revision:
             message = f"the source sent the commit {quoted(commit)}, not {quoted(revision)}"
             raise InstallError(message, hint="do not install from it")
-        top = source.path or ""
+        top = _folder(source)
         found = reader.list_files(commit, top)
         if found is None:
             raise InstallError(
@@ -140,6 +141,12 @@ def _fetch(
     return Fetched(skills=tuple(skills), revision=commit, findings=(*report_skipped(found, top), *findings))
 
 
+def _folder(source: Source) -> str:
+    """Return the folder to search; the path of a SKILL.md means its folder."""
+    folder, _, name = (source.path or "").rpartition("/")
+    return folder if name == SKILL_FILE else source.path or ""
+
+
 def _repository_name(source: Source) -> str:
     """Return the name of the folder that was searched: the last one in the source."""
-    return re.split("[/:]", (source.path or source.url.removesuffix(".git")).rstrip("/"))[-1] or "skill"
+    return re.split("[/:]", (_folder(source) or source.url.removesuffix(".git")).rstrip("/"))[-1] or "skill"

@@ -65,13 +65,7 @@ def fetch_object(repository: GitRepository, ref: str | None, filters: str | None
             raise
     if _COMMIT(name):  # the server only gives commits that it lists
         return _begin(repository, fetch_history)
-    newest = {oid for oid, _ in _list_refs(repository, "--heads", "--tags") if oid.startswith(name)}
-    if len(newest) == 1:
-        return fetch_one(newest.pop())
-    problem = (
-        "begins more than one commit" if newest else "is not a branch or tag, and no newest commit of one begins so"
-    )
-    raise InstallError(f"{quoted(name)} {problem}", hint="write the whole name of the commit: 40 digits")
+    return fetch_one(_find_newest(name, _list_refs(repository, "--heads", "--tags")))
 
 
 def newest_commit(repository: GitRepository, ref: str | None) -> str:
@@ -97,7 +91,26 @@ def newest_commit(repository: GitRepository, ref: str | None) -> str:
             return refs[name]
     if ref is None:
         raise InstallError(f"the repository {quoted(repository.url, PATH_LIMIT)} is empty", hint="commit to it first")
+    if _PART_OF_COMMIT(ref):
+        return _find_newest(ref, listed)
     raise InstallError(f"the source has no branch or tag {quoted(ref)}", hint=_HINT)
+
+
+def _find_newest(name: str, listed: list[tuple[str, str]]) -> str:
+    """Return the newest commit of a branch or tag that begins with a name.
+
+    Raises:
+        InstallError: there is not exactly one.
+    """
+    newest = {oid for oid, _ in listed if oid.startswith(name)}
+    if len(newest) == 1:
+        return newest.pop()
+    problem = (
+        "begins more than one commit"
+        if newest
+        else "is not a branch or tag, or the beginning of the newest commit of one"
+    )
+    raise InstallError(f"{quoted(name)} {problem}", hint="write the whole name of the commit: 40 digits")
 
 
 def _check_ref(ref: str | None) -> None:
