@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prowess.catalog import Catalog, Index, State, discover
+from prowess.catalog import Catalog, Index, State, discover, render
 from prowess.errors import ConfigError, InstallError, ProwessError, SkillNotFoundError
 from prowess.install import SnapshotProvider, write_snapshot
 from support.skills import skill
@@ -142,6 +142,32 @@ def test_skills_are_found_by_name_and_path(skills: Path, written: Path, cache: P
     assert len(remote.skills) == remote.counts["found"] == NUMBER
     with pytest.raises(SkillNotFoundError, match="no skill is called"):
         remote.resolve("team-1")
+
+
+@pytest.mark.parametrize("form", [None, "markdown", "json"])
+@pytest.mark.parametrize("budget", [0, 60, 700, 5000, 1_000_000])
+def test_a_prompt_shows_what_it_would_show_of_an_ordinary_catalog(
+    written: Path, cache: Path, tmp_path: Path, budget: int, form: str | None
+) -> None:
+    """Though only those entries are made that fit: the same text, and the same names in each list."""
+    skill(tmp_path / "own/mine", description="Of this machine.")
+    second = tmp_path / "second"
+    skill(second / "skills/mine", description="Shadowed.")
+    skill(second / "skills/other", description="Of another snapshot.")
+    write_snapshot(second / "skills", second / "out", env={"PROWESS_NO_CACHE": "1"})
+    providers = [SnapshotProvider(place, cache=cache) for place in (written, second / "out")]
+    many = discover(tmp_path, home=tmp_path / "home", skill_dirs=[tmp_path / "own"], providers=providers)
+    plain = many.with_changes(skills=tuple(many.skills))
+    index = Index(many.skills, states=(State.ACTIVE,))
+    options: dict[str, Any] = {"budget": budget, "format": form, "index": index}
+    for query in (None, "extract tables from a pdf"):
+        assert render(many, query=query, **options) == render(plain, query=query, **options)
+    pinned = index.search("wiki email", 1)[0].entry.name
+    if budget >= 700:
+        levels: dict[str, Any] = {"levels": {pinned: "pin", "mine": "off"}}
+        assert render(many, **options, **levels) == render(plain, **options, **levels)
+    with pytest.raises(ConfigError, match="no active skill is called `unknown`"):
+        render(many, budget=budget, levels={"unknown": "pin"})
 
 
 def test_a_catalog_survives_a_copy_by_pickle(written: Path, cache: Path, tmp_path: Path) -> None:

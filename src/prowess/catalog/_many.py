@@ -64,6 +64,9 @@ class SkillTable(Protocol):
     def names(self) -> Iterable[str]:
         """Return the names of all skills."""
 
+    def names_and_states(self) -> Iterable[tuple[str, bool]]:
+        """Return the name of each skill, and whether the model may see it."""
+
 
 class ManySkills(Sequence["Entry"]):
     """Skills of which most are in tables. Entries of tables are made anew whenever they are asked for.
@@ -131,6 +134,16 @@ class ManySkills(Sequence["Entry"]):
             yield entry.name
         for table in self.tables:
             yield from table.names()
+
+    def active_names(self) -> Iterator[str]:
+        """Yield the names of all active skills in their order, without making entries."""
+        taken = {*self._winners}
+        yield from (entry.name for entry in self.entries if entry.state is State.ACTIVE)
+        for number, table in enumerate(self.tables):
+            names = [*table.names_and_states()]
+            yield from (name for name, active in names if active and not (taken and normalize_name(name) in taken))
+            if number < len(self.tables) - 1:
+                taken.update(normalize_name(name) for name, _ in names)
 
     def in_text(self, text: str) -> tuple[Entry, ...]:
         """Return the skills that a text may name: those without a table, and those whose name is one of its words."""

@@ -205,7 +205,18 @@ class SnapshotFile:
         Raises:
             InstallError: the snapshot is damaged.
         """
-        return [self.text(column, row) for row in range(len(self.ends[column]))]
+        ends, part = self.ends[column], bytes(self._parts[column])
+        starts = [0, *ends[:-1]] if len(ends) else []
+        sizes = [*map(int.__sub__, ends, starts)]
+        if sizes and (min(sizes) < 0 or max(sizes) > _MAX_TEXT or ends[-1] > len(part)):
+            raise self.damaged(f"a text of its {column} has an invalid place")
+        try:
+            whole = part.decode()
+            if whole.isascii():
+                return [*map(whole.__getitem__, map(slice, starts, ends))]
+            return [part[start:end].decode() for start, end in zip(starts, ends, strict=True)]
+        except UnicodeDecodeError:
+            raise self.damaged(f"a text of its {column} is not UTF-8") from None
 
 
 _MAX_SAME = 1000

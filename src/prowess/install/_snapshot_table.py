@@ -78,9 +78,13 @@ class SnapshotTable:
         rows = self.file.rows_with_key(key_of("path", folder))
         return next((row for row in rows if self.path(row) == path), None)
 
-    def names(self) -> Iterator[str]:
+    def names(self) -> list[str]:
         """Return the names of all skills."""
-        return map(self.name, range(len(self)))
+        return self.file.all_texts("names")
+
+    def names_and_states(self) -> Iterator[tuple[str, bool]]:
+        """Return the name of each skill, and whether the model may see it."""
+        return zip(self.names(), [not flags & USER_ONLY for flags in self.file.flags], strict=True)
 
     def path(self, row: int) -> str:
         """Return the path of a skill's SKILL.md in catalogs."""
