@@ -99,6 +99,25 @@ def test_one_skill_is_fetched_without_the_files_of_others(server: GitServer, fet
 
 
 @pytest.mark.slow
+def test_a_server_that_gives_no_single_files_gives_all(server: GitServer, fetched: Fetch) -> None:
+    """It can leave files out, but with the old protocol no client may ask for them afterwards."""
+    server.behaviour.is_old = True
+    result = fetched(f"{server.url}/team.git", only=["csv"])
+    assert files(result.skills[0].folder) == {"SKILL.md": "100644", "inner/one/SKILL.md": "100644"}
+
+
+@pytest.mark.slow
+def test_a_large_file_is_fetched_only_with_its_skill(server: GitServer, fetched: Fetch, tmp_path: Path) -> None:
+    large = {"SKILL.md": skill_text("large"), "data.bin": b"x" * 2_000_000}
+    tree = {"large": large, "other.bin": b"y" * 2_000_000}
+    repository = make_repository(server.folder / tmp_path.name / "large.git", tree)
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    result = fetched(f"{server.url}/{tmp_path.name}/large.git")
+    assert Path(result.skills[0].folder, "data.bin").stat().st_size == 2_000_000
+    assert len([seen for seen in server.seen if seen.path.endswith("git-upload-pack")]) == 5  # two fetches
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("ref", ["main", "v1", "refs/heads/main"])
 def test_a_branch_or_tag_is_fetched_as_its_commit(ref: str, server: GitServer, fetched: Fetch) -> None:
     assert fetched(f"{server.url}/team.git:skills/pdf#{ref}").revision == head(server)
