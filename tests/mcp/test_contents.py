@@ -66,7 +66,7 @@ def settle(contents: SkillContents, skills: list[tuple[str, str]]) -> None:
 
 
 def entries(contents: SkillContents, skills: list[tuple[str, str]]) -> list[tuple[bytes, str]]:
-    return [(content.entry, content.problem) for content in contents.current(skills)]
+    return [(bytes(content.entry), content.problem) for content in contents.current(skills)]
 
 
 def read_now(skills: list[tuple[str, str]]) -> list[tuple[bytes, str]]:

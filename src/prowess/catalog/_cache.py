@@ -26,13 +26,11 @@ from prowess._internal.file_status import SETTLE_NS
 from prowess._internal.files import real_path
 
 from ._cache_sections import count_texts, decode_texts, encode_texts, file_name, read_sections, write_sections
-from ._fingerprints import FINGERPRINT_BYTES, fingerprint_paths, kind, link_kind, newest_time
+from ._fingerprints import FINGERPRINT_BYTES, Fingerprints, fingerprint_paths, kind, link_kind, newest_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from ._fingerprints import Fingerprints
 
 __all__ = ["Cache", "CachedResult"]
 
@@ -92,6 +90,29 @@ class CachedResult:
         columns = [encode_texts(column) if isinstance(column, list) else bytes(column) for column in self._columns]
         written = [column for column in columns if column is not None]
         return [paths, bytes(states), *rest, self.extra, *written] if len(written) == len(columns) else None
+
+    def recorded(self) -> tuple[Fingerprints, dict[str, str | None]]:
+        """Return all that it depends on: what was read, and environment variables. For a result as `load` returned it.
+
+        Raises:
+            ValueError: it is not what `Cache.store` wrote.
+        """
+        recorded = Fingerprints()
+        folders, states = decode_texts(self.depends_on[2]), bytes(self.depends_on[3])
+        parts = (states[at : at + FINGERPRINT_BYTES] for at in range(0, len(states), FINGERPRINT_BYTES))
+        recorded.files, recorded.folders = self.fingerprints(), dict(zip(folders, parts, strict=True))
+        observations, variables = decode_texts(self.depends_on[4]), dict[str, str | None]()
+        missing = {"-": recorded.files, "_": recorded.folders}
+        tables = {"k": recorded.kinds, "l": recorded.links, "r": recorded.real_paths}
+        for key, value in zip(observations[::2], observations[1::2], strict=True):
+            letter, name = key[:1], key[1:]
+            if letter in missing:
+                missing[letter][name] = b""
+            elif letter in tables:
+                tables[letter][name] = value
+            else:
+                variables[name] = value if letter == "v" else None
+        return recorded, variables
 
     def fingerprints(self) -> dict[str, bytes]:
         """Return the fingerprints of `files`, by path, but for those that have changed."""

@@ -10,6 +10,10 @@ from time import time_ns
 
 from prowess._internal.fs import replacement_file, write_all
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["MAX_BYTES", "MAX_FILES", "evict_files", "write_file"]
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -24,7 +28,7 @@ _match_cache_file = re.compile(
 """The names of the cache's files, temporary ones with a dot. Other files in the folder are never touched."""
 
 
-def write_file(folder: str, name: str, *parts: bytes | memoryview) -> None:
+def write_file(folder: str, name: str, parts: Iterable[bytes | memoryview]) -> None:
     """Write a temporary file of some parts, and move it to its name in one step.
 
     Raises:

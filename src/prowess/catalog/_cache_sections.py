@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from itertools import chain
 from zlib import crc32
 
 from prowess._internal.file_status import is_own_file
@@ -32,6 +33,7 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 """Bytes of one file."""
 
 _MAGIC = b"prowess-cache 1 "
+_HEAD_BYTES = 512
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _OPEN_FLAGS |= getattr(os, "O_NONBLOCK", 0)
 
@@ -47,58 +49,74 @@ def file_name(kind: str, key: bytes) -> str:
 
 def read_sections(folder: str, name: str) -> list[memoryview]:
     """Return the sections of a file; none if the file is missing or invalid."""
-    data = _read(folder, name)
-    end = data.find(b"\n", 0, 512)
-    if end < 0 or not data.startswith(_MAGIC):
-        return []
-    body = memoryview(data)[end + 1 :]
-    checksum, *lengths = data[len(_MAGIC) : end].split(b" ")
-    if checksum != b"%08x" % crc32(body, crc32(b" ".join(lengths))) or not all(map(bytes.isdigit, lengths)):
-        return []
-    if sum(map(int, lengths)) != len(body):
-        return []
-    sections, at = [], 0
-    for size in map(int, lengths):
-        sections.append(body[at : at + size])
-        at += size
-    return sections
-
-
-def _read(folder: str, name: str) -> bytes:
-    """Return the content of a file of the cache; empty if it is missing, not regular or not the user's own."""
     try:
         if not is_own_file(os.lstat(folder), stat.S_ISDIR):
-            return b""
+            return []
         fd = os.open(os.path.join(folder, name), _OPEN_FLAGS)
     except (OSError, ValueError):
-        return b""
+        return []
     try:
-        status = os.fstat(fd)
-        if not is_own_file(status) or status.st_size > MAX_FILE_BYTES:
-            return b""
-        parts = [os.read(fd, len(_MAGIC))]
-        left = status.st_size - len(_MAGIC) if parts[0] == _MAGIC else 0
-        while left > 0 and (part := os.read(fd, left)):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
+        return _read_sections(fd)
     except OSError:
-        return b""
+        return []
     finally:
         os.close(fd)
 
 
-def write_sections(folder: str, name: str, sections: Sequence[bytes | memoryview]) -> bool:
-    """Write a file, and remove old ones; return whether that was possible. Never raises."""
+def _read_sections(fd: int) -> list[memoryview]:
+    """Return the sections of an open file; none if it is invalid.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    status = os.fstat(fd)
+    if not is_own_file(status) or status.st_size > MAX_FILE_BYTES:
+        return []
+    rest = os.read(fd, _HEAD_BYTES)
+    end = rest.find(b"\n")
+    if end < 0 or not rest.startswith(_MAGIC):
+        return []
+    known, *lengths = rest[len(_MAGIC) : end].split(b" ")
+    if not all(map(bytes.isdigit, lengths)) or sum(map(int, lengths)) != status.st_size - end - 1:
+        return []
+    rest, checksum = rest[end + 1 :], crc32(b" ".join(lengths))
+    sections = []
+    # One after the other: a caller that needs some of them does not keep the rest in memory.
+    for size in map(int, lengths):
+        parts, left = [rest[:size]] if rest else [], size - len(rest[:size])
+        rest = rest[size:]
+        while left > 0 and (part := os.read(fd, left)):
+            parts.append(part)
+            left -= len(part)
+        section = parts[0] if len(parts) == 1 else b"".join(parts)
+        checksum = crc32(section, checksum)
+        sections.append(memoryview(section))
+        if left:
+            return []
+    return sections if known == b"%08x" % checksum else []
+
+
+def write_sections(
+    folder: str, name: str, sections: Sequence[bytes | memoryview | Sequence[bytes | memoryview]]
+) -> bool:
+    """Write a file, and remove old ones; return whether that was possible. Never raises.
+
+    Args:
+        folder: of the cache.
+        name: of the file.
+        sections: each whole or in parts.
+    """
     from ._cache_files import evict_files, write_file
 
-    lengths = b" ".join(b"%d" % len(section) for section in sections)
+    parts = [[section] if isinstance(section, bytes | memoryview) else section for section in sections]
+    lengths = b" ".join(b"%d" % sum(map(len, section)) for section in parts)
     # Not joined: a copy of all would be the most memory that a process needs.
+    flat = [*chain.from_iterable(parts)]
     checksum = crc32(lengths)
-    for section in sections:
-        checksum = crc32(section, checksum)
+    for part in flat:
+        checksum = crc32(part, checksum)
     head = _MAGIC + b"%08x " % checksum + lengths + b"\n"
-    size = len(head) + sum(map(len, sections))
+    size = len(head) + sum(map(len, flat))
     if size > MAX_FILE_BYTES:
         return False
     try:
@@ -106,7 +124,7 @@ def write_sections(folder: str, name: str, sections: Sequence[bytes | memoryview
         if not is_own_file(os.lstat(folder), stat.S_ISDIR):
             return False
         evict_files(folder, size)
-        write_file(folder, name, head, *sections)
+        write_file(folder, name, [head, *flat])
     except (OSError, ValueError, RecursionError):  # the last for a folder that is too deep to create
         return False
     return True

@@ -184,6 +184,7 @@ class CachedCatalog:
                 attributes = self.unusual.get(at, _NOTHING_UNUSUAL)
                 _set_attribute(entry, "description", attributes.get("description", self._descriptions[at]))
             self._without_description = []
+            self._cached.replace_column(DESCRIPTIONS, self._descriptions)  # which frees the column
         return self._descriptions
 
     def _split_descriptions(self) -> list[str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._cache import Cache, CachedResult
     from ._catalog import Catalog
     from ._filesystem import Filesystem
+    from ._fingerprints import Fingerprints
     from ._providers import SkillProvider
     from ._resolve import ResolvedSkills
 
@@ -210,6 +211,26 @@ class Discovery:
         if cached is not None:
             cache.store_derived(output_query, cached, [[note]], output)
         return output, note
+
+    def recall_recorded(self) -> tuple[Catalog, Fingerprints, Mapping[str, str | None]] | None:
+        """Return the catalog from the cache, which is filled before if necessary, and all that it depends on.
+
+        `None` without a cache, or if something changed a moment ago.
+        """
+        folder = cache_folder(self.env) if isinstance(self.host, str) else None
+        if folder is None or not self.place():
+            return None
+        from ._cache import Cache
+
+        cache = Cache(folder)
+        if (cached := cache.load(self.query(), self.env)) is None:
+            self.recall(folder, None)
+            cached = cache.load(self.query(), self.env)
+        try:
+            catalog = None if cached is None else self._cached_catalog(cached)
+            return None if cached is None or catalog is None else (catalog, *cached.recorded())
+        except ValueError:
+            return None
 
     def place(self) -> list[str]:
         """Return all that a result is for but the host and its arguments; empty if nothing can be cached."""

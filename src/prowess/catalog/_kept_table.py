@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from itertools import accumulate
 
 from prowess._internal.user_dirs import cache_folder
 
@@ -18,12 +19,13 @@ from ._code_fingerprint import code_fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 __all__ = ["KeptTable"]
 
 _KIND = "table"
 """The first word of the files' names."""
+_LARGE_BYTES = 4 * 1024 * 1024
 
 
 class KeptTable:
@@ -41,32 +43,41 @@ class KeptTable:
         code = code_fingerprint()
         self._key = encode_texts([code, user_identity(), *query]) if code else None
 
-    def load(self) -> dict[str, tuple[bytes, ...]]:
-        """Return the rows by name; none if the file is missing or invalid."""
+    def load(self, shared: Collection[int] = ()) -> dict[str, tuple[bytes | memoryview, ...]]:
+        """Return the rows by name; none if the file is missing or invalid.
+
+        Args:
+            shared: the numbers of columns of which most values will be kept: none is copied.
+        """
         if self._folder is None or self._key is None:
             return {}
         sections = read_sections(self._folder, file_name(_KIND, self._key))
         if len(sections) != 2 + 2 * self._columns or bytes(sections[0]) != self._key:
             return {}
+        columns: list[list[bytes] | list[memoryview]] = []
         try:
             names = decode_texts(sections[1])
-            columns = [_split(*pair, len(names)) for pair in zip(sections[2::2], sections[3::2], strict=True)]
+            for number in range(self._columns):
+                values = _split(sections[2 + 2 * number], sections[3 + 2 * number], len(names))
+                columns.append([*values] if number in shared else [*map(bytes, values)])
         except ValueError:
             return {}
         return dict(zip(names, zip(*columns, strict=True), strict=True))
 
-    def store(self, rows: Mapping[str, tuple[bytes, ...]]) -> bool:
+    def store(self, rows: Mapping[str, tuple[bytes | memoryview, ...]]) -> bool:
         """Replace all rows, and return whether that was possible. Never raises."""
         names = encode_texts([*rows])
         if self._folder is None or self._key is None or names is None or not rows:
             return False
-        sections = [self._key, names]
+        sections: list[bytes | tuple[bytes | memoryview, ...]] = [self._key, names]
         for column in zip(*rows.values(), strict=True):
-            sections += [b"".join(column), array("I", map(len, column)).tobytes()]
+            # A large column is not joined: that would be a copy of it.
+            is_large = sum(map(len, column)) > _LARGE_BYTES
+            sections += [column if is_large else b"".join(column), array("I", map(len, column)).tobytes()]
         return write_sections(self._folder, file_name(_KIND, self._key), sections)
 
 
-def _split(joined: memoryview, lengths: memoryview, count: int) -> list[bytes]:
+def _split(joined: memoryview, lengths: memoryview, count: int) -> Iterator[memoryview]:
     """Return the values of a column.
 
     Raises:
@@ -76,8 +87,5 @@ def _split(joined: memoryview, lengths: memoryview, count: int) -> list[bytes]:
     sizes.frombytes(lengths)
     if len(sizes) != count or sum(sizes) != len(joined):
         raise ValueError("wrong lengths")
-    values, at = [], 0
-    for size in sizes:
-        values.append(bytes(joined[at : at + size]))
-        at += size
-    return values
+    ends = accumulate(sizes)
+    return (joined[end - size : end] for end, size in zip(ends, sizes, strict=True))

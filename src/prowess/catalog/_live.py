@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from threading import Lock
+from time import time_ns
 from weakref import WeakSet
 
 from prowess._internal.file_status import SETTLE_NS
@@ -130,6 +131,9 @@ class LiveCatalog:
 
     def _refresh(self, watcher: Watcher, recorded: _RecordedCatalog | None, change: Change) -> _RecordedCatalog:
         """Return the catalog after a change, and follow what it depends on."""
+        if recorded is None and (recorded := self._recall()) is not None:
+            change = Change.MAYBE
+            self._is_exact = _SHOWS_CHANGES
         if recorded is not None:
             # First, so that what is read now is followed before it is read.
             watcher.follow(recorded.fingerprints)
@@ -144,13 +148,29 @@ class LiveCatalog:
         self._is_exact = False
         return self._discover()
 
+    def _recall(self) -> _RecordedCatalog | None:
+        """Return the catalog as `discover` keeps it in the cache; `None` if something changed a moment ago."""
+        self._user_home = os.path.expanduser("~")
+        started_ns = time_ns()
+        with PausedCollector():
+            discovery = self._discovery(self._cwd)
+            recalled = discovery.recall_recorded()
+        if recalled is None:
+            return None
+        catalog, fingerprints, variables = recalled
+        fingerprints.real_paths[self._cwd] = discovery.cwd
+        return _RecordedCatalog(catalog, fingerprints, variables, started_ns)
+
+    def _discovery(self, cwd: str) -> Discovery:
+        return Discovery(cwd, self._host, self._home, self._skill_dirs, self._env, None, self._client_args)
+
     def _discover(self) -> _RecordedCatalog:
         """Read the disk as `discover` does, and record what the catalog depends on."""
         self._user_home = os.path.expanduser("~")
         env, filesystem = RecordingEnvironment(self._env), new_filesystem()
         fingerprints = filesystem.record_fingerprints()
         cwd = filesystem.real(self._cwd)
-        discovery = Discovery(cwd, self._host, self._home, self._skill_dirs, self._env, None, self._client_args)
+        discovery = self._discovery(cwd)
         with PausedCollector():
             catalog = discovery.resolve(filesystem, env)
             for entry in catalog.skills:

@@ -165,7 +165,7 @@ class KeptIndex:
             if not is_own_file(os.lstat(self._folder), stat.S_ISDIR):
                 return False
             evict_files(self._folder, len(data))
-            write_file(self._folder, name, _MAGIC + data)
+            write_file(self._folder, name, [_MAGIC, data])
         except (OSError, ValueError, RecursionError):
             return False
         return True

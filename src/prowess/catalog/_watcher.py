@@ -81,10 +81,13 @@ class Watcher:
         """Those from before that are still the same files."""
         self._targets: dict[str, int] = {}
         """The same of what a link leads to in the end."""
-        self._paths: dict[int, set[str]] = {}
-        """The paths of a watch; a hard link has several."""
-        self._names: dict[int, set[bytes]] = {}
-        """The names in a watched folder that matter."""
+        self._paths: dict[int, str] = {}
+        """The first path of a watch."""
+        self._more_paths: dict[int, set[str]] = {}
+        """The others: a hard link has several."""
+        self._names: dict[int, bytes | set[bytes]] = {}
+        """The names in a watched folder that matter; mostly one, which needs no set."""
+        self._last_name = b""
         self._listed: set[int] = set()
         """The watched folders in which every name matters."""
         self._entries: dict[str, str] = {}
@@ -118,17 +121,18 @@ class Watcher:
         for number, mask, name in self._inotify.events() if self._inotify is not None else ():
             if mask & OVERFLOW:
                 return self._forget_places()
-            paths = self._paths.get(number)
+            path = self._paths.get(number)
             # An event with a name is about an entry of the folder, whose content has its own watch.
-            if paths is None or (name and not (mask & ENTRIES and self._matters(number, name))):
+            if path is None or (name and not (mask & ENTRIES and self._matters(number, name))):
                 continue
-            changed = True
+            changed, paths = True, {path, *self._more_paths.get(number, ())}
             if name:
                 moved |= {os.path.join(path, os.fsdecode(name)) for path in paths}
             elif not mask & (ATTRIBUTES | CONTENT):
                 moved |= paths
             if mask & REMOVED:
-                self._paths.pop(number)
+                del self._paths[number]
+                self._more_paths.pop(number, None)
         if moved and (self._targets or len(moved) > _MAX_MOVED):
             self._forget_places()
         for path in moved if self._places else ():
@@ -137,7 +141,8 @@ class Watcher:
         return Change.YES if changed else Change.NO
 
     def _matters(self, number: int, name: bytes) -> bool:
-        return number in self._listed or name in self._names[number]
+        names = self._names.get(number, b"")
+        return number in self._listed or (name == names if isinstance(names, bytes) else name in names)
 
     def _forget_places(self) -> Change:
         self._places = {}
@@ -187,7 +192,7 @@ class Watcher:
         if folder != _MISSING:
             try:
                 if folder > 0:
-                    self._names[folder].add(os.fsencode(os.path.basename(path)))
+                    self._add_name(folder, os.fsencode(os.path.basename(path)))
                 if not (place := self._known.get(path, _MISSING)):
                     status = os.lstat(path)
                     place = self._watch(path, status)
@@ -195,9 +200,8 @@ class Watcher:
             except (OSError, ValueError):
                 place = _MISSING if folder > 0 else _UNWATCHED
         self._places[path] = place
-        if place > 0:
-            self._paths.setdefault(place, set()).add(path)
-            self._names.setdefault(place, set())
+        if place > 0 and self._paths.setdefault(place, path) != path:
+            self._more_paths.setdefault(place, set()).add(path)
         in_unwatched = folder == _UNWATCHED and path != os.path.dirname(path)
         if (in_unwatched and place > 0) or (place == _UNWATCHED and target is not None):
             self._entries[path] = _entry(path)
@@ -207,6 +211,17 @@ class Watcher:
         if links < _MAX_LINKS:
             self._targets[path] = self._follow_path(os.path.join(os.path.dirname(path), target), links + 1)
         return self._targets[path]
+
+    def _add_name(self, folder: int, name: bytes) -> None:
+        """Note that a name in a watched folder matters."""
+        if name == self._last_name:
+            name = self._last_name  # one value for thousands of SKILL.md
+        self._last_name = name
+        known = self._names.setdefault(folder, name)
+        if isinstance(known, set):
+            known.add(name)
+        elif known != name:
+            self._names[folder] = {known, name}
 
     def _watch(self, path: str, status: os.stat_result) -> int:
         """Return the watch of a path, or `_UNWATCHED` if there cannot be one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 
 from prowess._internal.text import neutral, quoted
@@ -97,6 +98,7 @@ def run(args: Namespace) -> int:
         raise ConfigError("`--role` cannot be used here", hint="name the role's folders with `--skill-dir`")
     address = _parse_address(args.http) if args.http is not None else None
     token = _read_token(args.token_file)
+    gc.disable()  # until the server has started: it makes thousands of values, and no garbage
     try:
         from prowess.mcp import SkillServer, serve_stdio
     except ImportError as error:
@@ -108,6 +110,8 @@ def run(args: Namespace) -> int:
     ) as catalog:
         server = SkillServer(catalog, only=args.only, tags=args.tag, scripts=args.scripts, on_left_out=_print_left_out)
         _print_notes(server, catalog)
+        gc.freeze()
+        gc.enable()
         if address is None:
             asyncio.run(serve_stdio(server.server))
         else:
@@ -127,7 +131,7 @@ def _print_notes(server: SkillServer, catalog: LiveCatalog) -> None:
     for name, size in served.large():
         print_note(f"the skill {quoted(name)} has {size}; hosts may decline more than 512 files or 16 MiB")
     folder = neutral(catalog.current().cwd)
-    print_message(f"serving {pluralize(len(served.uris), 'skill')} of {folder}")
+    print_message(f"serving {pluralize(len(served.folders), 'skill')} of {folder}")
 
 
 def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None) -> None:

@@ -13,7 +13,7 @@ from time import monotonic
 from prowess.catalog import KeptTable, fingerprint_paths
 
 from ._content_watcher import ContentWatcher
-from ._read_content import Content, read_content
+from ._read_content import COLUMNS, ENTRY, Content, read_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "SkillContents"]
 
-COLUMNS = 5
-"""Values of a folder in the table on disk."""
 _MOST_OLD = 1000
 """Folders that are known beyond twice those that are served."""
 _WATCHED_AT_ONCE = 200
@@ -48,7 +46,7 @@ class SkillContents:
         self._is_watched = False
         """Whether all that is known is watched, as far as that is possible."""
         self._store_after = 0.0
-        for folder, row in (table.load() if table is not None else {}).items():
+        for folder, row in (table.load(shared=[ENTRY]) if table is not None else {}).items():
             with suppress(ValueError):
                 self._known[folder] = Content.from_row(folder, row)
 

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-__all__ = ["Content", "encode_json", "read_content", "uri_path"]
+__all__ = ["COLUMNS", "ENTRY", "Content", "encode_json", "read_content", "uri_path"]
 
 _SAFE = "/~!$&'()*+,;=:@"
 """Characters that a path in a URI need not escape (RFC 3986, `pchar`)."""
+COLUMNS, ENTRY = 5, 1
+"""The values of a row, and the number of the largest of them."""
 _KnownFiles = dict[str, tuple[bytes, str, int]]
 """The fingerprint, the digest and the size of files, by path."""
 
@@ -53,7 +55,7 @@ class Content:
         self,
         folder: str,
         top: str,
-        entry: bytes,
+        entry: bytes | memoryview,
         problem: str,
         names: bytes,
         fingerprints: bytes,
@@ -70,18 +72,18 @@ class Content:
         folder = self.folder
         return [f"{folder}/{name}" if name else folder for name in os.fsdecode(self.names).split("\0")]
 
-    def row(self) -> tuple[bytes, ...]:
+    def row(self) -> tuple[bytes | memoryview, ...]:
         """Return what `from_row` takes."""
         return os.fsencode(self.top), self.entry, self.problem.encode(), self.names, self.fingerprints
 
     @classmethod
-    def from_row(cls, folder: str, row: tuple[bytes, ...]) -> Content:
+    def from_row(cls, folder: str, row: tuple[bytes | memoryview, ...]) -> Content:
         """Return the content of a folder that `row` wrote.
 
         Raises:
             ValueError: it did not.
         """
-        top, entry, problem, names, fingerprints = row
+        top, entry, problem, names, fingerprints = bytes(row[0]), row[1], *map(bytes, row[2:])
         if len(fingerprints) != (names.count(b"\0") + 1) * FINGERPRINT_BYTES or names[:1].strip(b"\0"):
             raise ValueError("wrong number of fingerprints")
         return cls(folder, os.fsdecode(top), entry, problem.decode(), names, fingerprints, is_settled=True)
@@ -90,7 +92,7 @@ class Content:
         """Return what is known of its files; nothing if a change may not show."""
         if not self.entry or not self.is_settled:
             return {}
-        resources = json.loads(self.entry)["resources"]
+        resources = json.loads(bytes(self.entry))["resources"]
         names = os.fsdecode(self.names).split("\0")[-len(resources) :]
         start = len(self.fingerprints) - len(names) * FINGERPRINT_BYTES
         states = (

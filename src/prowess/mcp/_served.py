@@ -111,6 +111,8 @@ class ServedCatalog:
         for entry in catalog.skills:
             if entry.state in REACHABLE and self.is_chosen(entry):
                 folder = _folder(entry)
+                if folder is not None and (known := self._contents.known(folder)) is not None:
+                    folder = known.folder  # one text instead of two
                 problem = _problem(entry, folder)
                 if problem is None:
                     served.append((entry, folder or ""))
@@ -119,14 +121,17 @@ class ServedCatalog:
         self._folders = dict(sorted(_assign_paths(served).items()))
         """The folder of each skill by its path in the name space."""
         self._skills = [*self._folders.items()]
-        self.uris = [f"skill://{top}/{SKILL_FILE}" for top in self._folders]
-        """The URIs of the skills, sorted by path."""
 
     def is_chosen(self, entry: Entry) -> bool:
         """Return whether a skill is among those to serve."""
         if self._only and entry.name not in self._only:
             return False
         return not self._tags or not self._tags.isdisjoint(_tags(entry))
+
+    @property
+    def uris(self) -> list[str]:
+        """The URIs of the skills, sorted by path."""
+        return [f"skill://{top}/{SKILL_FILE}" for top in self._folders]
 
     @property
     def folders(self) -> Collection[str]:
@@ -139,10 +144,10 @@ class ServedCatalog:
             known = self._contents.known(folder)
             if known is None:
                 sizes = [size for _, size in skill_files(folder)]
-            elif len(known.names) < MAX_FILES and known.entry.count(b'"size":') * 8 < MAX_FILES:
+            elif len(known.names) < MAX_FILES and bytes(known.entry).count(b'"size":') * 8 < MAX_FILES:
                 continue
             else:
-                sizes = [file["size"] for file in json.loads(known.entry)["resources"]] if known.entry else []
+                sizes = [file["size"] for file in json.loads(bytes(known.entry))["resources"]] if known.entry else []
             if len(sizes) > MAX_FILES or sum(sizes) > MAX_BYTES:
                 yield top.rpartition("/")[2], f"{len(sizes):,} files and {sum(sizes):,} bytes"
 
@@ -177,7 +182,7 @@ class ServedCatalog:
     def skill_json(self, uri: str) -> bytes | None:
         """Return the entry of the skill with this SKILL.md as JSON; `None` if none is served there."""
         content = self._content(uri)
-        return None if content is None else content.entry
+        return None if content is None else bytes(content.entry)
 
     def _content(self, uri: str) -> Content | None:
         top = uri.removeprefix("skill://").removesuffix(f"/{SKILL_FILE}")
@@ -284,7 +289,7 @@ def _assign_paths(skills: Sequence[tuple[Entry, str]]) -> dict[str, str]:
 
 
 def _served_skill(content: Content) -> ServedSkill:
-    entry = json.loads(content.entry)
+    entry = json.loads(bytes(content.entry))
     names = os.fsdecode(content.names).split("\0")[-len(entry["resources"]) :]
     files = tuple(
         (ServedFile(uri=file["uri"], folder=content.folder, path=path), file["digest"], file["size"])
