@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.errors import ConfigError, InstallError
+from prowess.errors import ConfigError, InstallError, SkillNotFoundError
 from prowess.install import Fetched, OpenStore, Store, _objects as objects_module, parse_source, read_tree
 from prowess.install._archive import pack_skill
-from prowess.install._bucket import fetch, publish_archive
+from prowess.install._bucket import fetch
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint
 from support.site_server import Request, Site, redirect
 
@@ -139,6 +138,31 @@ def test_the_server_of_rclone_gives_what_was_uploaded(
     assert "secret" not in f"{denied.value} {denied.value.hint} {denied.value.__cause__}"
 
 
+@pytest.mark.needs("openssl")
+@pytest.mark.slow
+def test_certificates_are_checked_with_those_of_a_variable(
+    monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
+) -> None:
+    authority, server = (tmp_path / "authority", tmp_path / "server")
+    request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days=2"]
+    names = ["-subj", "/CN=server", "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=CA:FALSE"]
+    for path, more in (
+        (authority, ["-subj", "/CN=authority"]),
+        (server, [*names, "-CA", f"{authority}.crt", "-CAkey", f"{authority}.key"]),
+    ):
+        files = ["-keyout", f"{path}.key", "-out", f"{path}.crt"]
+        subprocess.run([*request, *files, *more], check=True, capture_output=True)
+    (tmp_path / "buckets/bucket/pdf").mkdir(parents=True)
+    (tmp_path / "buckets/bucket/pdf/SKILL.md").write_bytes(skill("pdf"))
+    with rclone_server(tmp_path, "--cert", f"{server}.crt", "--key", f"{server}.key") as url:
+        assert url.startswith("https://")
+        use_endpoint(monkeypatch, url)
+        with pytest.raises(InstallError, match="has a certificate that is not trusted"):
+            fetch(parse_source("s3://bucket"), opened)
+        monkeypatch.setenv("AWS_CA_BUNDLE", f"{authority}.crt")
+        assert [found.name for found in fetch(parse_source("s3://bucket"), opened).skills] == ["pdf"]
+
+
 def test_a_bucket_of_google_is_read(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
     with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
         monkeypatch.setenv("GOOGLE_BASE_URL", bucket.url)
@@ -160,7 +184,7 @@ def archive_of(folder: Path, name: str, body: str = "Body.") -> bytes:
     return pack_skill(str(folder / name), "")[0]
 
 
-# ── publishing ───────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── archives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_archives_are_skills_with_modes(monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path) -> None:
@@ -175,44 +199,6 @@ def test_archives_are_skills_with_modes(monkeypatch: pytest.MonkeyPatch, opened:
     assert [(found.name, found.path) for found in fetched.skills] == [("pdf", "pdf.tar.gz"), ("web", "web")]
     for found in (fetched.skills[0], again.skills[0]):
         assert read_tree(found.folder) == read_tree(str(tmp_path / "pdf"))
-
-
-@pytest.mark.slow
-def test_what_is_published_at_the_same_time_is_all_there(
-    monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
-) -> None:
-    names = [f"skill-{number}" for number in range(8)]
-    archives = {name: archive_of(tmp_path / "skills", name) for name in names}
-    (tmp_path / "buckets/bucket").mkdir(parents=True)
-    with rclone_server(tmp_path) as url:
-        use_endpoint(monkeypatch, url)
-        publish = partial(publish_archive, "s3://bucket/team")
-        with ThreadPoolExecutor(4) as pool:
-            urls = [*pool.map(lambda name: publish(name, archives[name]), names)]
-        assert urls[0] == "s3://bucket/team/skill-0.tar.gz"
-        publish("skill-0", archive_of(tmp_path / "skills", "skill-0", "Changed."))
-        fetched = fetch(parse_source("s3://bucket/team"), opened)
-        assert [found.name for found in fetched.skills] == names
-        for found in fetched.skills:
-            assert read_tree(found.folder) == read_tree(str(tmp_path / "skills" / found.name))
-
-
-def test_a_skill_is_published_into_a_folder(opened: OpenStore, tmp_path: Path) -> None:
-    source = parse_source(f"file://{tmp_path}/shared%20folder/team")
-    publish_archive(source.url, "pdf", archive_of(tmp_path, "pdf"))
-    assert [*(tmp_path / "shared folder/team").iterdir()] == [tmp_path / "shared folder/team/pdf.tar.gz"]
-    [found] = fetch(source, opened).skills
-    assert read_tree(found.folder) == read_tree(str(tmp_path / "pdf"))
-
-
-def test_a_bucket_that_cannot_be_written_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    with FakeBucket({}) as bucket:
-        use_endpoint(monkeypatch, bucket.url)
-        with pytest.raises(InstallError, match="s3://bucket/team does not exist"):
-            publish_archive("s3://bucket/team", "pdf", b"archive")
-    (tmp_path / "file").touch()
-    with pytest.raises(InstallError, match=r"cannot write `pdf\.tar\.gz`"):
-        publish_archive(f"file://{tmp_path}/file", "pdf", b"archive")
 
 
 @pytest.mark.parametrize(
@@ -376,7 +362,7 @@ def test_two_skills_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch, ope
 def test_a_wanted_skill_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
     with (
         FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket,
-        pytest.raises(InstallError, match="no skill `web` in s3://bucket"),
+        pytest.raises(SkillNotFoundError, match="no skill `web` in s3://bucket"),
     ):
         fetch_from(bucket, monkeypatch, opened, "web")
     with FakeBucket({"a": b""}) as bucket, pytest.raises(InstallError, match="no skills in s3://bucket"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.errors import InstallError
+from prowess.errors import InstallError, SkillNotFoundError
 from prowess.install import (
     Fetched,
     OpenStore,
@@ -94,7 +94,7 @@ def test_only_wanted_skills_are_fetched(opened: OpenStore) -> None:
     index = index_of(entry("pdf", PDF), entry("web", b"missing"))
     with site_of({INDEX: index, "pdf/SKILL.md": PDF}) as site:
         assert [found.name for found in fetch_from(site, opened, "pdf").skills] == ["pdf"]
-        with pytest.raises(InstallError, match="has no skill `other`") as missing:
+        with pytest.raises(SkillNotFoundError, match="has no skill `other`") as missing:
             fetch_from(site, opened, "other")
     assert missing.value.hint == "it has `pdf`, `web`"
 

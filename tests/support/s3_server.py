@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from support.site_server import Request, Site, reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pytest
 
@@ -29,14 +29,14 @@ def use_endpoint(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
 
 
 @contextmanager
-def rclone_server(folder: Path) -> Iterator[str]:
-    """Serve the folders in a folder as buckets, and yield the URL."""
+def rclone_server(folder: Path, *options: str) -> Iterator[str]:
+    """Serve the folders in the folder `buckets` of a folder as buckets, and yield the URL."""
     program = Path(sys.executable).with_name("rclone")
     buckets = folder / "buckets"
     buckets.mkdir(exist_ok=True)
     command: list[str | Path] = [program, "serve", "s3", "--auth-key", f"{KEY},{SECRET}", "--addr", "127.0.0.1:0"]
     command += ["--config", folder / "rclone.conf", "--cache-dir", folder / "cache", "--vfs-cache-mode", "off"]
-    command += ["--dir-cache-time", "0s", "-v", buckets]
+    command += ["--dir-cache-time", "0s", "-v", *options, buckets]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             assert server.stderr is not None
@@ -63,7 +63,9 @@ class FakeBucket(Site):
         self.listed, self.endless = listed, endless
         self.failures = 0
         """Requests that are answered with 503 before the next one that is not."""
-        self.writes: list[str] = []
+        self.refuses_writes = False
+        self.before_write: Callable[[], None] = lambda: None
+        """What another client does between the comparison of this one and its write."""
 
     def answer(self, request: Request) -> bytes:
         """Answer a request of the store."""
@@ -74,12 +76,27 @@ class FakeBucket(Site):
         key = unquote(parts.path).removeprefix("/bucket").removeprefix("/")
         if "list-type" in query:
             return self.page(query.get("prefix", [""])[0])
+        if request.method == "PUT":
+            return self.write(key, request)
         if "comp" in query:
             return self.azure_page(query.get("prefix", [""])[0])
         if key not in self.objects:
             return reply(status="404 Not Found")
         data = self.objects[key]
         return reply(data, last_modified="Mon, 23 Nov 2026 07:00:00 GMT", etag=f'"{tag(data)}"')
+
+    def write(self, key: str, request: Request) -> bytes:
+        """Write an object if it is what the client compared, as S3 does."""
+        self.before_write()
+        present = self.objects.get(key)
+        wanted = request.headers.get("if-match")
+        is_other = wanted is not None and (present is None or wanted.strip('"') != tag(present))
+        if is_other or (request.headers.get("if-none-match") == "*" and present is not None):
+            return reply(status="412 Precondition Failed")
+        if self.refuses_writes:
+            return reply(status="403 Forbidden")
+        self.objects[key] = request.body
+        return reply(etag=f'"{tag(request.body)}"')
 
     def page(self, prefix: str) -> bytes:
         """Return a page of the list."""

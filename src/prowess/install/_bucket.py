@@ -1,4 +1,4 @@
-"""Fetch skills from a bucket, and publish them there.
+"""Fetch skills from a bucket.
 
     PREFIX/NAME.tar.gz             a skill that was published; its files are in the archive, or in a folder in it
     PREFIX/ANY/FOLDERS/SKILL.md    a skill of single objects: everything below the folder with the SKILL.md
@@ -17,7 +17,7 @@ from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-from prowess.errors import InstallError
+from prowess.errors import InstallError, SkillNotFoundError
 from prowess.findings import Severity
 from prowess.skill import MAX_DEPTH, is_portable_name, load
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Bucket = CloudBucket | FolderBucket
 
-__all__ = ["fetch", "publish_archive"]
+__all__ = ["fetch"]
 
 _ARCHIVE = ".tar.gz"
 _MAX_BYTES = 1 << 30
@@ -79,7 +79,8 @@ def fetch(
 
     Raises:
         ConfigError: `obstore` is not installed, or a variable of the cloud is missing or invalid.
-        InstallError: the bucket cannot be read, a skill in it breaks a rule, or one that is wanted is missing.
+        InstallError: the bucket cannot be read, or a skill in it breaks a rule.
+        SkillNotFoundError: a wanted skill is missing.
     """
     bucket = open_bucket(source.url)
     try:
@@ -100,26 +101,6 @@ def fetch(
         hint = f"a skill is a folder with a {SKILL_FILE}, or NAME{_ARCHIVE}"
         raise InstallError(f"no skills in {bucket.url}", hint=hint)
     return Fetched(skills=skills, revision=_revision(chosen), findings=findings)
-
-
-def publish_archive(url: str, name: str, archive: bytes) -> str:
-    """Put the archive of a skill into a bucket, in place of an earlier one, and return its URL.
-
-    Args:
-        url: of the bucket, with the path below which `fetch` will look.
-        name: of the skill.
-        archive: as `pack_skill` returns it.
-
-    Raises:
-        ConfigError: `obstore` is not installed, or a variable of the cloud is missing or invalid.
-        InstallError: it cannot be written.
-    """
-    bucket = open_bucket(url)
-    try:
-        bucket.write(name + _ARCHIVE, archive)
-    finally:
-        bucket.close()
-    return f"{url.rstrip('/')}/{name}{_ARCHIVE}"
 
 
 def _find_skills(objects: Sequence[StoredObject]) -> list[_Found]:
@@ -219,7 +200,8 @@ def _read_skills(
     """Return the wanted skills, and the errors of those that cannot be read.
 
     Raises:
-        InstallError: a wanted one is missing, or two have the same name.
+        InstallError: two have the same name, or an archive has another name.
+        SkillNotFoundError: a wanted one is missing.
     """
     skills: dict[str, FetchedSkill] = {}
     findings: list[Finding] = []
@@ -243,7 +225,7 @@ def _read_skills(
     missing = [name for name in wanted if name not in skills]
     if missing:
         known = f"it has {', '.join(map(quoted, sorted(skills)[:5]))}" if skills else None
-        raise InstallError(f"no skill {quoted(missing[0])} in {url}", hint=known)
+        raise SkillNotFoundError(f"no skill {quoted(missing[0])} in {url}", hint=known)
     return tuple(skills.values()), tuple(findings)
 
 

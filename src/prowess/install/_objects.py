@@ -19,10 +19,13 @@ from ._clouds import open_store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Coroutine, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from obstore import GetResult
+
     _T = TypeVar("_T")
+    Version = Mapping[str, str]
 
 __all__ = ["MAX_OBJECTS", "CloudBucket", "FolderBucket", "StoredObject", "open_bucket"]
 
@@ -99,13 +102,23 @@ class CloudBucket:
         """
         self._run(self._read(objects, done))
 
-    def write(self, key: str, data: bytes) -> None:
-        """Write an object, in place of one that has the key.
+    def compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
+        """Return the version of an object, `None` if it is missing, and whether it has exactly this content.
 
         Raises:
-            InstallError: it cannot be written.
+            InstallError: it cannot be read.
         """
-        self._run(self._write(key, data))
+        return self._run(self._compare(key, data))
+
+    def write(self, key: str, data: bytes, present: Version | None) -> None:
+        """Write an object in place of a version, or a new one, if the store still has that version, or none.
+
+        Stores that know no conditional writes replace any version.
+
+        Raises:
+            InstallError: it cannot be written, or another version was written meanwhile.
+        """
+        self._run(self._write(key, data, present))
 
     async def _list(self) -> list[StoredObject]:
         import obstore
@@ -139,22 +152,36 @@ class CloudBucket:
         import obstore
 
         result = await obstore.get_async(self._store, self._prefix + item.key)
-        data = bytearray()
         if (result.meta["size"], _plain_tag(result.meta["e_tag"])) == (item.size, item.tag):
-            async for chunk in result.stream(min_chunk_size=1 << 20):
-                data += chunk
-                if len(data) > item.size:
-                    break
+            data = await _read_up_to(result, item.size)
             if len(data) == item.size:
-                return bytes(data)
+                return data
         raise InstallError(
             f"{quoted(item.key, PATH_LIMIT)} in {self.url} changed while it was read", hint="run the command again"
         )
 
-    async def _write(self, key: str, data: bytes) -> None:
+    async def _compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
         import obstore
 
-        await obstore.put_async(self._store, self._prefix + key, data, use_multipart=False)
+        try:
+            result = await obstore.get_async(self._store, self._prefix + key)
+        except FileNotFoundError:
+            return None, False
+        meta = result.meta
+        version = {name: text for name, text in (("e_tag", meta["e_tag"]), ("version", meta["version"])) if text}
+        return version, meta["size"] == len(data) and await _read_up_to(result, len(data)) == data
+
+    async def _write(self, key: str, data: bytes, present: Version | None) -> None:
+        import obstore
+        from obstore.exceptions import AlreadyExistsError, PreconditionError
+
+        mode: Any = "create" if present is None else {**present} or "overwrite"
+        try:
+            await obstore.put_async(self._store, self._prefix + key, data, mode=mode, use_multipart=False)
+        except (AlreadyExistsError, PreconditionError):
+            # The answer to an attempt that succeeded may have been lost.
+            if not (await self._compare(key, data))[1]:
+                raise
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run what waits for the store, and raise its errors without their text."""
@@ -173,6 +200,16 @@ class CloudBucket:
         except (BaseError, OSError, ValueError) as error:
             problem, hint = _describe(error)
             raise InstallError(f"{self.url} {problem}", hint=hint) from None
+
+
+async def _read_up_to(result: GetResult, size: int) -> bytes:
+    """Return the content of an object, a little more than `size` bytes if there is more."""
+    data = bytearray()
+    async for chunk in result.stream(min_chunk_size=1 << 20):
+        data += chunk
+        if len(data) > size:
+            break
+    return bytes(data)
 
 
 _ACCESS = "check the name of the bucket, and the variables with the credentials"
@@ -195,13 +232,17 @@ def _describe(error: Exception) -> tuple[str, str | None]:
         return _STATUSES[404]
     if isinstance(error, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError):
         return _STATUSES[403]
+    if isinstance(error, exceptions.AlreadyExistsError | exceptions.PreconditionError):
+        return _STATUSES[412]
     if isinstance(error, exceptions.InvalidPathError):
         return "has an object whose key is not a path", "name a folder without it, or rename it"
-    if "redirect" in text.partition("Debug source")[0]:
+    if "Received redirect without LOCATION" in text:
         return _STATUSES[301]
     if found := re.search(r"status code: (\d{3})", text):
         status = int(found[1])
         return _STATUSES.get(status, (f"answers with the HTTP status {status}", None))
+    if "InvalidCertificate" in text:
+        return "has a certificate that is not trusted", "`AWS_CA_BUNDLE` names the file of further authorities"
     if "HttpError" in text:
         return "cannot be reached, or redirects to another host", "check the endpoint and the connection"
     return "cannot be used: its answer is invalid, or its credentials are", _ACCESS
@@ -272,7 +313,24 @@ class FolderBucket:
                 raise InstallError(message, hint=error.hint) from None
             done(item, data)
 
-    def write(self, key: str, data: bytes) -> None:
+    def compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
+        """Return an empty version if there is a file, `None` if it is missing, and whether it has exactly this content.
+
+        Raises:
+            InstallError: it cannot be read.
+        """
+        path = os.path.join(self._folder, key)
+        if not os.path.lexists(path):
+            return None, False
+        try:
+            return {}, read_file(path, limit=len(data)) == data
+        except UnreadableError as error:
+            if error.code == "file-too-large":
+                return {}, False
+            message = f"{quoted(key, PATH_LIMIT)} cannot be read: {error.message}"
+            raise InstallError(message, hint=error.hint) from None
+
+    def write(self, key: str, data: bytes, present: Version | None) -> None:  # noqa: ARG002
         """Write a file, in place of one that has the path.
 
         Raises:

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote, urljoin
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILE_BYTES, SKILL_FILE
 from prowess._internal.fs import CREATE_FLAGS
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-from prowess.errors import InstallError
+from prowess.errors import InstallError, SkillNotFoundError
 from prowess.sandbox import parse_http_url
 from prowess.skill import load
 
@@ -61,7 +61,8 @@ def fetch(
         progress: is called with what is being done.
 
     Raises:
-        InstallError: the site cannot be reached, has no index, or breaks a rule; or a wanted skill is missing.
+        InstallError: the site cannot be reached, has no index, or breaks a rule.
+        SkillNotFoundError: a wanted skill is missing.
     """
     with HttpSource(source.url) as server:
         site = _Site(server, source.url, opened.new_folder(), progress or _say_nothing)
@@ -107,16 +108,18 @@ class _Site:
         """Return the entries of skills, of all without names.
 
         Raises:
-            InstallError: one is missing, or cannot be fetched.
+            InstallError: one cannot be fetched, or the list is empty.
+            SkillNotFoundError: one is missing.
         """
         entries = {entry.name: entry for entry in self._entries}
         for name in wanted:
-            problem = f"has no skill {quoted(name)}"
-            if name in entries:
-                problem = f"has the skill {quoted(name)} as {entries[name].kind}, which is not known"
-            if name not in entries or entries[name].kind not in _FETCHED_AS:
+            where = quoted(self._index_url.partition("?")[0], PATH_LIMIT)
+            if name not in entries:
                 hint = f"it has {', '.join(map(quoted, sorted(entries)[:5]))}" if entries else None
-                raise InstallError(f"{quoted(self._index_url, PATH_LIMIT)} {problem}", hint=hint)
+                raise SkillNotFoundError(f"{where} has no skill {quoted(name)}", hint=hint)
+            if entries[name].kind not in _FETCHED_AS:
+                problem = f"has the skill {quoted(name)} as {entries[name].kind}, which is not known"
+                raise InstallError(f"{where} {problem}", hint="update Prowess")
         chosen = [entries[name] for name in dict.fromkeys(wanted)] if wanted else []
         for entry in () if wanted else self._entries:
             if entry.kind in _FETCHED_AS:
