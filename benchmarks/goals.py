@@ -18,6 +18,7 @@ from page_readers import (
 from page_serving import LARGE, compared
 from serving import PROWESS
 from tables import format_seconds, format_times, middle, paragraph, ratio, table
+from verifying import compared_with_sha256sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,6 +71,7 @@ def all_goals(results: Mapping[str, Any]) -> Iterator[Goal]:
         "conversations": _conversation_goals,
         "search": _search_goals,
         "mcp": _serving_goals,
+        "verify": _verifying_goals,
     }.items():
         yield from make(results.get(part, {}))
 
@@ -276,4 +278,15 @@ def _serving_goals(serving: Mapping[str, Any]) -> Iterator[Goal]:
         measured=f"{clients['errors']} errors, {growth / 1e6:+,.1f} MB" if clients else "",
         how="over HTTP; memory after the third time less that after the first, up to 8 MB",
         is_reached=clients["errors"] == 0 and growth <= 8e6 if clients else None,
+    )
+
+
+def _verifying_goals(verifying: Mapping[str, Any]) -> Iterator[Goal]:
+    times = [compared_with_sha256sum(verifying, kind) for kind in ("elapsed", "processor")]
+    known = [value for value in times if value is not None]
+    yield Goal(
+        goal="`prowess verify` of 1,000 skills: 1.5 x `sha256sum` over the same files",
+        measured=", ".join(f"{value:.2f} x" for value in known),
+        how="whole commands in turns; elapsed and processor time",
+        is_reached=max(known) <= 1.5 if known else None,
     )

@@ -16,6 +16,7 @@ from page_commands import (
 from page_readers import OWN_READERS, changes_section, hosts_section, readers_section
 from page_serving import serving_section
 from tables import paragraph
+from verifying import verifying_section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -60,6 +61,7 @@ def render_page(results: Mapping[str, Any]) -> str:
     for part, section in {
         "conversations": conversations_section,
         "mcp": serving_section,
+        "verify": verifying_section,
         "mounting": mounting_section,
         "testing": testing_section,
     }.items():

@@ -32,6 +32,7 @@ import results
 import search_quality
 import serving
 import testing
+import verifying
 from bench import FLOOR, Bench
 from measure import measure
 
@@ -52,6 +53,7 @@ PARTS: Mapping[str, Measure] = {
     "conversations": conversations.measure_conversations,
     "search": search_quality.measure_search,
     "mcp": serving.measure_serving,
+    "verify": verifying.measure_verifying,
     "mounting": lambda _: iter([mounting.measure_all()]),
     "testing": lambda bench: iter([testing.measure_all(min(bench.rounds, TESTING_ROUNDS))]),
 }

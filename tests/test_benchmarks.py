@@ -211,3 +211,13 @@ def test_servers_of_skills_are_measured(tmp_path: Path, monkeypatch: pytest.Monk
     kinds = {"start", "start processor", "list", "list processor", "peak"}
     assert all({kind: len(runs) for kind, runs in cost.items()} == dict.fromkeys(kinds, 1) for cost in costs.values())
     assert (figures["clients"]["errors"], len(figures["clients"]["memory"])) == (0, 3)
+
+
+@pytest.mark.slow
+def test_verifying_is_measured_beside_sha256sum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = module("bench", monkeypatch)["Bench"](tmp_path, (), rounds=2, quiet=True)
+    *_, figures = module("verifying", monkeypatch)["measure_verifying"](bench, 5)
+    assert set(figures["runs"]) | set(bench.absent) >= {"prowess verify", "sha256sum"}
+    kinds = {"elapsed": 2, "processor": 2}
+    assert all({kind: len(runs) for kind, runs in cost.items()} == kinds for cost in figures["runs"].values())
+    assert (figures["skills"], figures["files"] >= 25, figures["bytes"] > 25_000) == (5, True, True)
