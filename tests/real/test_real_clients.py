@@ -360,39 +360,3 @@ def test_prowess_exec_does_the_same(client: Client, mounts: tuple[SkillMount, ..
     sent = client.catalog(first_request(client, server).json())
     assert {name: sent.get(name) for name in MOUNTED} == MOUNTED
     assert [request.path for request in server.requests if DECOY in request.text()] == []
-
-
-MCP_OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "claude-code": (("claude", "mcp", "add"), ("--allowedTools", "mcp__skills")),
-    "codex": (("codex", "mcp", "add"), ()),
-    "gemini-cli": (("gemini", "mcp", "add", "--scope", "user"), ("--approval-mode", "yolo")),
-}
-"""How a client adds a server, and what it needs to call its tools without a question, by its host."""
-
-
-@each_client
-def test_a_skill_is_used_through_prowess_mcp_serve(client: Client, tmp_path: Path) -> None:
-    """The client offers `activate_skill` to its model, whose next request has the text of the skill."""
-    home, project, text = tmp_path / "home", tmp_path / "project", "Count the hours from high water."
-    folder = write_skill(tmp_path / "served", "tide-tables", "Reads tables of tides. Use when a harbour is named.")
-    with (folder / "SKILL.md").open("a", encoding="utf-8") as stream:
-        stream.write(text)
-    (home / ".gemini").mkdir(parents=True)
-    (home / ".gemini/settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}', "utf-8")
-    project.mkdir()
-    (add, options) = MCP_OPTIONS[client.host]
-    serve = (sys.executable, "-m", "prowess", "mcp", "serve", str(project), "--skill-dir", str(folder.parent))
-    separator = ("skills", serve[0], "--", *serve[1:]) if client.host == "gemini-cli" else ("skills", "--", *serve)
-    with ModelServer() as server:
-        server.tool = ("activate_skill", {"name": "tide-tables"})
-        own = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "dumb", client.key_variable: KEY}
-        env = {**own, **model_env(client, server)}
-        subprocess.run(
-            [str(MODULES / ".bin" / add[0]), *add[1:], *separator], env=env, cwd=project, check=True, timeout=SECONDS
-        )
-        command = [*client.argv(server.url), *client.plain_tools, *options]
-        finished(subprocess.Popen(command, env=env, cwd=project, **OPTIONS))
-    posted = [item for item in server.requests if item.path.partition("?")[0] == client.model_path]
-    posted = [item for item in posted if item.method == "POST"]
-    assert not any(text in found for found in texts(posted[0].json()))
-    assert any(text in found and "<skill_content" in found for found in texts(posted[-1].json()))

@@ -53,8 +53,14 @@ def texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-_RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"')
-"""Keys and values of a request with the result of a tool."""
+_RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
+"""What a request has once for each result of a tool."""
+
+
+def _count_results(payload: dict[str, Any]) -> int:
+    """Return the number of results of tools in a request."""
+    text = json.dumps(payload)
+    return sum(text.count(mark) for mark in _RESULTS)
 
 
 def _tool_names(tools: list[Any], space: str = "") -> list[str]:
@@ -62,6 +68,7 @@ def _tool_names(tools: list[Any], space: str = "") -> list[str]:
     names = []
     for tool in tools:
         inner = [*tool.get("functionDeclarations", ()), *(tool.get("tools") or ())]
+        inner += [tool["function"]] if "function" in tool else []
         names += _tool_names(inner, f"{tool['name']}\n" if tool.get("type") == "namespace" else "")
         if "name" in tool and not inner:
             names.append(space + tool["name"])
@@ -77,6 +84,9 @@ class ModelServer(LoopbackServer):
         """The command that the model requests, once in a conversation."""
         self.tool: tuple[str, dict[str, Any]] | None = None
         """The end of the name of a tool and its arguments: called once in a conversation that has such a tool."""
+        self.tools: tuple[tuple[str, dict[str, Any]], ...] = ()
+        """The same for several tools, one after the other."""
+        self.answer = ANSWER
         self.calls: Callable[[Any], list[tuple[str, dict[str, Any]]]] | None = None
         """The tools that the model calls, each with its arguments, given a request for a chat completion."""
         self.requests: list[Request] = []
@@ -119,7 +129,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _messages(self, payload: dict[str, Any]) -> None:
         usage = {"input_tokens": 1, "output_tokens": 1}
         block: dict[str, Any] = {"type": "text", "text": ""}
-        complete, delta, reason = {**block, "text": ANSWER}, {"type": "text_delta", "text": ANSWER}, "end_turn"
+        answer = self.server.answer
+        complete, delta, reason = {**block, "text": answer}, {"type": "text_delta", "text": answer}, "end_turn"
         if self.server.command is not None and '"tool_result"' not in json.dumps(payload) and payload.get("tools"):
             arguments = {"command": self.server.command, "description": "Look around"}
             block = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}
@@ -127,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
             reason = "tool_use"
         if call := self._tool_call(payload):
-            block = {"type": "tool_use", "id": "toolu_1", "name": call[0], "input": {}}
+            block = {"type": "tool_use", "id": f"toolu_{_count_results(payload) + 1}", "name": call[0], "input": {}}
             complete = {**block, "input": call[1]}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
             reason = "tool_use"
@@ -146,14 +157,15 @@ class _Handler(BaseHTTPRequestHandler):
         )
 
     def _responses(self, payload: dict[str, Any]) -> None:
-        content = [{"type": "output_text", "text": ANSWER, "annotations": []}]
+        content = [{"type": "output_text", "text": self.server.answer, "annotations": []}]
         item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
         if self.server.command is not None and '"function_call_output"' not in json.dumps(payload):
             arguments = json.dumps({"cmd": self.server.command})
             call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"}
             item = {**call, "name": "exec_command", "arguments": arguments}
         if found := self._tool_call(payload):
-            call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"}
+            number = _count_results(payload) + 1
+            call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "status": "completed"}
             space, _, name = found[0].rpartition("\n")
             item = {**call, "name": name, "arguments": json.dumps(found[1]), **({"namespace": space} if space else {})}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
@@ -171,9 +183,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _chat(self, payload: dict[str, Any]) -> None:
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         whole = {"id": "chat_1", "created": 1, "model": payload.get("model")}
-        message: dict[str, Any] = {"role": "assistant", "content": ANSWER}
+        message: dict[str, Any] = {"role": "assistant", "content": self.server.answer}
         reason = "stop"
         calls = self.server.calls(payload) if self.server.calls is not None else []
+        calls = [*calls, call] if (call := self._tool_call(payload)) else calls
         if calls:
             functions = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
             items = [
@@ -194,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _contents(self, payload: dict[str, Any], *, stream: bool) -> None:
         call = self._tool_call(payload)
-        part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": ANSWER}
+        part = {"functionCall": {"name": call[0], "args": call[1]}} if call else {"text": self.server.answer}
         content = {"role": "model", "parts": [part]}
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
         whole = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
@@ -205,9 +218,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _tool_call(self, payload: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
         """Return the full name of the tool to call, and its arguments."""
-        if self.server.tool is None or any(mark in json.dumps(payload) for mark in _RESULTS):
+        steps = self.server.tools or ((self.server.tool,) if self.server.tool is not None else ())
+        done = _count_results(payload)
+        if done >= len(steps):
             return None
-        end, arguments = self.server.tool
+        end, arguments = steps[done]
         names = (name for name in _tool_names(payload.get("tools") or []) if name.endswith(end))
         return next(((name, arguments) for name in names), None)
 
