@@ -134,6 +134,16 @@ SHAPES = {
     "activate": (["activate", "csv-profile", "--json"],),
     "read": (["read", "csv-profile", "assets/report.md", "--json"],),
     "search": (["search", "commit", "--json"],),
+    "add": (["add", "./roles/skills/house-style", "--yes", "--json"],),
+    "install": (["install", "--json"],),
+    "update": (
+        ["add", "./roles/skills/house-style", "--yes", "--json"],
+        ["update", "house-style", "--dry-run", "--json"],
+    ),
+    "remove": (
+        ["add", "./roles/skills/house-style", "--yes", "--json"],
+        ["remove", "house-style", "--json"],
+    ),
     "verify": (["verify", "--json"],),
     "lock": (["lock", "--json"],),
     "mcp": (),

@@ -148,6 +148,7 @@ def test_a_misspelt_agent_gets_a_suggestion(command: str, capsys: pytest.Capture
         "read": ["csv-profile", "report.md"],
         "mount": ["csv-profile", "--to", "home"],
         "mcp": ["serve"],
+        "add": ["./x"],
         "new": ["x-ray"],
     }.get(command, ["csv-profile"])
     assert main([command, *argument, "--host", "claude-cod"]) == 2

@@ -33,6 +33,8 @@ UNKNOWN_NAME = (
     "validate unknown.md",
     "show unknown.yaml",
     "verify unknown",
+    "remove unknown",
+    "update unknown",
     "lock unknown",
 )
 BAD_CONTENT = (
@@ -70,9 +72,22 @@ WITH_HOST = (
     "exec --skill good",
     "test good",
     "mcp serve",
+    "add ./skills/good --yes",
 )
 """The commands with `--host`, with enough arguments to run."""
-WITHOUT_HOST = ("verify", "lock", "run", "validate", "hosts", "index", "store", "completion")
+WITHOUT_HOST = (
+    "install",
+    "update",
+    "remove",
+    "verify",
+    "lock",
+    "run",
+    "validate",
+    "hosts",
+    "index",
+    "store",
+    "completion",
+)
 
 
 @pytest.fixture
@@ -122,7 +137,7 @@ def test_an_unknown_agent_is_wrong_use(line: str, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err.startswith("error: unknown host `unknown`")
 
 
-MANY_HOSTS = ("list", "check", "why", "report", "inventory", "new", "init")
+MANY_HOSTS = ("add", "list", "check", "why", "report", "inventory", "new", "init")
 """Commands for which `--host` may be repeated."""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.errors import InstallError
+from prowess.errors import InstallError, SkillNotFoundError
 from prowess.install import Store, parse_source, read_tree
 from prowess.install._git import fetch, newest
 from support.git_server import Executable, GitServer, Link, Submodule, commit, git, make_repository, skill_text
@@ -168,7 +168,7 @@ def test_an_unknown_branch_is_an_error(server: GitServer, fetched: Fetch) -> Non
 
 
 def test_an_unknown_skill_is_an_error_that_names_similar_ones(server: GitServer, fetched: Fetch) -> None:
-    with pytest.raises(InstallError, match="no skill `pfd`") as caught:
+    with pytest.raises(SkillNotFoundError, match="no skill `pfd`") as caught:
         fetched(f"{server.url}/team.git", only=["pfd"])
     assert "`pdf`" in str(caught.value.hint)
 

@@ -8,11 +8,19 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._add import (
+        AddPlan as AddPlan,
+        PlannedSkill as PlannedSkill,
+        install_planned as install_planned,
+        plan_add as plan_add,
+    )
     from ._apm import ImportedLock as ImportedLock, ImportedSkill as ImportedSkill, read_apm_lock as read_apm_lock
+    from ._change import Changed as Changed, Target as Target, check_hosts as check_hosts, find_target as find_target
     from ._computed_hash import computed_hash as computed_hash
     from ._fetched import Fetched as Fetched, FetchedSkill as FetchedSkill
     from ._folder import find_skills as find_skills
     from ._index import IndexedSkill as IndexedSkill, index_skills as index_skills
+    from ._install import install_locked as install_locked
     from ._lock import (
         LOCK_FILE as LOCK_FILE,
         Lock as Lock,
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
         record_files as record_files,
         with_installed_files as with_installed_files,
     )
+    from ._remove import remove_installed as remove_installed
     from ._signature import (
         SignedBy as SignedBy,
         SignWith as SignWith,
@@ -44,6 +53,7 @@ if TYPE_CHECKING:
     )
     from ._transaction import is_interrupted as is_interrupted, lock_project as lock_project
     from ._tree import Tree as Tree, TreeFile as TreeFile, check_paths as check_paths, read_tree as read_tree
+    from ._update import PlannedUpdate as PlannedUpdate, UpdatePlan as UpdatePlan, plan_update as plan_update
     from ._verify import (
         Difference as Difference,
         Verification as Verification,
@@ -54,21 +64,95 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_apm": ("ImportedLock", "ImportedSkill", "read_apm_lock"),
+            "_add": (
+                "AddPlan",
+                "PlannedSkill",
+                "install_planned",
+                "plan_add",
+            ),
+            "_apm": (
+                "ImportedLock",
+                "ImportedSkill",
+                "read_apm_lock",
+            ),
+            "_change": (
+                "Changed",
+                "Target",
+                "check_hosts",
+                "find_target",
+            ),
             "_computed_hash": ("computed_hash",),
-            "_fetched": ("Fetched", "FetchedSkill"),
+            "_fetched": (
+                "Fetched",
+                "FetchedSkill",
+            ),
             "_folder": ("find_skills",),
-            "_index": ("IndexedSkill", "index_skills"),
-            "_lock": ("LOCK_FILE", "Lock", "LockedSkill", "parse_lock", "read_lock"),
-            "_places": ("agent_folders", "find_project", "global_lock"),
-            "_record_files": ("Recorded", "record_files", "with_installed_files"),
-            "_source": ("Source", "fetcher", "parse_source"),
-            "_signature": ("SignWith", "SignedBy", "sign_skill", "verify_signature"),
-            "_store": ("OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"),
-            "_transaction": ("is_interrupted", "lock_project"),
+            "_index": (
+                "IndexedSkill",
+                "index_skills",
+            ),
+            "_install": ("install_locked",),
+            "_lock": (
+                "LOCK_FILE",
+                "Lock",
+                "LockedSkill",
+                "parse_lock",
+                "read_lock",
+            ),
+            "_places": (
+                "agent_folders",
+                "find_project",
+                "global_lock",
+            ),
+            "_record_files": (
+                "Recorded",
+                "record_files",
+                "with_installed_files",
+            ),
+            "_remove": ("remove_installed",),
+            "_signature": (
+                "SignWith",
+                "SignedBy",
+                "sign_skill",
+                "verify_signature",
+            ),
             "_snapshot": ("SnapshotProvider",),
-            "_snapshot_write": ("SnapshotReport", "write_snapshot"),
-            "_tree": ("Tree", "TreeFile", "check_paths", "read_tree"),
-            "_verify": ("Difference", "Verification", "VerifiedSkill", "verify"),
+            "_snapshot_write": (
+                "SnapshotReport",
+                "write_snapshot",
+            ),
+            "_source": (
+                "Source",
+                "fetcher",
+                "parse_source",
+            ),
+            "_store": (
+                "OpenStore",
+                "Store",
+                "StoreContent",
+                "StoredTree",
+                "SweepReport",
+            ),
+            "_transaction": (
+                "is_interrupted",
+                "lock_project",
+            ),
+            "_tree": (
+                "Tree",
+                "TreeFile",
+                "check_paths",
+                "read_tree",
+            ),
+            "_update": (
+                "PlannedUpdate",
+                "UpdatePlan",
+                "plan_update",
+            ),
+            "_verify": (
+                "Difference",
+                "Verification",
+                "VerifiedSkill",
+                "verify",
+            ),
         },
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 from prowess._internal.file_status import describe_file_type
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, SKILL_FILE
@@ -131,6 +132,8 @@ class _FolderCopy:
             if stat.S_ISDIR(mode):
                 with open_fd(name, FOLDER_FLAGS, dir_fd=fd) as inner_fd:
                     self.copy_folder(inner_fd, os.path.join(target, name), inner, depth + 1)
+                with suppress(OSError):  # an empty folder is not part of a skill: neither git nor a digest knows it
+                    os.rmdir(os.path.join(target, name))
             elif stat.S_ISLNK(mode):
                 os.symlink(os.readlink(name, dir_fd=fd), os.path.join(target, name))
             elif stat.S_ISREG(mode):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
-from prowess.errors import InstallError
+from prowess.errors import InstallError, SkillNotFoundError
 from prowess.findings import finding
 
 from ._git_objects import SUBMODULE
@@ -110,7 +110,7 @@ def choose_skills(
     for name in wanted:
         if name not in by_name:
             hint = did_you_mean(name, names.values(), "`prowess add SOURCE` without a name shows all")
-            raise InstallError(f"the source has no skill {quoted(name)}", hint=hint)
+            raise SkillNotFoundError(f"the source has no skill {quoted(name)}", hint=hint)
     chosen = {}
     for name, folders in by_name.items():
         first, *others = folders

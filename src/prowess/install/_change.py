@@ -1,0 +1,335 @@
+"""Check what a change of installed skills would overwrite, and make it in one transaction.
+
+items to install, names to remove -> conflicts | folders and the lock changed together
+"""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, did_you_mean, normalize_name, quoted
+from prowess._internal.user_dirs import data_folder
+from prowess.errors import ConfigError, InstallError, SkillNotFoundError, combine_errors
+from prowess.hosts import host_names, load_host, skills_folder
+
+from ._computed_hash import computed_hash
+from ._entries import LINK_KEY, same_source
+from ._lock import LOCK_FILE, Lock, read_lock
+from ._places import SHARED_FOLDER, find_project, folders_of, global_lock
+from ._store import Store
+from ._transaction import lock_project
+from ._tree import read_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from prowess.errors import ProwessError
+
+    from ._lock import LockedSkill
+    from ._places import Scope
+    from ._store import OpenStore
+
+__all__ = [
+    "Changed",
+    "Item",
+    "Target",
+    "check_conflicts",
+    "check_hosts",
+    "find_target",
+    "is_installed",
+    "is_unchanged",
+    "make_change",
+    "merged",
+]
+
+
+class Target(Frozen):
+    """Where skills are installed."""
+
+    root: str
+    """The folder of the project, or the home; absolute and without links."""
+    lock_file: str
+    scope: Scope
+    data: str
+    """The user's data folder."""
+
+    @property
+    def lock_folder(self) -> str:
+        """The folder to which paths in the lock are relative."""
+        return os.path.dirname(self.lock_file)
+
+
+class Item(Frozen):
+    """A skill to install, whose files are in the store."""
+
+    entry: LockedSkill
+    digest: str
+    """The tree digest."""
+    link: str | None = None
+    """What the installed link leads to; `None` for a copy."""
+
+
+class Changed(Frozen):
+    """What was changed."""
+
+    installed: tuple[str, ...] = ()
+    """Folders of skills that were written, absolute."""
+    removed: tuple[str, ...] = ()
+    lock: Lock
+    """The lock afterwards."""
+
+
+def find_target(cwd: str, home: str, env: Mapping[str, str], *, is_global: bool = False) -> Target:
+    """Return where the skills of a working directory, or of the user, are installed.
+
+    Raises:
+        ConfigError: the user has no folder for data, or the working directory does not exist.
+    """
+    data = data_folder(env)
+    if data is None:
+        raise ConfigError("there is no folder for the store of skills", hint="set `PROWESS_DATA_DIR` to a folder")
+    if is_global:
+        return Target(root=real_path(home), lock_file=global_lock(env), scope="user", data=data)
+    if not os.path.isdir(cwd):
+        raise ConfigError(f"no such folder: {quoted(cwd, PATH_LIMIT)}", hint="check `--cwd`")
+    root = find_project(cwd)
+    return Target(root=root, lock_file=os.path.join(root, LOCK_FILE), scope="project", data=data)
+
+
+def check_hosts(hosts: Iterable[str], scope: Scope) -> tuple[str, ...]:
+    """Return the hosts as the lock names them: none if all use the folder that agents share.
+
+    Raises:
+        HostNotFoundError: an agent is unknown.
+        ConfigError: an agent has no such folder.
+    """
+    names = sorted(set(hosts))
+    for name in names:
+        load_host(name)
+        if skills_folder(name, scope) is None:
+            whose = "a project's skills" if scope == "project" else "its user's skills"
+            raise ConfigError(f"{quoted(name)} has no folder for {whose}", hint="`prowess hosts` shows the folders")
+    return () if {skills_folder(name, scope) for name in names} <= {SHARED_FOLDER} else tuple(names)
+
+
+def merged(item: Item, lock: Lock, scope: Scope) -> Item:
+    """Return a skill to install with an entry that also names the agents for which it is installed already."""
+    entry, old = item.entry, lock.skills.get(item.entry.name)
+    if old is None or old.hosts == entry.hosts:
+        return item
+    shared = next(name for name in host_names() if skills_folder(name, scope) == SHARED_FOLDER)
+    hosts = check_hosts({*(old.hosts or (shared,)), *(entry.hosts or (shared,))}, scope)
+    return item.with_changes(entry=entry.with_changes(hosts=hosts))
+
+
+# ── conflicts ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_conflicts(target: Target, lock: Lock, items: Sequence[Item], *, force: bool = False) -> None:
+    """Check that installing skills overwrites nothing but what was installed before.
+
+    Args:
+        target: where they are installed.
+        lock: the lock now.
+        items: with entries that are merged with those of the lock.
+        force: whether skills that were changed may be replaced.
+
+    Raises:
+        InstallError: a name is taken, or a skill was changed; the error lists all.
+    """
+    problems: list[ProwessError] = []
+    names: dict[str, str] = {}
+    for item in items:
+        name = item.entry.folder
+        if names.setdefault(normalize_name(name), name) != name or [i.entry.folder for i in items].count(name) > 1:
+            problems.append(_taken(f"two skills of the source are named {quoted(name)}", "name the one that you want"))
+            break
+    listed = {folder: _names_in(target, folder) for folder in _folders(target, items)}
+    locked = {normalize_name(skill.folder): skill for skill in lock.skills.values()}
+    for item in items:
+        problem = _problem(target, locked, item, listed, force=force)
+        if problem is not None:
+            problems.append(problem)
+    if problems:
+        raise combine_errors(problems, "nothing was installed")
+
+
+def _folders(target: Target, items: Sequence[Item]) -> dict[str, None]:
+    return {folder: None for item in items for folder in folders_of(item.entry, target.scope)}
+
+
+def _names_in(target: Target, folder: str) -> dict[str, str]:
+    try:
+        return {normalize_name(name): name for name in os.listdir(os.path.join(target.root, folder))}
+    except OSError:
+        return {}
+
+
+def _problem(
+    target: Target,
+    locked: Mapping[str, LockedSkill],
+    item: Item,
+    listed: Mapping[str, Mapping[str, str]],
+    *,
+    force: bool,
+) -> InstallError | None:
+    """Return why a skill cannot be installed."""
+    name = item.entry.folder
+    old = locked.get(normalize_name(name))
+    if old is not None and old.folder != name:
+        hint = f"`prowess remove {old.name}` first"
+        return _taken(f"{quoted(name)} is one name with the installed skill {quoted(old.name)} on some systems", hint)
+    if old is not None and not same_source(old, item.entry):
+        message = f"{quoted(name)} is installed from another source: {quoted(old.source, PATH_LIMIT)}"
+        return _taken(message, f"`prowess remove {name}` first")
+    for folder in folders_of(item.entry, target.scope):
+        other = listed[folder].get(normalize_name(name))
+        if other is None:
+            continue
+        path = os.path.join(target.root, folder, other)
+        if other != name:
+            message = f"{quoted(name)} and {quoted(path, PATH_LIMIT)} are one name on some systems"
+            return _taken(message, "rename or remove the other")
+        if is_installed(path, item) or (old is not None and is_unchanged(path, old)):
+            continue
+        if old is None or folder not in folders_of(old, target.scope):
+            message = f"{quoted(path, PATH_LIMIT)} exists, and was not installed by Prowess"
+            return _taken(message, "move it away, then try again")
+        if not force:
+            return _taken(f"{quoted(path, PATH_LIMIT)} was changed after it was installed", _FORCE_HINT)
+    return None
+
+
+_FORCE_HINT = "save your changes elsewhere, then use `--force`"
+
+
+def _taken(message: str, hint: str) -> InstallError:
+    return InstallError(message, hint=hint)
+
+
+def is_installed(path: str, item: Item) -> bool:
+    """Return whether a skill is at a path already, as a copy or link as it should be."""
+    if item.link is not None or os.path.islink(path):
+        return os.path.islink(path) and os.readlink(path) == item.link
+    return _digest(path) == item.digest
+
+
+def is_unchanged(path: str, entry: LockedSkill) -> bool:
+    """Return whether an installed skill is as it was locked."""
+    if entry.tree_digest is not None:
+        return bool(entry.other_prowess.get(LINK_KEY) and os.path.islink(path)) or _digest(path) == entry.tree_digest
+    try:
+        return entry.computed_hash is not None and computed_hash(path) == entry.computed_hash
+    except OSError:
+        return False
+
+
+def _digest(path: str) -> str | None:
+    try:
+        return read_tree(path).digest
+    except InstallError:
+        return None
+
+
+# ── making the change ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def make_change(
+    target: Target,
+    opened: OpenStore,
+    *,
+    items: Sequence[Item] = (),
+    removed: Sequence[str] = (),
+    force: bool = False,
+    keep_lock: bool = False,
+    waiting: Callable[[], None] | None = None,
+) -> Changed:
+    """Install and remove skills, and write the lock: all of it, or nothing.
+
+    Args:
+        target: where they are installed.
+        opened: the store.
+        items: the skills to install.
+        removed: the names of the skills to remove.
+        force: whether skills that were changed may be replaced or removed.
+        keep_lock: leave the lock as it is; every item is in it.
+        waiting: is called once if another process has to finish first.
+
+    Raises:
+        InstallError: a name is taken, a skill was changed, or it cannot be done.
+        ConfigError: the lock is invalid.
+    """
+    with lock_project(target.root, target.lock_file, target.data, waiting=waiting) as locked:
+        lock = read_lock(target.lock_file)
+        items = [merged(item, lock, target.scope) for item in items]
+        check_conflicts(target, lock, items, force=force)
+        gone = _installed_copies(target, lock, removed, force=force)
+        after = lock if keep_lock else lock.with_skills(item.entry for item in items).without(removed)
+        wanted = [
+            (item, folder)
+            for item in items
+            for folder in folders_of(item.entry, target.scope)
+            if not is_installed(os.path.join(target.root, folder, item.entry.folder), item)
+        ]
+        text = after.to_text() if after.skills or after.other else None
+        if wanted or gone or after != lock:
+            with locked.staging() as staging:
+                for item, folder in wanted:
+                    _stage(opened, item, staging.place(folder, item.entry.folder))
+                staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, gone)
+    if text is not None and items:
+        Store(os.path.join(target.data, "store")).register(target.lock_file)
+    return Changed(
+        installed=tuple(os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted),
+        removed=tuple(os.path.join(target.root, *parts) for parts in gone),
+        lock=after,
+    )
+
+
+def _text_now(lock_file: str, lock: Lock) -> str | None:
+    """Return the text of the lock as it is, so that its bytes stay the same."""
+    try:
+        with open(lock_file, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        return lock.to_text()
+
+
+def _stage(opened: OpenStore, item: Item, fd: int) -> None:
+    if item.link is None:
+        opened.copy(item.digest, fd, item.entry.folder)
+    else:
+        os.symlink(item.link, item.entry.folder, dir_fd=fd)
+
+
+def _installed_copies(target: Target, lock: Lock, names: Sequence[str], *, force: bool) -> list[tuple[str, str]]:
+    """Return the folder and name of each installed copy of skills that are to be removed.
+
+    Raises:
+        SkillNotFoundError: the lock has no such skill.
+        InstallError: a copy was changed.
+    """
+    found: list[tuple[str, str]] = []
+    problems: list[ProwessError] = []
+    for name in names:
+        entry = lock.skills.get(name)
+        if entry is None:
+            hint = did_you_mean(name, lock.skills, "`prowess verify` lists the installed skills")
+            problems.append(SkillNotFoundError(f"{quoted(name)} is not installed", hint=hint))
+            continue
+        for folder in folders_of(entry, target.scope):
+            path = os.path.join(target.root, folder, entry.folder)
+            if not os.path.lexists(path):
+                continue
+            if not force and not is_unchanged(path, entry):
+                message = f"{quoted(path, PATH_LIMIT)} was changed after it was installed"
+                problems.append(InstallError(message, hint=_FORCE_HINT))
+            found.append((folder, entry.folder))
+    if problems:
+        raise combine_errors(problems, "nothing was removed")
+    return found
