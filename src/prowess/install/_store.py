@@ -3,6 +3,7 @@
     DATA/store/sha256/HH/HEX/         the files of a skill, read-only
     DATA/store/temporary/RANDOM/      what is being fetched
     DATA/store/projects/HEX           the path of a lock whose skills are kept
+    DATA/store/sources/HEX.json       which skills a source had at a revision (`_known`)
     DATA/store/in-use                 locked while the store is used; by one process alone while it sweeps
 
 Nothing in the store is trusted: a copy is compared with the digest while it is made. So a damaged or changed tree
@@ -31,9 +32,10 @@ if TYPE_CHECKING:
 
     from ._tree import Tree
 
-__all__ = ["OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"]
+__all__ = ["SOURCES", "OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"]
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})").fullmatch
+SOURCES = "sources"
 _TEMPORARY, _TREES, _PROJECTS, _IN_USE = "temporary", "sha256", "projects", "in-use"
 _MAX_PATH_BYTES = 64 << 10
 
@@ -155,7 +157,7 @@ class Store:
             removed = {digest: folder for digest, folder in trees.items() if digest not in wanted}
             size = sum(map(_size, removed.values()))
             if not dry_run:
-                for folder in (*removed.values(), os.path.join(self.folder, _TEMPORARY)):
+                for folder in (*removed.values(), *(os.path.join(self.folder, name) for name in (_TEMPORARY, SOURCES))):
                     remove_tree(folder)
                 for path in forgotten:
                     with suppress(OSError):
@@ -206,7 +208,8 @@ class OpenStore:
     """The store while it is not swept."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
+        self.folder = folder
+        """Its folder, absolute."""
         self._temporary: list[str] = []
 
     def close(self) -> None:
@@ -222,12 +225,12 @@ class OpenStore:
         """
         import tempfile
 
-        top = os.path.join(self._folder, _TEMPORARY)
+        top = os.path.join(self.folder, _TEMPORARY)
         try:
             os.makedirs(top, 0o700, exist_ok=True)
             folder = tempfile.mkdtemp(dir=top)
         except OSError as error:
-            raise _unusable(self._folder, error) from None
+            raise _unusable(self.folder, error) from None
         self._temporary.append(folder)
         return folder
 
@@ -258,7 +261,7 @@ class OpenStore:
                 if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or not os.path.isdir(target):
                     raise
         except OSError as error:
-            raise _unusable(self._folder, error) from None
+            raise _unusable(self.folder, error) from None
         return StoredTree(tree=tree, folder=target)
 
     def get(self, digest: str) -> str | None:
@@ -300,7 +303,7 @@ class OpenStore:
         found = _DIGEST(digest)
         if found is None:
             raise InstallError(f"invalid tree digest {quoted(digest, PATH_LIMIT)}", hint="it begins with `sha256:`")
-        return os.path.join(self._folder, _TREES, found[1][:2], found[1])
+        return os.path.join(self.folder, _TREES, found[1][:2], found[1])
 
 
 class _CopyWriter:
