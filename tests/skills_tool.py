@@ -18,7 +18,18 @@ from pathlib import Path
 
 from prowess.cli import main as prowess
 from prowess.cli._commands import COMMANDS
-from prowess.install import Verification, find_project, parse_lock, read_lock, verify
+from prowess.install import (
+    Store,
+    Verification,
+    fetcher,
+    find_project,
+    parse_lock,
+    parse_source,
+    read_lock,
+    read_tree,
+    verify,
+)
+from support.web_server import static_server
 
 TOP = Path(__file__).parent.parent
 RECORDED = TOP / "tests/install/skills_tool"
@@ -88,6 +99,10 @@ class World:
         """Return the names of the skills whose entries have our key."""
         return [name for name, entry in json.loads(self.lock)["skills"].items() if "prowess" in entry]
 
+    def digests(self) -> dict[str, str]:
+        """Return the digests of skills of a site."""
+        return {name: entry["wellKnownDigest"] for name, entry in json.loads(self.lock)["skills"].items()}
+
     def verify(self, *names: str) -> Verification:
         assert find_project(str(self.project)) == os.path.realpath(self.project)
         return verify(read_lock(str(self.project / "skills-lock.json")), str(self.project), names=names)
@@ -150,11 +165,53 @@ def run(world: World, record: Path | None) -> None:
         "./own",
     )
     step("prowess", "verifies it", world.results("pdf"), {"pdf": BY_HASH})
+    run_site(world)
     if "add" in COMMANDS:
         run_ours(world)
     if record is not None:
         for name, text in (("added", first), ("updated", second), ("folder", third)):
             (record / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def run_site(world: World) -> None:
+    """Let the tool install what `prowess index` wrote, from a web server of this machine."""
+    offered = world.project.parent / "offered"
+    for name in ("docx", "pdf"):
+        shutil.copytree(world.source / "skills" / name, offered / name)
+    site = world.project.parent / "site"
+    first = index_site(offered, site)
+    for path in (".agents", ".claude"):
+        shutil.rmtree(world.project / path, ignore_errors=True)
+    (world.project / "skills-lock.json").unlink()
+    with static_server(site) as server:
+        world.tool("add", server.url, "-y", "-a", "codex")
+        step("skills", "`add` installs from it", world.results(), {"docx": BY_HASH, "pdf": BY_HASH})
+        step("skills", "and locks the digests of the index", world.digests(), first)
+        shown = world.tool("update", "-p", "-y")
+        outcome = [word for word in ("Updating docx", "Updating pdf", "Failed") if word in shown]
+        step("skills", "`update` finds it up to date", outcome, [])
+        (offered / "pdf/more.md").write_text("More.\n")
+        second = index_site(offered, site)
+        step("prowess", "`index` changes the digest of the changed skill", changes(first, second), ["pdf"])
+        world.tool("update", "-p", "-y")
+        step("skills", "`update` installs it", (world.digests(), world.results()["pdf"]), (second, BY_HASH))
+        with Store(str(world.home / "store")).open() as opened:
+            fetched = fetcher("well-known")(parse_source(server.url), opened)
+            found = {skill.name: read_tree(skill.folder) for skill in fetched.skills}
+            step("prowess", "reads it", found, {name: read_tree(str(offered / name)) for name in second})
+            written = {skill.name: skill.extra["wellKnownDigest"] for skill in fetched.skills}
+            step("both", "the digests are the same", written, second)
+
+
+def index_site(offered: Path, site: Path) -> dict[str, str]:
+    """Write a site again, and return the digest of each skill in its index."""
+    step("prowess", "`index` writes a site", prowess(["index", str(offered), "-o", str(site)]), 0)
+    index = json.loads((site / ".well-known/agent-skills/index.json").read_text(encoding="utf-8"))
+    return {entry["name"]: entry["digest"] for entry in index["skills"]}
+
+
+def changes(first: dict[str, str], second: dict[str, str]) -> list[str]:
+    return [name for name in first if first[name] != second[name]]
 
 
 def run_ours(world: World) -> None:
