@@ -77,6 +77,15 @@ COMMANDS = [
 ]
 
 
+def test_verify_loads_only_what_it_compares_with(project: Path) -> None:
+    """Neither the sources of skills nor the store. `unicodedata` tells which names are one on other systems."""
+    (project / "skills-lock.json").write_text('{"version": 1, "skills": {}}')
+    loaded = command(project, "verify")
+    assert loaded & set(HEAVY) <= {"unicodedata"}
+    needed = {"_computed_hash", "_lock", "_lock_values", "_places", "_read_files", "_tree", "_verify"}
+    assert {name.removeprefix("prowess.install.") for name in loaded if name.startswith("prowess.install.")} == needed
+
+
 def test_import_prowess_imports_nothing_but_itself() -> None:
     """Public names are loaded on first use."""
     assert modules("import prowess") == {"prowess"}

@@ -176,6 +176,7 @@ ELSEWHERE = {
     "part of a name": ("git", "a/b", "https://evil.example/xa/b.git"),
     "other scp": ("git", "git@host:a/b", "git@evil:a/b"),
     "other site": ("well-known", "docs.example", "https://evil.example"),
+    "host in a query": ("well-known", "docs.example", "https://evil.example?x@docs.example"),
     "user of a site": ("well-known", "docs.example", "https://docs.example@evil.example"),
 }
 
@@ -208,6 +209,8 @@ def test_a_url_that_leads_elsewhere_than_the_source_is_an_error(case: str) -> No
         ("git", "git@host:a/b.git", "git@host:a/b.git"),
         ("git", "a/b", "ssh://git@host/a/b.git"),
         ("well-known", "docs.example", "https://www.docs.example/skills"),
+        ("well-known", "docs.example", "https://docs.example:8443"),
+        ("well-known", "127.0.0.1:8080", "http://127.0.0.1:8080/"),
         ("oci", "oci://registry.example/pdf", "oci://registry.example/pdf:v1"),
     ],
 )

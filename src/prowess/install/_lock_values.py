@@ -139,8 +139,10 @@ class EntryReader:
         if not url:
             return
         if kind == "well-known":
-            host = re.sub(r"^[a-z]+://(?:[^/@]*@)?|[:/?#].*$", "", url.lower())
-            leads_there = source.lower().removeprefix("wellknown/") in (host, host.removeprefix("www."), url.lower())
+            address = re.sub(r"^[a-z]+://(?:[^/?#]*@)?|[/?#].*$", "", url.lower())
+            hosts = {address, address.partition(":")[0]}
+            hosts |= {host.removeprefix("www.") for host in hosts}
+            leads_there = source.lower().removeprefix("wellknown/") in hosts
         elif kind in _GIT_TYPES:
             short, long = (text.lower().removesuffix("/").removesuffix(".git") for text in (source, url))
             leads_there = short == long or (":" not in short and long.endswith((f"/{short}", f":{short}")))
