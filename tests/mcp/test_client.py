@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +110,17 @@ def test_a_skill_of_this_machine_is_not_replaced(docs: McpSkillProvider, tmp_pat
     session = talk(tmp_path, docs)
     assert "Mine." in session.activate("pdf").content
     assert "Read them aloud." in session.activate("docs:pdf").content
+
+
+def test_servers_are_asked_at_the_same_time(tmp_path: Path) -> None:
+    """Each answers only when all were asked; their skills are in the order of the providers."""
+    everyone = threading.Barrier(3, timeout=20)
+    with ExitStack() as stack:
+        servers = [stack.enter_context(serve()) for _ in range(3)]
+        for _, server in servers:
+            server.before_list = everyone.wait
+        docs = [McpSkillProvider(f"s{number}", url=url, cache=tmp_path) for number, (url, _) in enumerate(servers)]
+        assert [entry.name for entry in see(tmp_path, *docs).active] == ["s0:pdf", "s1:pdf", "s2:pdf"]
 
 
 def test_the_listing_is_asked_for_again_when_it_is_old(

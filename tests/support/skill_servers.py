@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 EXTENSION = "io.modelcontextprotocol/skills"
 MARKDOWN = b"---\nname: pdf\ndescription: Reads PDF files.\nversion: 1.10\n---\nRead them aloud.\n"
@@ -56,6 +56,8 @@ class SkillServer:
         """The methods and URIs of the requests."""
         self.headers: list[dict[str, str]] = []
         self.ttl_ms: Any = 0
+        self.before_list: Callable[[], object] = lambda: None
+        """Called before a list is sent."""
 
     def answer(self, message: dict[str, Any]) -> bytes | None:
         """Return what is sent for a message; `None` for nothing."""
@@ -119,6 +121,7 @@ class SkillServer:
         return {**resources, "extensions": {} if self.what == "no-extension" else {EXTENSION: settings}}
 
     def _skills_list(self, params: Any) -> dict[str, Any]:
+        self.before_list()
         result: dict[str, Any] = {"skills": self.entries, "ttlMs": self.ttl_ms, "cacheScope": "private"}
         page = int(params.get("cursor", "0"))
         if self.what == "cursor-loop":

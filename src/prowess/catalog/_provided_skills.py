@@ -8,7 +8,7 @@ from ._entry import REACHABLE, State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import TypeGuard
 
     from ._catalog import Catalog
@@ -22,10 +22,11 @@ __all__ = ["add_providers", "join_catalogs"]
 def add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
     """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name.
 
-    The skills of a `SkillTable` come after those of all other providers.
+    The skills of a `SkillTable` come after those of all other providers. Providers whose files are elsewhere are asked
+    at the same time, since each may take until its timeout.
     """
     providers = tuple(providers)
-    listed = [(provider, provider.list(catalog.cwd)) for provider in providers]
+    listed = _list_all(providers, catalog.cwd)
     tables: list[SkillTable] = [skills for _, skills in listed if is_table(skills)]
     single = ((provider, skills) for provider, skills in listed if not is_table(skills))
     added = _add(catalog, ((entry, provider) for provider, skills in single for entry in skills))
@@ -36,6 +37,33 @@ def add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catal
         added = added.with_changes(skills=skills, readers=readers)
     findings = [item for provider in providers for item in getattr(provider, "findings", ())]
     return added.with_changes(findings=(*added.findings, *findings)) if findings else added
+
+
+def _list_all(providers: Sequence[SkillProvider], cwd: str) -> list[tuple[SkillProvider, Sequence[Entry]]]:
+    """Return what each provider lists."""
+    lists: dict[int, Sequence[Entry]] = {}
+    errors: list[Exception] = []
+
+    def ask(number: int, provider: SkillProvider) -> None:
+        try:
+            lists[number] = provider.list(cwd)
+        except Exception as error:  # noqa: BLE001 - raised below, in the caller's thread
+            errors.append(error)
+
+    remote = [(number, provider) for number, provider in enumerate(providers) if hasattr(provider, "read_file")]
+    if len(remote) > 1:
+        import threading
+
+        # Not those of a pool: an interrupted program would wait for them at its end.
+        threads = [threading.Thread(target=ask, args=item, daemon=True) for item in remote]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    if errors:
+        raise errors[0]
+    pairs = enumerate(providers)
+    return [(provider, lists[number] if number in lists else provider.list(cwd)) for number, provider in pairs]
 
 
 def join_catalogs(catalog: Catalog, others: Iterable[Catalog]) -> Catalog:
