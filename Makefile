@@ -17,7 +17,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -45,7 +45,7 @@ $(AGENT)/.ready: pyproject.toml
 	@touch $@
 
 test: export PROWESS_SKIPPED := $(CURDIR)/$(VENV)/.skipped
-test: test-packages test-browser test-conformance lint  ## run all checks and tests, as CI does; the last line names skipped tests
+test: test-packages test-browser test-registries test-conformance lint  ## run all checks and tests, as CI does; the last line names skipped tests
 	@rm -f "$(PROWESS_SKIPPED)"
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
@@ -61,6 +61,9 @@ test-packages:
 # Apart, because some systems have no such package, and then nothing else would be installed either.
 test-browser:
 	@$(SYSTEM_PACKAGES) chromium libatomic
+
+test-registries:
+	@$(SYSTEM_PACKAGES) docker-registry skopeo
 
 # The tests of MCP need a suite from npm. Without it they are skipped.
 test-conformance:

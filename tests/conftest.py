@@ -9,6 +9,7 @@ import pytest
 
 from support.postgres import postgres_server  # noqa: F401 - a fixture
 from support.programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
+from support.registry import private_registry, registry  # noqa: F401 - fixtures
 
 with suppress(ImportError):  # the environments of adapters have no hypothesis
     import support.strategies  # noqa: F401 - loads the profile that makes every run the same

@@ -20,6 +20,8 @@ describe() {
         zsh) apt=zsh dnf=zsh purpose='the tests of completion use it' ;;
         fish) apt=fish dnf=fish purpose='the tests of completion use it' ;;
         postgres) apt=postgresql dnf=postgresql-server purpose='the tests of stored conversations start a server of their own' ;;
+        docker-registry) apt=docker-registry dnf=docker-distribution purpose='the tests of registries start one of their own' ;;
+        skopeo) apt=skopeo dnf=skopeo purpose='the tests of registries read with it what was published' ;;
         socat) apt=socat dnf=socat purpose='the sandbox of Claude Code uses it' ;;
         venv)  # Debian has one for each version of Python
             apt=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])') || apt=python3-venv
@@ -36,6 +38,7 @@ works() {
         bwrap) [ "$(uname -s)" != Linux ] || { command -v bwrap >/dev/null && sandbox_works; } ;;
         chromium) { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null ;;
         libatomic) [ "$(uname -s)" != Linux ] || "$python" -c 'import ctypes; ctypes.CDLL("libatomic.so.1")' 2>/dev/null ;;
+        docker-registry) { command -v docker-registry || command -v registry; } >/dev/null ;;
         postgres)  # systems do not put it on PATH
             for binary in /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb; do
                 if [ -x "$binary" ]; then return; fi

@@ -1,4 +1,4 @@
-"""Programs that tests need and a machine may lack: bubblewrap, chromium, git, openssl, PostgreSQL, shells, socat.
+"""Programs that tests need and a machine may lack: bubblewrap, chromium, git, openssl, a registry, PostgreSQL, shells.
 
 A test that needs one has the marker `needs`, or calls `require` where that depends on a parameter. Without the program
 the test is skipped, and the run ends with one line that names these tests and the command to type. With `CI=true` the
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["require", "works"]
 
 SCRIPT = Path(__file__).parents[2] / "tools/system_packages.sh"
-PROGRAMS = ("bwrap", "chromium", "git", "openssl", "postgres", "socat", "zsh", "fish")
+PROGRAMS = ("bwrap", "chromium", "docker-registry", "git", "openssl", "postgres", "skopeo", "socat", "zsh", "fish")
 ENVIRON = dict(os.environ)
 """As the run began: a test may change `PATH`."""
 

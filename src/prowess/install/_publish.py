@@ -1,0 +1,119 @@
+"""Publish a skill where others can add it from: a registry or a bucket.
+
+The skill is packed first, so that what is published is what was read and checked. Each kind of place has one module
+with a function `publish`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.errors import InstallError
+from prowess.skill import is_portable_name, load
+
+from ._archive import pack_skill
+from ._source import parse_source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from prowess.skill import Skill
+
+    from ._source import Source
+    from ._tree import Tree
+
+__all__ = ["PackedSkill", "Published", "parse_destination", "prepare_skill", "publish_skill"]
+
+_KINDS = {"oci": "_oci_push", "bucket": "_bucket_publish"}
+"""Each kind of place, and the module whose `publish` writes there."""
+
+
+class PackedSkill(Frozen):
+    """A skill that is ready to be published."""
+
+    name: str
+    skill: Skill
+    tree: Tree
+    archive: bytes
+    """Tar with gzip, with everything below a folder of the skill's name."""
+    folder: str
+    """From which it was read."""
+
+
+class Published(Frozen):
+    """A skill that was published, or would be."""
+
+    name: str
+    reference: str
+    """A source that names exactly this content."""
+    digest: str
+    """Of the manifest in a registry, of the archive in a bucket."""
+    tags: tuple[str, ...]
+    """The names that lead to it now."""
+    size: int
+    """Bytes of the archive."""
+    state: str
+    """`new`, `moved` if a name led to another content before, `unchanged`, or `planned`."""
+
+
+def parse_destination(text: str) -> Source:
+    """Return where a skill is published.
+
+    Raises:
+        InstallError: it is not a registry or a bucket.
+    """
+    place = parse_source(text)
+    if place.kind not in _KINDS:
+        hint = "write `oci://REGISTRY/REPOSITORY:TAG` or `s3://BUCKET/PATH`"
+        raise InstallError(f"nothing can be published to {quoted(place.text, PATH_LIMIT)}", hint=hint)
+    if place.skill is not None or (place.ref or "").startswith("sha256:"):
+        hint = "the skill is named by its folder, and the digest follows from its files"
+        raise InstallError(f"{quoted(place.text, PATH_LIMIT)} names a skill or a digest", hint=hint)
+    return place
+
+
+def prepare_skill(folder: str) -> PackedSkill:
+    """Read and pack a skill.
+
+    Raises:
+        InstallError: its name is invalid, or a file of it cannot be published.
+    """
+    skill = load(os.path.join(folder, SKILL_FILE))
+    if skill.name is None or not is_portable_name(skill.name):
+        hint = f"give it a name in the front matter of its {SKILL_FILE}"
+        raise InstallError(f"the skill in {quoted(folder, PATH_LIMIT)} has no valid name", hint=hint)
+    archive, tree = pack_skill(folder, skill.name)
+    return PackedSkill(name=skill.name, skill=skill, tree=tree, archive=archive, folder=folder)
+
+
+def publish_skill(
+    packed: PackedSkill,
+    place: Source,
+    *,
+    tags: Sequence[str] = (),
+    may_move: Callable[[str], bool],
+    dry_run: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> Published:
+    """Publish a skill.
+
+    Args:
+        packed: the skill.
+        place: where, as `parse_destination` returns it.
+        tags: further names for it.
+        may_move: is called with a name that has another content now; returns whether to replace it.
+        dry_run: only return what would be published.
+        progress: is called with what is being done.
+
+    Raises:
+        ConfigError: a file with credentials is invalid, or a library is missing.
+        InstallError: the place refuses it, or a name that has another content may not be moved.
+    """
+    from importlib import import_module
+
+    publish: Callable[..., Published] = import_module(f".{_KINDS[place.kind]}", __package__).publish
+    return publish(packed, place, tags=tuple(tags), may_move=may_move, dry_run=dry_run, progress=progress)
