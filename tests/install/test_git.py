@@ -9,7 +9,18 @@ import pytest
 from prowess.errors import InstallError, SkillNotFoundError
 from prowess.install import Store, parse_source, read_tree
 from prowess.install._git import fetch, newest
-from support.git_server import Executable, GitServer, Link, Submodule, commit, git, make_repository, skill_text
+from support.git_server import (
+    Executable,
+    GitServer,
+    Link,
+    Objects,
+    Raw,
+    Submodule,
+    commit,
+    git,
+    make_repository,
+    skill_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -207,6 +218,16 @@ def test_two_different_skills_of_one_name_are_an_error(fetched: Fetch, tmp_path:
     with pytest.raises(InstallError, match="two skills have the name `pdf`: `a` and `b`"):
         fetched(f"file://{repository}")
     assert fetched(f"file://{repository}:b").skills[0].path == "b"
+
+
+def test_what_old_tools_wrote_is_read(fetched: Fetch, tmp_path: Path) -> None:
+    """Git would refuse a mode with a zero before it, and a commit without a time zone."""
+    repository = make_repository(tmp_path / "a.git", {"README.md": "a"})
+    tree = Objects(repository).tree({"pdf": Raw("040000", Objects(repository).tree({"SKILL.md": skill_text("pdf")}))})
+    person = b"A <a@example.org> 1700000000"
+    text = b"tree %b\nauthor %b +051800\ncommitter %b\n\nOld\n" % (tree.encode(), person, person)
+    git(repository, "update-ref", "refs/heads/main", Objects(repository).write("commit", text))
+    assert [skill.path for skill in fetched(f"file://{repository}").skills] == ["pdf"]
 
 
 def test_submodules_are_left_out_and_reported(fetched: Fetch, tmp_path: Path) -> None:

@@ -147,6 +147,13 @@ def test_a_url_that_starts_a_program_or_is_not_encrypted_is_refused(
     assert "\x1b" not in str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["a\nHEAD", "../a", "/etc", "a//b", "a\x1b[31m", ".git/x", "a\\b"])
+def test_a_folder_outside_a_repository_is_refused(path: str, fetched: Fetch, server: GitServer) -> None:
+    with pytest.raises(InstallError):
+        fetched(Source(kind="git", url=f"{server.url}/team.git", path=path, text=""))
+    assert server.seen == []
+
+
 def test_a_users_setting_cannot_replace_a_url_by_a_program(
     fetched: Fetch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

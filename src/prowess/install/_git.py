@@ -19,10 +19,11 @@ from prowess.skill import is_portable_name
 from ._fetched import Fetched, FetchedSkill
 from ._git_files import FileReader, RefusedPartError
 from ._git_objects import ObjectReader
-from ._git_process import GitLimits
+from ._git_process import GitError, GitLimits
 from ._git_refs import fetch_object, newest_commit
 from ._git_repository import GitRepository
 from ._git_skills import choose_skills, files_of, find_skill_folders, report_skipped
+from ._tree import check_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def fetch(
     Raises:
         InstallError: the repository cannot be read, or something in it is not allowed.
     """
+    _folder(source)  # before anything is fetched
     wanted = tuple(dict.fromkeys((*only, *((source.skill,) if source.skill else ()))))
     repository = _repository(source.url, opened.new_folder(), progress)
     filters = "blob:none" if wanted or source.path else f"blob:limit={_LARGE}"
@@ -109,7 +111,13 @@ def _fetch(
     revision: str | None,
     filters: str | None,
 ) -> Fetched:
-    fetched = fetch_object(repository, revision or source.ref, filters)
+    try:
+        fetched = fetch_object(repository, revision or source.ref, filters)
+    except GitError as error:
+        # When git fetches a part, it forgets which faults to ignore.
+        if filters is None or "fsck error" not in error.stderr:
+            raise
+        raise RefusedPartError from None
     with repository.start("cat-file", "--batch") as process:
         reader = ObjectReader(process)
         commit = reader.commit(fetched)
@@ -142,9 +150,16 @@ def _fetch(
 
 
 def _folder(source: Source) -> str:
-    """Return the folder to search; the path of a SKILL.md means its folder."""
-    folder, _, name = (source.path or "").rpartition("/")
-    return folder if name == SKILL_FILE else source.path or ""
+    """Return the folder to search; the path of a SKILL.md means its folder.
+
+    Raises:
+        InstallError: it is not the path of a folder in a repository.
+    """
+    if not source.path:
+        return ""
+    check_paths([source.path])
+    folder, _, name = source.path.rpartition("/")
+    return folder if name == SKILL_FILE else source.path
 
 
 def _repository_name(source: Source) -> str:

@@ -33,7 +33,7 @@ _MAX_LINK = 4096
 
 
 class RefusedPartError(Exception):
-    """The server sends a part of a commit, but no single files."""
+    """A part of the commit cannot be fetched: the server sends no single files, or git is stricter then."""
 
 
 class FileReader:

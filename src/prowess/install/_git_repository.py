@@ -29,14 +29,19 @@ __all__ = ["REMOTE", "GitRepository"]
 REMOTE = "prowess-source"
 """The name of the source; no configuration of a user has such a remote."""
 _HARMLESS_FAULTS = (
+    "badDate",
+    "badDateOverflow",
     "badEmail",
+    "badName",
     "badTimezone",
     "gitmodulesParse",
     "missingEmail",
+    "missingNameBeforeEmail",
     "missingSpaceBeforeDate",
     "missingSpaceBeforeEmail",
     "missingTaggerEntry",
     "multipleAuthors",
+    "nulInCommit",
     "zeroPaddedDate",
     "zeroPaddedFilemode",
 )
