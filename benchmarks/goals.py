@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from page_adding import slower
 from page_commands import CACHED, EMPTY_COMMAND, less_start
 from page_readers import (
     COLD,
@@ -72,6 +73,7 @@ def all_goals(results: Mapping[str, Any]) -> Iterator[Goal]:
         "search": _search_goals,
         "mcp": _serving_goals,
         "verify": _verifying_goals,
+        "add": _adding_goals,
     }.items():
         yield from make(results.get(part, {}))
 
@@ -290,3 +292,12 @@ def _verifying_goals(verifying: Mapping[str, Any]) -> Iterator[Goal]:
         how="whole commands in turns; elapsed and processor time",
         is_reached=max(known) <= 1.5 if known else None,
     )
+
+
+def _adding_goals(adding: Mapping[str, Any]) -> Iterator[Goal]:
+    for transport, kind, how in (
+        ("file", "processor", "processor time of client and server, `file://`"),
+        ("http", "elapsed", "elapsed time, HTTP on the loopback address"),
+    ):
+        goal = "`prowess add` of 100 skills of a repository: 1.5 x `git clone --depth 1`"
+        yield _at_most(goal, slower(adding, transport, kind), 1.5, how, lambda value: f"{value:.2f} x")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from chart import can_draw
 from goals import goals_section
+from page_adding import adding_section
 from page_commands import (
     commands_section,
     conversations_section,
@@ -63,6 +64,7 @@ def render_page(results: Mapping[str, Any]) -> str:
         "mcp": serving_section,
         "verify": verifying_section,
         "mounting": mounting_section,
+        "add": adding_section,
         "testing": testing_section,
     }.items():
         if part in results:

@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import adding
 import by_agent
 import changes
 import commands
@@ -55,6 +56,7 @@ PARTS: Mapping[str, Measure] = {
     "mcp": serving.measure_serving,
     "verify": verifying.measure_verifying,
     "mounting": lambda _: iter([mounting.measure_all()]),
+    "add": lambda _: iter([adding.measure_all()]),
     "testing": lambda bench: iter([testing.measure_all(min(bench.rounds, TESTING_ROUNDS))]),
 }
 WITH_PEERS = {"readers", "hosts", "commands"}

@@ -190,6 +190,16 @@ def test_mounting_is_measured_beside_copying(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.slow
+@pytest.mark.needs("git")
+def test_installing_is_measured_beside_a_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both install the same skills, equally often, from both servers."""
+    runs = module("adding", monkeypatch)["measure_all"](1, skills=3)["runs"]
+    assert {server: {name: len(cost["elapsed"]) for name, cost in costs.items()} for server, costs in runs.items()} == {
+        server: {"git clone --depth 1": 1, "prowess add": 1} for server in ("file", "http")
+    }
+
+
+@pytest.mark.slow
 def test_the_tests_of_a_skill_are_measured_beside_a_bare_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both run equally often, without a sandbox and with bwrap if it works here."""
     figures = module("testing", monkeypatch)["measure_all"](1, 5)
