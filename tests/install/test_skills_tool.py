@@ -13,7 +13,7 @@ from skills_tool import SKILLS, write_source
 RECORDED = Path(__file__).parent / "skills_tool"
 
 
-@pytest.mark.parametrize("name", ["added", "updated", "folder"])
+@pytest.mark.parametrize("name", ["added", "updated", "folder", "github", "site"])
 def test_a_lock_of_the_tool_is_written_back_with_the_same_bytes(name: str) -> None:
     """Also one in which it kept our key."""
     text = (RECORDED / f"{name}.json").read_text(encoding="utf-8")
