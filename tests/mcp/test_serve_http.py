@@ -6,11 +6,16 @@ import asyncio
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 
+from prowess import LiveCatalog
+from prowess.mcp import http_app, server
 from support.mcp_clients import INITIALIZE, Served, modern, post, serve
 from support.skills import skill
 
@@ -189,6 +194,80 @@ def test_sessions_of_the_older_era_have_room_for_1000_clients(project: Path) -> 
     with served(project) as one:
         assert {post(one.address, BEGIN)[0] for _ in range(1000)} == {200}
         assert one.memory() < 250 * MIB
+
+
+def test_many_clients_read_files_at_the_same_time(project: Path) -> None:
+    """Each over one connection; all files are whole, and memory stays flat from one round to the next."""
+    folder = project / ".agents/skills/pages"
+    for number in range(20):
+        (folder / f"{number}.txt").write_text(f"{number}\n" * 2_000)
+    with served(project) as one:
+        wrong: list[str] = []
+
+        def client(first: int) -> None:
+            connection = HTTPConnection(one.address, timeout=60)
+            for at in range(first, first + 20):
+                uri = f"skill://pages/{at % 20}.txt"
+                message, headers = modern("resources/read", name=uri, uri=uri)
+                headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+                connection.request("POST", "/mcp", json.dumps(message), headers)
+                answer = json.loads(connection.getresponse().read())
+                if answer.get("result", {}).get("contents", [{}])[0].get("text") != f"{at % 20}\n" * 2_000:
+                    wrong.append(uri)
+            connection.close()
+
+        sizes = []
+        for _ in range(3):
+            with ThreadPoolExecutor(20) as clients:
+                list(clients.map(client, range(20)))
+            sizes.append(one.memory())
+        assert wrong == []
+        assert sizes[2] - sizes[0] < 8 * MIB
+
+
+def test_a_client_that_ends_no_session_keeps_no_other_one_out(project: Path) -> None:
+    """The session that was used longest ago makes room, and its client must begin another one."""
+
+    async def call(app: Any, message: Any, method: str = "POST", **headers: str) -> tuple[int, str]:
+        fields = {
+            "host": "127.0.0.1",
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+        }
+        fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+        scope = {"type": "http", "method": method, "path": "/mcp", "query_string": b"", "http_version": "1.1"}
+        scope |= {"headers": [(name.encode(), value.encode()) for name, value in fields.items()]}
+        started: list[Any] = []
+        messages = [{"type": "http.request", "body": json.dumps(message).encode(), "more_body": False}]
+
+        async def receive() -> Any:
+            if not messages:
+                await asyncio.Event().wait()
+            return messages.pop()
+
+        async def send(event: Any) -> None:
+            started.extend([event] if event["type"] == "http.response.start" else [])
+
+        await app({**scope, "scheme": "http", "server": ("127.0.0.1", 80)}, receive, send)
+        found = {name.decode().lower(): value.decode() for name, value in started[0]["headers"]}
+        return started[0]["status"], found.get("mcp-session-id", "")
+
+    async def open_sessions() -> None:
+        with LiveCatalog(project, home=str(project.parent)) as catalog, patch("prowess.mcp._http._MAX_SESSIONS", 3):
+            skills = server(catalog)
+            app = http_app(skills)
+            async with skills.session_manager.run():
+                first, second, third = [(await call(app, BEGIN))[1] for _ in range(3)]
+                ping = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+                assert (await call(app, ping, mcp_session_id=first))[0] == 202
+                assert (await call(app, BEGIN))[0] == 200
+                statuses = [(await call(app, ping, mcp_session_id=one))[0] for one in (first, second, third)]
+                assert statuses == [202, 404, 202]
+                assert (await call(app, None, "DELETE", mcp_session_id=first))[0] == 200
+                assert (await call(app, BEGIN))[0] == 200
+                assert (await call(app, ping, mcp_session_id=third))[0] == 202
+
+    asyncio.run(open_sessions())
 
 
 def test_unread_answers_take_little_memory(project: Path) -> None:

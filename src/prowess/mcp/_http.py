@@ -8,6 +8,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 
 from prowess._internal.bearer import has_bearer_token
 
+from ._sessions import BoundedSessions
+
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,7 +19,7 @@ __all__ = ["MAX_BODY_BYTES", "http_app"]
 MAX_BODY_BYTES = 1024 * 1024
 """Bytes of a request; those of skills are short."""
 _MAX_SESSIONS = 1024
-"""Connections of clients of the older era."""
+"""Sessions of clients of the older era; see `BoundedSessions`."""
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _UNAUTHORIZED = b'{"error": "send the header `Authorization: Bearer TOKEN`"}'
 
@@ -34,9 +36,10 @@ def http_app(server: Server[Any], *, token: str | None = None, loopback: bool = 
     if loopback:
         hosts = [f"{host}{port}" for host in _LOOPBACK for port in ("", ":*")]
         security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts])
-    app = server.streamable_http_app(
+    inner = server.streamable_http_app(
         max_request_body_size=MAX_BODY_BYTES, max_sessions=_MAX_SESSIONS, transport_security=security
     )
+    app = BoundedSessions(inner, _MAX_SESSIONS)
     return app if token is None else _with_token(app, token)
 
 
