@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -151,6 +152,20 @@ def test_a_folder_that_is_not_in_the_lock_is_never_overwritten(force: list[str],
     assert "exists, and was not installed by Prowess" in err
     assert "hint: move it away" in err
     assert content(machine.project) == before
+
+
+def test_a_commit_whose_skills_are_in_the_store_needs_no_source(machine: Machine) -> None:
+    source = repository(machine)
+    command = ["git", "rev-parse", "HEAD"]
+    commit = subprocess.run(command, cwd=machine.source, check=True, capture_output=True, text=True).stdout.strip()
+    machine.run("add", source, "pdf", "--yes")
+    machine.source.rename(machine.source.with_name("gone"))
+    machine.run("remove", "pdf")
+    machine.run("add", source, "pdf", "--yes", code=1)
+    machine.run("add", f"{source}#{commit}", "csv", "--yes", code=1)
+    machine.run("add", f"{source}#{commit}", "pdf", "--yes")
+    assert machine.installed() == ["pdf"]
+    assert read_lock(str(machine.lock)).skills["pdf"].revision == commit
 
 
 def test_a_changed_skill_is_replaced_with_force_only(machine: Machine) -> None:

@@ -87,6 +87,14 @@ def test_a_skill_that_was_swept_is_not_known(opened: OpenStore) -> None:
     assert names(recall(SOURCE, opened, (fetched.skills[0].name,), COMMIT)) == ["docx"]
 
 
+def test_a_skill_that_was_changed_in_the_store_is_not_known(opened: OpenStore) -> None:
+    add(opened)
+    found = recall(SOURCE, opened, ("pdf",), COMMIT)
+    assert found is not None
+    Path(found.skills[0].folder, "more.md").write_text("evil")
+    assert recall(SOURCE, opened, ("pdf",), COMMIT) is None
+
+
 @pytest.mark.parametrize(
     ("text", "revision", "expected"),
     [

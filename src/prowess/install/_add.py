@@ -19,6 +19,7 @@ from prowess.skill import is_portable_name, load
 
 from ._change import Item, check_conflicts, make_change, merged
 from ._entries import entry_for
+from ._known import recall, remember
 from ._lock import read_lock
 from ._places import folders_of
 from ._source import fetcher, parse_source
@@ -138,8 +139,12 @@ def plan_add(
     """
     source = _source(text, cwd, home)
     wanted = tuple(dict.fromkeys((*names, *((source.skill,) if source.skill else ()))))
-    fetched = fetch_source(source, opened, only=wanted, progress=progress)
+    fetched = recall(source, opened, wanted, None)
+    if fetched is None:
+        fetched = fetch_source(source, opened, only=wanted, progress=progress)
     chosen = _without_copies(_choose(fetched.skills, wanted, source), opened)
+    digests = ((skill, stored.tree.digest) for skill, stored in chosen)
+    remember(source, fetched, digests, opened, all_skills=not wanted and source.path is None)
     lock = read_lock(target.lock_file)
     planned = []
     for number, (skill, stored) in enumerate(chosen):

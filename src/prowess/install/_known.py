@@ -18,6 +18,7 @@ from prowess.errors import InstallError
 
 from ._fetched import Fetched, FetchedSkill
 from ._store import SOURCES
+from ._tree import read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ def recall(source: Source, opened: OpenStore, only: Sequence[str], revision: str
         if f"{path}/".startswith(below) and (not only or skill["name"] in only):
             try:
                 folder = opened.get(skill["digest"])
+                if folder is None or read_tree(folder).digest != skill["digest"]:
+                    return None
             except InstallError:
-                folder = None
-            if folder is None:
                 return None
             skills.append(FetchedSkill(name=skill["name"], path=path, folder=folder, extra=skill["extra"]))
     if not skills or {*only} - {skill.name for skill in skills}:
