@@ -11,6 +11,7 @@ import signal
 import statistics
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -120,10 +121,12 @@ class Projects:
         return "old" if now == before else "new"
 
 
-def killed_at_every_step(projects: Projects, name: str, *, exchanged: bool = True, half: bool = False) -> list[str]:
-    """Kill a process before each step of a change; return what was found each time, and `done` at the end."""
+def killed_at_steps(
+    projects: Projects, name: str, *, every: int = 1, exchanged: bool = True, half: bool = False
+) -> list[str]:
+    """Kill a process before each step of a change, or every so many; return what was found, and `done` at the end."""
     found: list[str] = []
-    for at in range(1, 1000):
+    for at in range(1, 1000, every):
         project = projects.fresh(name)
 
         def die(project: Path = project, at: int = at) -> None:
@@ -171,15 +174,111 @@ def killed_at_random(projects: Projects, count: int, seed: int) -> dict[str, int
     return counts
 
 
+COMMANDS = {
+    "add": ("empty", ("add", "../source", "--yes", "--host", "claude-code", "--host", "codex")),
+    "update": ("installed", ("update", "--yes")),
+    "install": ("without files", ("install",)),
+    "remove": ("installed", ("remove", "ink", "pen")),
+}
+"""Each command, with the state of the project before."""
+
+
+class CommandProjects:
+    """A source and projects in each state, and a copy of one to run a command in."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        os.environ["PROWESS_DATA_DIR"] = str(top / "data")
+        (top / "home").mkdir()
+        for name in ("ink", "pen"):
+            write(top / "source", name, 1)
+        (top / "empty/.git").mkdir(parents=True)
+        (top / "empty/README.md").write_text("mine")
+        self.run(Path(shutil.copytree(top / "empty", top / "installed")), COMMANDS["add"][1])
+        shutil.copytree(top / "installed", top / "without files")
+        for folder in (".agents", ".claude"):
+            shutil.rmtree(top / "without files" / folder)
+        shutil.rmtree(top / "source")
+        for name in ("ink", "pen"):
+            write(top / "source", name, 2)
+        # What `install` fetches must be what is locked: the store has it.
+        self.after = {}
+        for name in COMMANDS:
+            project = self.fresh(name)
+            self.run(project, COMMANDS[name][1])
+            self.after[name] = content(project)
+
+    def fresh(self, command: str) -> Path:
+        """Return a copy of the project before a command."""
+        project = self.top / "project"
+        shutil.rmtree(project, ignore_errors=True)
+        return Path(shutil.copytree(self.top / COMMANDS[command][0], project))
+
+    def run(self, project: Path, arguments: tuple[str, ...]) -> None:
+        """Run a command, and check that it succeeds."""
+        from prowess.cli import main
+
+        with open(os.devnull, "w", encoding="utf-8") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+            code = main([*arguments, "--cwd", str(project), "--home", str(self.top / "home")])
+        assert code == 0, arguments
+
+    def check(self, name: str) -> str:
+        """Check that the next command finds all changes or none, and that the killed one succeeds then."""
+        project = self.top / "project"
+        with lock_project(str(project), str(project / LOCK), str(self.top / "data")):
+            pass
+        now = content(project)
+        before = content(self.top / COMMANDS[name][0])
+        assert now in (before, self.after[name]), f"{name}: {sorted(now)}"
+        if now == before:
+            self.run(project, COMMANDS[name][1])
+            assert content(project) == self.after[name], f"{name} again"
+        return "old" if now == before else "new"
+
+
+def commands_killed_at_random(projects: CommandProjects, count: int, seed: int) -> dict[str, int]:
+    """Kill whole commands at random times; return how many left the old and the new state."""
+    chance = Random(seed)  # noqa: S311 - nothing secret
+    counts = {"old": 0, "new": 0}
+    number, length = 0, 0.05
+    while sum(counts.values()) < count:
+        number += 1
+        name = [*COMMANDS][number % len(COMMANDS)]
+        project = projects.fresh(name)
+        pid = os.fork()
+        if not pid:
+            try:
+                projects.run(project, COMMANDS[name][1])
+            finally:
+                os._exit(0)
+        time.sleep(chance.random() * length)
+        os.kill(pid, signal.SIGKILL)
+        was_killed = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+        # As long as half of the processes have ended before, shorten the wait.
+        length = min(1.0, max(0.005, length * (1.05 if was_killed else 0.95)))
+        found = projects.check(name)
+        if was_killed:
+            counts[found] += 1
+    return counts
+
+
 def main() -> None:
-    """Kill as many processes as the argument says."""
+    """Kill as many processes as the argument says, half of them in the middle of whole commands."""
     import tempfile
 
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
     with tempfile.TemporaryDirectory() as top:
-        counts = killed_at_random(Projects(Path(top)), count, seed)
-    print(f"{count} processes killed (seed {seed}): {counts['old']} old, {counts['new']} new, none in between")
+        (Path(top) / "changes").mkdir()
+        (Path(top) / "commands").mkdir()
+        projects = Projects(Path(top) / "changes")
+        steps = {name: len(killed_at_steps(projects, name)) - 1 for name in CHANGES}
+        changes = killed_at_random(projects, count - count // 2, seed)
+        commands = commands_killed_at_random(CommandProjects(Path(top) / "commands"), count // 2, seed)
+    print("killed before every step: " + ", ".join(f"{name} ({number})" for name, number in steps.items()))
+    for counts, what in ((changes, "changes"), (commands, "commands")):
+        total = sum(counts.values())
+        print(f"{total} {what} killed (seed {seed}): {counts['old']} old, {counts['new']} new, none in between")
 
 
 if __name__ == "__main__":

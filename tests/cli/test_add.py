@@ -74,6 +74,18 @@ def test_all_skills_of_a_source_are_installed_together(machine: Machine) -> None
     assert found["skills"][1]["destinations"] == [str(machine.project / ".agents/skills/pdf")]
 
 
+def test_many_skills_are_listed_on_a_line_each(machine: Machine) -> None:
+    for number in range(6):
+        skill(machine.source / f"skills/s{number}", more="allowed-tools: Read\n" if number == 1 else "")
+    out, _ = machine.run("add", "../source", "--yes")
+    lines = out.splitlines()
+    assert lines[0] == "../source: 8 skills"
+    assert lines[2].startswith("pdf: new, 2 files, ")
+    assert lines[2].endswith(", 1 script")
+    assert lines[4].endswith(", allowed-tools Read")
+    assert lines[9] == "seen by no agent on this machine; name a skill to see more of it"
+
+
 def test_the_same_command_again_changes_nothing(machine: Machine) -> None:
     machine.run("add", "../source", "--yes")
     before = content(machine.project)

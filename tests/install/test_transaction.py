@@ -13,10 +13,12 @@ from endurance import Content, Steps, content, in_child
 from interruptions import (
     CHANGES,
     LOCK,
+    CommandProjects,
     Projects,
     add,
-    killed_at_every_step,
+    commands_killed_at_random,
     killed_at_random,
+    killed_at_steps,
     remove,
     update,
     write,
@@ -39,17 +41,25 @@ def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
 @pytest.mark.parametrize(
     ("name", "exchanged"), [("add", True), ("update", True), ("update", False), ("remove all", True)]
 )
-def test_a_process_killed_before_any_step_leaves_all_changes_or_none(
+def test_a_process_killed_before_a_step_leaves_all_changes_or_none(
     name: str, exchanged: bool, projects: Projects
 ) -> None:
-    found = killed_at_every_step(projects, name, exchanged=exchanged)
+    """Every fourth step; `make shared` takes every step."""
+    found = killed_at_steps(projects, name, every=4, exchanged=exchanged)
     assert {"old", "new", "done"} <= set(found)
     assert "".join(found).startswith("old")
     assert found == sorted(found, key=["old", "new", "done"].index)
 
 
 def test_a_process_killed_while_it_writes_leaves_all_changes_or_none(projects: Projects) -> None:
-    assert len(killed_at_every_step(projects, "update", half=True)) > 1
+    assert len(killed_at_steps(projects, "update", half=True)) > 1
+
+
+def test_commands_killed_at_random_leave_all_changes_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten; `make shared` kills two hundred and fifty. Then the same command succeeds."""
+    monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("prowess.install._staging.sync_file_system", lambda _: None)
+    assert sum(commands_killed_at_random(CommandProjects(tmp_path), 10, 20).values()) == 10
 
 
 def test_processes_killed_at_random_leave_all_changes_or_none(projects: Projects) -> None:
@@ -63,7 +73,7 @@ def test_processes_killed_at_random_leave_all_changes_or_none(projects: Projects
 )
 def test_a_change_that_fails_at_any_step_changes_nothing(name: str, number: int, projects: Projects) -> None:
     """One step fails; what undoes the changes works again, as renames do on a full disk."""
-    for at in range(1, 1000):
+    for at in range(1, 1000, 3):
         project = projects.fresh(name)
         before = content(project)
 

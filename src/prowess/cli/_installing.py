@@ -31,6 +31,7 @@ __all__ = [
     "is_terminal",
     "planned_as_dict",
     "print_planned",
+    "print_short",
     "require_consent",
     "state_of",
     "waiting",
@@ -135,6 +136,22 @@ def print_planned(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
         if len(details) > _MAX_LISTED:
             print_stdout(f"    and {len(details) - _MAX_LISTED:,} more")
     print_findings(skill.findings, indent="  ")
+
+
+def print_short(skill: PlannedSkill, same_name: Sequence[str]) -> None:
+    """Print what would be installed of one of many skills, on a line."""
+    facts = [state_of(skill), pluralize(len(skill.tree.files), "file"), format_size(skill.tree.size)]
+    if skill.scripts:
+        facts.append(pluralize(len(skill.scripts), "script"))
+    if skill.allowed_tools:
+        facts.append(f"allowed-tools {neutral(', '.join(skill.allowed_tools))[:60]}")
+    if skill.tools is not None:
+        facts.append(f"tools {_tools(skill.tools)[:60]}")
+    if skill.findings:
+        facts.append(pluralize(len(skill.findings), "finding"))
+    if same_name:
+        facts.append("another skill has this name")
+    print_stdout(f"{neutral(skill.name)}: {', '.join(facts)}")
 
 
 def _allowed(skill: PlannedSkill) -> str:

@@ -17,6 +17,7 @@ from ._installing import (
     is_terminal,
     planned_as_dict,
     print_planned,
+    print_short,
     require_consent,
     waiting,
 )
@@ -39,6 +40,9 @@ SOURCE is one of these; after a repository come, in this order, `:FOLDER`, `#BRA
   ./FOLDER, ~/FOLDER                            a folder of this machine
 Without SKILL all skills of the source are installed. Skills go into `.agents/skills` of the project, and their sources
 and digests into `skills-lock.json`: commit both."""
+
+_MAX_IN_FULL = 5
+"""The most skills that are described on several lines each."""
 
 
 def parser() -> ArgumentParser:
@@ -121,7 +125,13 @@ def _print_plan(plan: AddPlan, shown: Shown, same: dict[str, list[str]]) -> None
     at = "" if plan.revision is None else f" at {neutral(plan.revision[:19])}"
     print_stdout(f"{neutral(plan.source.text)}{at}: {pluralize(len(plan.skills), 'skill')}")
     for skill in plan.skills:
-        print_planned(skill, shown, same[skill.name], files=len(plan.skills) == 1)
+        if len(plan.skills) > _MAX_IN_FULL:
+            print_short(skill, same[skill.name])
+        else:
+            print_planned(skill, shown, same[skill.name], files=len(plan.skills) == 1)
+    if len(plan.skills) > _MAX_IN_FULL:
+        agents = dict.fromkeys(name for skill in plan.skills for name in skill.agents)
+        print_stdout(f"seen by {', '.join(agents) or 'no agent on this machine'}; name a skill to see more of it")
     print_findings(plan.findings)
 
 
