@@ -56,6 +56,16 @@ def test_differences_are_a_failure(project: Path, capsys: pytest.CaptureFixture[
     assert err.startswith("1 of 1 skill differs from skills-lock.json\n\nhint: `prowess install`")
 
 
+def test_an_interrupted_change_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If something is different: it may explain why."""
+    (project / ".prowess-install-0123").mkdir()
+    assert main(["verify"]) == 0
+    assert "note" not in capsys.readouterr().err
+    (project / ".agents/skills/pdf/new").touch()
+    assert main(["verify"]) == 1
+    assert "note: another process is changing the skills now, or was killed" in capsys.readouterr().err
+
+
 def test_a_skill_that_is_not_locked_is_a_note_or_a_failure(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     skill(project / ".claude/skills/other")
     assert main(["verify"]) == 0

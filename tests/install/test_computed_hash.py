@@ -51,6 +51,7 @@ def test_other_characters_do_not_matter_after_a_difference() -> None:
         ["l\u00b7a", "m"],
         ["a\tb", "ab"],
         ["é", "E\u0301"],
+        ["a\\b"],
         ["a", "a\udce9"],
     ],
 )

@@ -122,6 +122,10 @@ def _print_text(found: Verification, lock: str, root: str, home: str, *, strict:
     if differing:
         verb = "differs" if len(differing) == 1 else "differ"
         print_stderr(f"{len(differing):,} of {pluralize(len(names), 'skill')} {verb} from {shown}")
+        from prowess.install import is_interrupted  # loads all that changes a project
+
+        if is_interrupted(root):
+            print_note("another process is changing the skills now, or was killed while it did")
         print_stderr(f"\nhint: {_HINT}")
     else:
         copies = f" in {len(found.skills):,} places" if len(found.skills) > len(names) else ""

@@ -87,10 +87,11 @@ def sort_as_skills_does(paths: Iterable[str]) -> list[str]:
         NotComparableError: the order of two of them is unknown.
     """
     found = sorted(paths)
+    # `skills` takes a backslash for a slash, and cannot read what is not UTF-8.
+    if any("\\" in path or _is_not_utf_8(path) for path in found):
+        raise NotComparableError(_UNKNOWN_ORDER)
     if all(path.isascii() and path.isprintable() for path in found):
         return sorted(found, key=_ascii_key)
-    if any(_is_not_utf_8(path) for path in found):
-        raise NotComparableError(_UNKNOWN_ORDER)
     return sorted(found, key=cmp_to_key(_compare))
 
 
@@ -100,7 +101,7 @@ def _ascii_key(path: str) -> tuple[str, str]:
 
 
 def _is_not_utf_8(path: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in path)
+    return not path.isascii() and any("\ud800" <= char <= "\udfff" for char in path)
 
 
 def _compare(first: str, second: str) -> int:
