@@ -17,6 +17,7 @@ from page_readers import (
     slopes,
 )
 from page_serving import LARGE, compared
+from page_snapshot import middle_of, peak_of, slowest_search
 from serving import PROWESS
 from tables import format_seconds, format_times, middle, paragraph, ratio, table
 from verifying import compared_with_sha256sum
@@ -74,6 +75,7 @@ def all_goals(results: Mapping[str, Any]) -> Iterator[Goal]:
         "mcp": _serving_goals,
         "verify": _verifying_goals,
         "add": _adding_goals,
+        "snapshot": _snapshot_goals,
     }.items():
         yield from make(results.get(part, {}))
 
@@ -301,3 +303,13 @@ def _adding_goals(adding: Mapping[str, Any]) -> Iterator[Goal]:
     ):
         goal = "`prowess add` of 100 skills of a repository: 1.5 x `git clone --depth 1`"
         yield _at_most(goal, slower(adding, transport, kind), 1.5, how, lambda value: f"{value:.2f} x")
+
+
+def _snapshot_goals(snapshot: Mapping[str, Any]) -> Iterator[Goal]:
+    how = f"{snapshot['skills']:,} skills, in the cache" if snapshot else ""
+    start, search, slowest = middle_of(snapshot, "start"), middle_of(snapshot, "searches"), slowest_search(snapshot)
+    yield _at_most("start with a snapshot of 100,000 skills: 0.3 s", start, 0.3, how, format_seconds)
+    yield _at_most("search it: 50 ms", search, 0.05, how, format_seconds)
+    yield _at_most("search it, the slowest of 40 queries: 50 ms", slowest, 0.05, how, format_seconds)
+    peak = peak_of(snapshot)
+    yield _at_most("use it: 200 MB", peak, 200e6, how, lambda value: f"{value / 1e6:,.0f} MB")

@@ -16,6 +16,7 @@ from page_commands import (
 )
 from page_readers import OWN_READERS, changes_section, hosts_section, readers_section
 from page_serving import serving_section
+from page_snapshot import snapshot_section
 from tables import paragraph
 from verifying import verifying_section
 
@@ -63,6 +64,7 @@ def render_page(results: Mapping[str, Any]) -> str:
         "conversations": conversations_section,
         "mcp": serving_section,
         "verify": verifying_section,
+        "snapshot": snapshot_section,
         "mounting": mounting_section,
         "add": adding_section,
         "testing": testing_section,

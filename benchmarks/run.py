@@ -32,6 +32,7 @@ import readers
 import results
 import search_quality
 import serving
+import snapshot
 import testing
 import verifying
 from bench import FLOOR, Bench
@@ -55,6 +56,7 @@ PARTS: Mapping[str, Measure] = {
     "search": search_quality.measure_search,
     "mcp": serving.measure_serving,
     "verify": verifying.measure_verifying,
+    "snapshot": snapshot.measure_snapshot,
     "mounting": lambda _: iter([mounting.measure_all()]),
     "add": lambda _: iter([adding.measure_all()]),
     "testing": lambda bench: iter([testing.measure_all(min(bench.rounds, TESTING_ROUNDS))]),
