@@ -79,3 +79,33 @@ def test_an_output_that_cannot_be_written_is_a_failure(project: Path, capsys: py
     (project / "site").write_text("a file")
     assert main(["index", "skills", "-o", "site"]) == 1
     assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_snapshot_is_written_in_place_of_a_site(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At any depth; what cannot be used is left out and reported."""
+    skill(project / "skills/pdf")
+    skill(project / "skills/a/b/c/wiki")
+    skill(project / "skills/z/pdf")
+    assert main(["index", "skills", "--snapshot", "out"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "2 skills in out\n"
+    assert captured.err.splitlines()[-1] == "2 read, 2 archives written"
+    assert "skills/z/pdf/SKILL.md: warning: left out of the snapshot: " in captured.err
+    assert not (project / "out/.well-known").exists()
+    assert main(["index", "skills", "--snapshot", "out", "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    assert (written["output"], written["skills"], written["archives"]) == (str(project / "out"), 2, 0)
+    assert written["sha256"] == json.loads((project / "out/snapshot.json").read_text())["sha256"]
+    assert main(["index", "skills/pdf", "--snapshot", "one"]) == 0
+    assert capsys.readouterr().out == "1 skill in one\n"
+    assert main(["search", "pdf", "--from", "one", "--json"]) == 0
+    (hit,) = json.loads(capsys.readouterr().out)["results"]
+    assert hit["path"] == f"snapshot+file://{project}/one/pdf/SKILL.md"
+
+
+def test_a_snapshot_without_skills_fails(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "skills").mkdir()
+    assert main(["index", "skills", "--snapshot", "out"]) == 1
+    assert "hint: `prowess new NAME` creates a skill" in capsys.readouterr().err
+    for arguments in (["--snapshot", ""], ["--snapshot", "out", "-o", "site"], []):
+        assert main(["index", "skills", *arguments]) == 2

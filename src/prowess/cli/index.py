@@ -26,14 +26,21 @@ _EPILOG = """\
 Writes OUT/.well-known/agent-skills: an index, each skill that is one file as SKILL.md, and any other as an archive.
 Copy OUT to the root of a web server, and `prowess add https://HOST` installs the skills. The skills are checked first,
 and errors end the command before anything is written. The same skills give the same bytes, and the folder is replaced
-in one step. Exit codes: 0 written; 1 errors found, or no skills."""
+in one step. With --snapshot, OUT gets the data of all skills and their archives; what cannot be used is left out.
+Exit codes: 0 written; 1 errors found, or no skills."""
 
 
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("index", epilog=_EPILOG)
     result.add_argument("dir", metavar="DIR", help="the folder of a skill, or a folder that contains skills")
-    result.add_argument("-o", "--output", metavar="OUT", required=True, help="the root folder of the web site")
+    written = result.add_mutually_exclusive_group(required=True)
+    written.add_argument("-o", "--output", metavar="OUT", help="the root folder of the web site")
+    written.add_argument(
+        "--snapshot",
+        metavar="OUT",
+        help="write a snapshot of very many skills into a folder instead, for `prowess search --from`",
+    )
     add_json_option(result)
     return result
 
@@ -49,6 +56,8 @@ def run(args: Namespace) -> int:
 
     if not os.path.isdir(args.dir):
         raise ConfigError(f"`DIR` is not a folder: {neutral(args.dir)}", hint="check the path")
+    if args.snapshot is not None:
+        return _write_snapshot(args)
     if not args.output or "\0" in args.output:
         raise ConfigError("`-o`: this is not a path", hint="name a folder")
     progress = ProgressLine()
@@ -70,6 +79,41 @@ def run(args: Namespace) -> int:
     if not folders and not args.json:
         print_stderr(f"\nhint: {NO_SKILLS_HINT}")
     return FAILED if failed else OK
+
+
+def _write_snapshot(args: Namespace) -> int:
+    """Write a snapshot, and print what it has.
+
+    Raises:
+        ConfigError: the folder to write to is invalid.
+        InstallError: it cannot be written.
+    """
+    from prowess.install import write_snapshot
+
+    if not args.snapshot or "\0" in args.snapshot:
+        raise ConfigError("`--snapshot`: this is not a path", hint="name a folder")
+    progress = ProgressLine()
+    written = write_snapshot(args.dir, args.snapshot, progress=progress.show)
+    progress.clear()
+    if args.json:
+        print_json(
+            {
+                "output": os.path.abspath(args.snapshot),
+                "skills": written.skills,
+                "read": written.read,
+                "archives": written.archives,
+                "bytes": written.size,
+                "sha256": written.sha256,
+                "findings": [item.as_dict() for item in written.findings],
+            }
+        )
+    else:
+        print_findings(written.findings, to=print_stderr)
+        print_stdout(f"{pluralize(written.skills, 'skill')} in {neutral(args.snapshot)}")
+        print_stderr(f"{written.read:,} read, {pluralize(written.archives, 'archive')} written")
+        if not written.skills:
+            print_stderr(f"\nhint: {NO_SKILLS_HINT}")
+    return OK if written.skills else FAILED
 
 
 def _outermost_folders(checked: Report) -> list[str]:

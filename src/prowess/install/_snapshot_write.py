@@ -138,7 +138,8 @@ class _Writer:
     def _row(self, entry: Entry) -> tuple[SnapshotRow | None, Mapping[str, int] | None, bytes]:
         """Return the row of a skill, its terms unless they are known, and the fingerprint of its files."""
         folder = os.path.dirname(entry.real)
-        path = os.path.relpath(folder, self._top).replace(os.sep, "/")
+        inside = folder if folder != self._top else os.path.join(folder, os.path.basename(folder))
+        path = os.path.relpath(inside, self._top).replace(os.sep, "/")
         fingerprint = folder_fingerprint(folder)
         known = self._records.digest(path, fingerprint)
         terms: Mapping[str, int] | None = None
