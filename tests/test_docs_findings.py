@@ -55,7 +55,7 @@ def run_example(built: Built, *options: str, variables: dict[str, str] | None = 
         main([*built.argv, *own, *options, "--home", str(built.home), "--json"])
     value: dict[str, Any] = json.loads(output.getvalue())
     own = value.get("findings", ())
-    return [*own, *(item for entry in value.get("skills", ()) for item in entry["findings"])]
+    return [*own, *(item for entry in value.get("skills", ()) for item in entry.get("findings", ()))]
 
 
 def codes(findings: list[dict[str, Any]]) -> set[str]:

@@ -138,6 +138,8 @@ NOT_MECHANICAL = {
     "root-not-folder": "which path was meant is known to the user alone",
     "config-invalid": "what the settings should say is known to the user alone",
     "server-failed": "which command starts the server, or where it is, is known to the user alone",
+    "mcp-left-out": "what to write instead is in the message, and differs for each field",
+    "mcp-large": "which files a skill can do without is known to its author alone",
     "server-skill": "only who maintains the server can change what it lists",
     "argument-ignored": "which argument was meant is known to the user alone",
 }

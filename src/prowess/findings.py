@@ -176,6 +176,8 @@ CODES: Mapping[str, Code] = {
         ("argument-ignored", _I, _I, "an argument of the client changes none of its skills"),
         ("server-failed", _W, _W, "a server of skills fails, or breaks the protocol"),
         ("server-skill", _W, _W, "a server lists a skill that cannot be used"),
+        ("mcp-left-out", _W, _W, "a skill cannot be served over MCP"),
+        ("mcp-large", _W, _W, "a skill is larger than all clients of MCP accept"),
         ("test-invalid", _E, _E, "a test file of a skill is invalid"),
         ("role-invalid", _E, _E, "a role, or a skill that it names, is invalid"),
     )

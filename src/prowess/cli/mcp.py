@@ -68,8 +68,11 @@ def parser() -> ArgumentParser:
     group.add_argument(
         "--scripts", action="store_true", help="let clients run scripts of skills that you trust, in the sandbox"
     )
+    group.add_argument(
+        "--dry-run", action="store_true", help="print which skills would be served and which would not, and end"
+    )
     add_discovery_options(result)
-    add_json_option(result, "print what `check` found as JSON")
+    add_json_option(result, "print what `check` or `--dry-run` found as JSON")
     # Otherwise options between ACTION and its targets are an error in Python 3.11.
     result.parse_args = result.parse_intermixed_args  # type: ignore[method-assign]
     return result
@@ -85,8 +88,8 @@ def run(args: Namespace) -> int:
         from ._check_mcp import check
 
         return check(args.target, token=_read_token(args.token_file), as_json=args.json)
-    if args.json:
-        raise ConfigError("`--json` is for `mcp check`", hint="leave it out")
+    if args.json and not args.dry_run:
+        raise ConfigError("`--json` is for `mcp check` and `--dry-run`", hint="leave it out")
     if len(args.target) > 1:
         raise ConfigError("`mcp serve` takes one DIR", hint="name further folders with `--skill-dir`")
     if args.target:
@@ -96,6 +99,10 @@ def run(args: Namespace) -> int:
     require_paths(args, "cwd", "home", "role")
     if args.role is not None:
         raise ConfigError("`--role` cannot be used here", hint="name the role's folders with `--skill-dir`")
+    if args.dry_run:
+        from ._served_mcp import print_served
+
+        return print_served(args)
     address = _parse_address(args.http) if args.http is not None else None
     token = _read_token(args.token_file)
     gc.disable()  # until the server has started: it makes thousands of values, and no garbage

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     )
     from ._http import http_app as http_app
     from ._served import ServedCatalog as ServedCatalog, ServedFile as ServedFile, ServedSkill as ServedSkill
+    from ._served_findings import served_skills as served_skills
     from ._server import SkillServer as SkillServer, server as server
     from ._settings import configured_servers as configured_servers
     from ._stdio import serve_stdio as serve_stdio
@@ -26,6 +27,7 @@ else:  # otherwise every misspelt name would have a type
             "_check_server": ("ServerFinding", "ServerReport", "check_server"),
             "_http": ("http_app",),
             "_served": ("ServedCatalog", "ServedFile", "ServedSkill"),
+            "_served_findings": ("served_skills",),
             "_settings": ("configured_servers",),
             "_stdio": ("serve_stdio",),
             "client": ("McpSkillProvider",),
