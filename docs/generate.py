@@ -326,6 +326,8 @@ def _console_lines(block: str, root: Path) -> Iterator[str]:
         assert words[0] == "prowess", line  # noqa: S101 - no other program is run
         output, code = _run_command(words[1:], io.StringIO() if "2>/dev/null" in line else None)
         assert "needs Jinja2" not in output, "install the extra `report` first"  # noqa: S101 - the page shows a report
+        if words[1] == "publish":  # the digest depends on the library that compresses
+            output = re.sub(r"sha256:[0-9a-f]{64}", f"sha256:{'0123456789abcdef' * 4}", output)
         yield output.replace(f"{root}/project", "/home/ada/project").replace(f"{root}/home", "/home/ada")
 
 

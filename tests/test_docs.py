@@ -147,6 +147,7 @@ SHAPES = {
     "verify": (["verify", "--json"],),
     "lock": (["lock", "--json"],),
     "mcp": (),
+    "publish": (["publish", ".agents/skills/csv-profile", "oci://127.0.0.1:1/x", "--dry-run", "--json"],),
     "index": (["index", ".agents/skills/csv-profile", "-o", "../site", "--json"],),
     "store": (["store", "--json"], ["store", "gc", "--json"]),
     "new": (["new", "x-ray", "--json"],),

@@ -29,6 +29,13 @@ if TYPE_CHECKING:
         read_lock as read_lock,
     )
     from ._places import agent_folders as agent_folders, find_project as find_project, global_lock as global_lock
+    from ._publish import (
+        PackedSkill as PackedSkill,
+        Published as Published,
+        parse_destination as parse_destination,
+        prepare_skill as prepare_skill,
+        publish_skill as publish_skill,
+    )
     from ._record_files import (
         Recorded as Recorded,
         record_files as record_files,
@@ -110,6 +117,7 @@ else:  # otherwise every misspelt name would have a type
                 "with_installed_files",
             ),
             "_remove": ("remove_installed",),
+            "_publish": ("PackedSkill", "Published", "parse_destination", "prepare_skill", "publish_skill"),
             "_signature": (
                 "SignWith",
                 "SignedBy",

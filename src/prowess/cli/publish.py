@@ -1,0 +1,111 @@
+"""prowess publish: publish a skill to a registry or a bucket."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import neutral, quoted
+from prowess.catalog import report
+from prowess.errors import ConfigError
+from prowess.findings import Severity
+
+from ._commands import FAILED, OK
+from ._installing import ask, format_size, is_terminal
+from ._options import add_json_option, make_parser
+from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._progress import ProgressLine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from prowess.catalog import Report
+    from prowess.install import PackedSkill, Published
+
+_EPILOG = """\
+DEST is oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG. Without a tag it is the `version` in the metadata of
+the skill, or `latest`. The skill is checked first, and errors end the command before anything is sent. The same skill
+has the same digest on every machine. Credentials are those of `docker login` or `podman login`.
+Exit codes: 0 published, or there already; 1 errors found, or not published."""
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("publish", epilog=_EPILOG)
+    result.add_argument("dir", metavar="DIR", help="the folder of the skill")
+    result.add_argument("dest", metavar="DEST", help="where to publish it")
+    result.add_argument("--tag", metavar="TAG", action="append", default=[], help="a further name for it (repeatable)")
+    result.add_argument("--force", action="store_true", help="move a tag that has another content now, without asking")
+    result.add_argument("--dry-run", action="store_true", help="check and pack the skill, and send nothing")
+    add_json_option(result)
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Check, pack and publish a skill.
+
+    Raises:
+        ConfigError: the folder is not that of a skill, or a file with credentials is invalid.
+        InstallError: the destination is invalid or refuses the skill, or a file of it cannot be published.
+    """
+    from prowess.install import parse_destination, prepare_skill, publish_skill
+
+    if not os.path.isfile(os.path.join(args.dir, SKILL_FILE)):
+        message = f"`DIR` is not the folder of a skill: {neutral(args.dir)} has no {SKILL_FILE}"
+        raise ConfigError(message, hint="publish one skill at a time")
+    place = parse_destination(args.dest)
+    progress = ProgressLine()
+    checked = report([args.dir], progress=progress.show_checked)
+    progress.clear()
+    if any(item.severity is Severity.ERROR for item in checked.findings):
+        _print(args, None, None, checked)
+        return FAILED
+
+    def may_move(tag: str) -> bool:
+        progress.clear()
+        if args.force or args.json or not is_terminal():
+            return bool(args.force)
+        return ask(f"{neutral(place.url)} has other content under {quoted(tag)}; move it?")
+
+    packed = prepare_skill(args.dir)
+    try:
+        published = publish_skill(
+            packed, place, tags=args.tag, may_move=may_move, dry_run=args.dry_run, progress=progress.show
+        )
+    finally:
+        progress.clear()
+    _print(args, packed, published, checked)
+    return OK
+
+
+def _print(args: Namespace, packed: PackedSkill | None, published: Published | None, checked: Report) -> None:
+    if args.json:
+        print_json(_as_json(packed, published, checked))
+        return
+    print_findings(checked.findings, to=print_stderr)
+    if packed is None or published is None:
+        print_stderr("nothing published")
+        return
+    print_stdout(published.reference)
+    words = {"planned": "would be published", "unchanged": "is published already", "moved": "replaces another content"}
+    what = f"{pluralize(len(packed.tree.files), 'file')}, {format_size(packed.tree.size)}"
+    tags = ", ".join(published.tags)
+    print_stderr(f"{published.name} ({what}) {words.get(published.state, 'published')} as {tags}")
+
+
+def _as_json(packed: PackedSkill | None, published: Published | None, checked: Report) -> dict[str, object]:
+    findings = [item.as_dict() for item in checked.findings]
+    if packed is None or published is None:
+        return {"state": "failed", "findings": findings}
+    return {
+        "name": published.name,
+        "state": published.state,
+        "reference": published.reference,
+        "digest": published.digest,
+        "tags": [*published.tags],
+        "bytes": published.size,
+        "tree": packed.tree.digest,
+        "files": [{"path": file.path, "mode": file.mode, "bytes": file.size} for file in packed.tree.files],
+        "findings": findings,
+    }
