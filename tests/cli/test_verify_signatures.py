@@ -54,6 +54,7 @@ def test_a_file_that_is_locked_and_not_signed_is_a_difference(
     out, err = capsys.readouterr()
     assert out == "signature   .agents/skills/pdf (`extra.md` is not covered by the signature)\n"
     assert err.startswith("1 of 1 skill differs")
+    assert "ask the authors" in err
     assert main(["verify", *signed, "--json"]) == 1
     (found,) = json.loads(capsys.readouterr().out)["skills"]
     assert [(item["kind"], item["path"]) for item in found["differences"]] == [("signature", "")]

@@ -39,6 +39,7 @@ _WORDS = {
     "signature": "signature",
 }
 """What a line says for each kind of difference."""
+_SIGNATURE_HINT = "ask the authors of these skills, or remove the skills with `prowess remove`"
 _HINT = "`prowess install` restores what is locked; `git diff` shows whether the lock was changed"
 
 
@@ -126,7 +127,8 @@ def _print_text(found: Verification, lock: str, root: str, home: str, *, strict:
 
         if is_interrupted(root):
             print_note("another process is changing the skills now, or was killed while it did")
-        print_stderr(f"\nhint: {_HINT}")
+        kinds = {difference.kind for skill in different for difference in skill.differences}
+        print_stderr(f"\nhint: {_SIGNATURE_HINT if kinds == {'signature'} else _HINT}")
     else:
         copies = f" in {len(found.skills):,} places" if len(found.skills) > len(names) else ""
         print_stderr(f"{pluralize(len(names), 'skill')}{copies} {'is' if len(names) == 1 else 'are'} as in {shown}")
