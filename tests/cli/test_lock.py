@@ -83,8 +83,12 @@ def test_a_skill_in_the_folder_of_one_agent_is_locked_for_it(project: Path) -> N
     folder = skill(project / ".claude/skills/docx").parent
     write_lock(project, entry(folder))
     assert main(["lock"]) == 0
-    assert read_lock(str(project / "skills-lock.json")).skills["docx"].hosts == ("aam",)
+    assert read_lock(str(project / "skills-lock.json")).skills["docx"].hosts == ("claude-code",)
     assert main(["verify"]) == 0
+    skill(project / ".agents/skills/docx")
+    write_lock(project, entry(folder))
+    assert main(["lock"]) == 0
+    assert read_lock(str(project / "skills-lock.json")).skills["docx"].hosts == ("claude-code", "prowess")
 
 
 APM = """\

@@ -74,16 +74,16 @@ def imported(tmp_path: Path, text: str = LOCK) -> ImportedLock:
 
 
 def test_skills_of_git_and_of_folders_are_taken(tmp_path: Path) -> None:
-    """With their commits, and an agent if they are in no folder that agents share."""
+    """With their commits, and the agents if they are not only in the folder that agents share."""
     taken = {
         skill.entry.name: (skill.entry.source_type, skill.entry.source, skill.entry.source_url, skill.entry.hosts)
         for skill in imported(tmp_path).skills
     }
     gitlab, own = "https://gitlab.com/group/sub/skills.git", "https://git.example:8443/team/skills.git"
     assert taken == {
-        "pdf": ("github", "Acme/Skills", None, ()),
-        "one": ("github", "acme/bundle", None, ("aam",)),
-        "two": ("github", "acme/bundle", None, ("aam",)),
+        "pdf": ("github", "Acme/Skills", None, ("claude-code", "prowess")),
+        "one": ("github", "acme/bundle", None, ("claude-code",)),
+        "two": ("github", "acme/bundle", None, ("claude-code",)),
         "lab": ("gitlab", "group/sub/skills", gitlab, ()),
         "own": ("git", own, own, ()),
         "tools": ("local", "./packages/tools", None, ()),

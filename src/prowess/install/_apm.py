@@ -22,7 +22,7 @@ from prowess.skill import YamlSyntaxError, parse_yaml_node
 
 from ._lock import LockedSkill, parse_entry
 from ._lock_values import LockValueError
-from ._places import SHARED_FOLDER, hosts_of_folder
+from ._places import hosts_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,11 +142,12 @@ class _Import:
                 self.left_out.append((name, f"comes twice; the first is from {self.skills[name].entry.source}"))
                 continue
             paths = tuple(f"{folder}/{name}" for folder in dict.fromkeys(folders))
-            hosts = () if SHARED_FOLDER in folders else hosts_of_folder(folders[0], "project")[:1]
             own = {
                 path: value for path, value in hashes.items() if path.startswith(tuple(f"{path}/" for path in paths))
             }
-            self.skills[name] = ImportedSkill(entry=entry.with_changes(hosts=hosts), folders=paths, hashes=own)
+            self.skills[name] = ImportedSkill(
+                entry=entry.with_changes(hosts=hosts_for(folders, "project")), folders=paths, hashes=own
+            )
 
 
 def _source(fields: Mapping[str, Node]) -> dict[str, object]:

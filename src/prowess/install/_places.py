@@ -12,14 +12,14 @@ from ._lock import LOCK_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Literal
 
     from ._lock import LockedSkill
 
     Scope = Literal["project", "user"]
 
-__all__ = ["SHARED_FOLDER", "agent_folders", "find_project", "folders_of", "global_lock", "hosts_of_folder"]
+__all__ = ["SHARED_FOLDER", "agent_folders", "find_project", "folders_of", "global_lock", "hosts_for"]
 
 SHARED_FOLDER = ".agents/skills"
 """The folder that agents share, relative to the project or the home."""
@@ -96,8 +96,21 @@ def agent_folders(scope: Scope) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def hosts_of_folder(folder: str, scope: Scope) -> tuple[str, ...]:
-    """Return the agents whose skills are installed into a folder, relative to the project or the home."""
-    from prowess.hosts import host_names, skills_folder
+def hosts_for(folders: Collection[str], scope: Scope) -> tuple[str, ...]:
+    """Return the agents that the lock names for a skill in some folders: none if it is only where agents share it.
 
-    return tuple(host for host in host_names() if skills_folder(host, scope) == folder)
+    Of several agents that use a folder, it is one whose rules were observed.
+
+    Args:
+        folders: relative to the project or the home; those of no known agent do not count.
+        scope: `project` or `user`.
+    """
+    if set(folders) <= {SHARED_FOLDER}:
+        return ()
+    from prowess.hosts import host_names, observed_hosts, skills_folder
+
+    found = set()
+    for folder in folders:
+        hosts = [host for host in host_names() if skills_folder(host, scope) == folder]
+        found.update([host for host in hosts if host in observed_hosts() and folder != SHARED_FOLDER][:1] or hosts[:1])
+    return tuple(sorted(found))

@@ -16,7 +16,7 @@ from prowess._internal.text import quoted
 from prowess.errors import InstallError
 
 from ._lock import folder_name
-from ._places import SHARED_FOLDER, hosts_of_folder
+from ._places import hosts_for
 from ._tree import LINK, read_tree
 from ._verify import verify
 
@@ -75,18 +75,13 @@ def record_files(
             refused.append((name, f"is in a folder of another name, {quoted(folder_name(name))}"))
         else:
             folder = next((copy.path for copy in copies if copy.link is None), copies[0].path)
-            inner = os.path.relpath(os.path.dirname(folder), root).replace(os.sep, "/")
-            hosts = () if _is_in_shared(copies[0].path, root) else hosts_of_folder(inner, scope)[:1]
+            folders = [os.path.relpath(os.path.dirname(copy.path), root).replace(os.sep, "/") for copy in copies]
             try:
-                recorded.append(_with_tree(skill, read_tree(folder)).with_changes(hosts=hosts))
+                recorded.append(_with_tree(skill, read_tree(folder)).with_changes(hosts=hosts_for(folders, scope)))
             except InstallError as error:
                 refused.append((name, str(error)))
     changed = lock.with_skills(recorded) if recorded else lock
     return Recorded(lock=changed, recorded=tuple(skill.name for skill in recorded), refused=tuple(refused))
-
-
-def _is_in_shared(path: str, root: str) -> bool:
-    return os.path.dirname(path) == os.path.join(root, *SHARED_FOLDER.split("/"))
 
 
 def _with_tree(skill: LockedSkill, tree: Tree) -> LockedSkill:
