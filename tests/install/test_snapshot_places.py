@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,7 @@ import pytest
 from prowess import Session, discover
 from prowess.errors import ConfigError, InstallError
 from prowess.install import SnapshotProvider, write_snapshot
+from support.s3_server import FakeBucket, use_endpoint
 from support.site_server import Request, Site, reply
 from support.skills import skill
 
@@ -119,3 +122,53 @@ def test_urls_that_cannot_be_a_snapshot_are_refused(url: str) -> None:
     with pytest.raises(ConfigError) as raised:
         SnapshotProvider(url)
     assert "secret" not in str(raised.value)
+
+
+# ── buckets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_snapshot_in_a_bucket_is_used_as_one_on_a_web_server(
+    out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also inside an event loop of an application."""
+    files = {f"org/{path.relative_to(out).as_posix()}": path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with FakeBucket(files) as bucket:
+        use_endpoint(monkeypatch, f"http://127.0.0.1:{bucket.port}")
+        provider = SnapshotProvider("s3://bucket/org", cache=tmp_path / "cache")
+
+        async def listed() -> int:
+            return len(provider.list("/"))
+
+        assert asyncio.run(listed()) == 2
+        names = [request.target.partition("?")[0].removeprefix("/bucket/org/")[:9] for request in bucket.requests]
+        assert names == ["snapshot.", "snapshot-"]
+        bucket.requests.clear()
+        provider.refresh("/")
+        assert asyncio.run(listed()) == 2
+        assert [request.target.partition("?")[0] for request in bucket.requests] == ["/bucket/org/snapshot.json"]
+        catalog = discover(tmp_path, home=tmp_path / "home", providers=[provider])
+        assert "Use the form." in Session(catalog).activate("pdf").content
+        assert catalog.resolve("pdf").path == "snapshot+s3://bucket/org/pdf/SKILL.md"
+        bucket.objects["org/snapshot.json"] = b"x" * 70_000
+        provider.refresh("/")
+        assert len(provider.list("/")) == 2
+        assert "has more than 65,536 bytes" in provider.findings[0].message
+        bucket.objects.clear()
+        assert SnapshotProvider("s3://bucket/org", cache=tmp_path / "other").list("/") == ()
+
+
+@pytest.mark.parametrize("url", ["s3://", "s3://a b/c", "s3://bucket/x?y", "s3://user:secret@bucket/x", "gs://../x"])
+def test_urls_that_cannot_be_a_bucket_are_refused(url: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        SnapshotProvider(url)
+    assert "secret" not in str(raised.value)
+
+
+def test_without_the_extra_the_message_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    provider = SnapshotProvider("s3://bucket/org", cache=tmp_path / "cache")
+    with pytest.raises(ConfigError) as raised:
+        provider.table()
+    assert "prowess[bucket]" in (raised.value.hint or "")
+    assert provider.list("/") == ()
+    assert "prowess[bucket]" in (provider.findings[0].hint or "")

@@ -83,6 +83,8 @@ class FakeBucket(Site):
         if key not in self.objects:
             return reply(status="404 Not Found")
         data = self.objects[key]
+        if request.headers.get("if-none-match") == f'"{tag(data)}"':
+            return reply(status="304 Not Modified", etag=f'"{tag(data)}"')
         return reply(data, last_modified="Mon, 23 Nov 2026 07:00:00 GMT", etag=f'"{tag(data)}"')
 
     def write(self, key: str, request: Request) -> bytes:

@@ -102,6 +102,14 @@ class CloudBucket:
         """
         self._run(self._read(objects, done))
 
+    def get(self, key: str, limit: int, write: Callable[[bytes], None], unless: str | None = None) -> str | None:
+        """Read one object in blocks; return its ETag, or `None` if it still has the ETag `unless`.
+
+        Raises:
+            InstallError: it cannot be read, or has more bytes than the limit; a part may have been written.
+        """
+        return self._run(self._get(key, limit, write, unless))
+
     def compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
         """Return the version of an object, `None` if it is missing, and whether it has exactly this content.
 
@@ -159,6 +167,23 @@ class CloudBucket:
         raise InstallError(
             f"{quoted(item.key, PATH_LIMIT)} in {self.url} changed while it was read", hint="run the command again"
         )
+
+    async def _get(self, key: str, limit: int, write: Callable[[bytes], None], unless: str | None) -> str | None:
+        import obstore
+        from obstore.exceptions import NotModifiedError
+
+        try:
+            options: Any = {"if_none_match": unless} if unless else None
+            result = await obstore.get_async(self._store, self._prefix + key, options=options)
+        except NotModifiedError:
+            return None
+        size = 0
+        async for chunk in result.stream(min_chunk_size=1 << 20):
+            size += len(chunk)
+            if size > limit:
+                raise InstallError(f"{quoted(key, PATH_LIMIT)} in {self.url} has more than {limit:,} bytes")
+            write(bytes(chunk))
+        return result.meta["e_tag"] or ""
 
     async def _compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
         import obstore

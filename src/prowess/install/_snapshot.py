@@ -92,6 +92,7 @@ class SnapshotProvider:
 
         Raises:
             InstallError: it cannot be fetched, and no earlier one is in the cache.
+            ConfigError: the same, because of the settings of this machine: a missing extra, or variables of a cloud.
         """
         import time
 
@@ -114,7 +115,7 @@ class SnapshotProvider:
         del cwd
         try:
             return self.table()  # type: ignore[return-value]
-        except InstallError as error:
+        except (InstallError, ConfigError) as error:
             self.findings = (self._finding(str(error), error.hint),)
             return ()
 
@@ -145,7 +146,7 @@ class SnapshotProvider:
         """
         try:
             data = self._skills.read_file(skill.digest or "", SKILL_FILE)
-        except SkillError as error:
+        except (SkillError, ConfigError) as error:
             raise self._read_error(skill, str(error), error.hint) from None
         parsed = from_document(parse_frontmatter(data, skill.path), skill.path)
         if parsed.name != skill.frontmatter_name or parsed.description != skill.description:
@@ -170,7 +171,7 @@ class SnapshotProvider:
         """
         try:
             tree = self._skills.tree(skill.digest or "")
-        except SkillError as error:
+        except (SkillError, ConfigError) as error:
             raise self._read_error(skill, str(error), error.hint) from None
         return tuple((file.path, file.size) for file in tree.files if file.mode != LINK)
 

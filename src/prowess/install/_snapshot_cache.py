@@ -21,7 +21,7 @@ from prowess._internal.file_status import is_own_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import NO_LINK_FLAGS, READ_FLAGS, atomic_replace, open_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-from prowess.errors import InstallError
+from prowess.errors import ConfigError, InstallError, ProwessError
 
 from ._snapshot_file import open_mapped
 
@@ -98,7 +98,7 @@ class CachedSnapshot:
         key = hashlib.sha256(place.origin.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._folder = folder and os.path.join(folder, "snapshots", key)
 
-    def open(self, max_age: float) -> tuple[SnapshotFile, str, InstallError | None]:
+    def open(self, max_age: float) -> tuple[SnapshotFile, str, ProwessError | None]:
         """Return the snapshot, its digest, and why it could not be refreshed.
 
         Args:
@@ -106,6 +106,7 @@ class CachedSnapshot:
 
         Raises:
             InstallError: there is no snapshot, and it cannot be fetched.
+            ConfigError: the same, because of the settings of this machine.
         """
         if self._folder is None:
             return self._open_unkept()
@@ -125,7 +126,7 @@ class CachedSnapshot:
                     return (*known, None)  # another process is refreshing it
                 # Another process may have refreshed it meanwhile.
                 return (*(self._open_current(max_age) or self._refresh(self._folder)), None)
-        except InstallError as error:
+        except (InstallError, ConfigError) as error:
             if known is None:
                 raise
             return (*known, error)

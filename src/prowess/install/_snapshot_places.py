@@ -1,4 +1,4 @@
-"""Read the objects of a snapshot from where it is: a folder or a web server.
+"""Read the objects of a snapshot from where it is: a folder, a web server or a bucket.
 
 snapshot.json         names the current data; the only object that changes
 snapshot-HEX.bin      the data, by its SHA-256
@@ -62,7 +62,11 @@ def find_place(url: str) -> Place:
         from ._snapshot_http import HttpPlace  # it needs modules that take long to load
 
         return HttpPlace(url)
-    hint = "use `https://`, `file://`, or the path of a folder"
+    if scheme in ("s3", "gs", "az"):
+        from ._snapshot_bucket import BucketPlace
+
+        return BucketPlace(url)
+    hint = "use `https://`, `s3://`, `gs://`, `az://`, `file://`, or the path of a folder"
     raise ConfigError(f"{quoted(url, PATH_LIMIT)} is not the URL of a snapshot", hint=hint)
 
 
