@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -133,6 +134,26 @@ def test_links_lead_to_a_folder_source_or_to_the_store(where: str, machine: Mach
     machine.run("remove", "pdf")
     assert not os.path.lexists(link)
     assert (expected / "SKILL.md").exists()
+
+
+def test_a_link_inside_the_project_is_relative_and_made_again(machine: Machine) -> None:
+    skill(machine.project / "skills/own")
+    machine.run("add", "./skills", "own", "--yes", "--link", "--host", "claude-code", "--host", "codex")
+    before = content(machine.project)
+    assert os.readlink(machine.project / ".claude/skills/own") == "../../skills/own"
+    machine.run("verify")
+    for folder in (".agents", ".claude"):
+        shutil.rmtree(machine.project / folder)
+    machine.run("install")
+    assert content(machine.project) == before
+
+
+def test_a_lock_cannot_have_a_link_made_that_leaves_the_project(machine: Machine) -> None:
+    machine.run("add", "../source", "pdf", "--yes", "--link")
+    (machine.project / ".agents/skills/pdf").unlink()
+    machine.run("install")
+    assert not (machine.project / ".agents/skills/pdf").is_symlink()
+    machine.run("verify")
 
 
 def test_a_global_skill_is_in_the_home_and_its_lock_in_the_data_folder(machine: Machine) -> None:

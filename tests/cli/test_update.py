@@ -121,6 +121,14 @@ def test_a_skill_that_its_source_lost_does_not_stop_the_others(machine: Machine)
     assert machine.installed() == ["csv", "pdf"]
 
 
+def test_a_skill_that_has_another_name_now_stays(machine: Machine) -> None:
+    machine.run("add", "../source", "--yes")
+    skill(machine.source / "skills/pdf", "other")
+    out, err = machine.run("update", "--yes")
+    assert "pdf: its source has no such skill any more" in out
+    assert err == "nothing to update, 1 current, 0 pinned\n"
+
+
 def test_an_unknown_name_is_wrong_use(machine: Machine) -> None:
     assert "`x` is not installed" in machine.run("update", "x", code=2)[1]
 

@@ -69,7 +69,7 @@ class Item(Frozen):
     digest: str
     """The tree digest."""
     link: str | None = None
-    """What the installed link leads to; `None` for a copy."""
+    """What the installed link leads to, absolute; `None` for a copy."""
 
 
 class Changed(Frozen):
@@ -213,7 +213,9 @@ def _taken(message: str, hint: str) -> InstallError:
 def is_installed(path: str, item: Item) -> bool:
     """Return whether a skill is at a path already, as a copy or link as it should be."""
     if item.link is not None or os.path.islink(path):
-        return os.path.islink(path) and os.readlink(path) == item.link
+        return os.path.islink(path) and item.link == os.path.normpath(
+            os.path.join(os.path.dirname(path), os.readlink(path))
+        )
     return _digest(path) == item.digest
 
 
@@ -278,7 +280,11 @@ def make_change(
         if wanted or gone or after != lock:
             with locked.staging() as staging:
                 for item, folder in wanted:
-                    _stage(opened, item, staging.place(folder, item.entry.folder))
+                    fd = staging.place(folder, item.entry.folder)
+                    if item.link is None:
+                        opened.copy(item.digest, fd, item.entry.folder)
+                    else:
+                        os.symlink(_link_text(target, folder, item.link), item.entry.folder, dir_fd=fd)
                 staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, gone)
     if text is not None and items:
         Store(os.path.join(target.data, "store")).register(target.lock_file)
@@ -300,11 +306,10 @@ def _text_now(lock_file: str, lock: Lock) -> str | None:
         return lock.to_text()
 
 
-def _stage(opened: OpenStore, item: Item, fd: int) -> None:
-    if item.link is None:
-        opened.copy(item.digest, fd, item.entry.folder)
-    else:
-        os.symlink(item.link, item.entry.folder, dir_fd=fd)
+def _link_text(target: Target, folder: str, leads_to: str) -> str:
+    """Return the text of a link in a skills folder: relative if it stays in the project."""
+    inside = target.scope == "project" and leads_to.startswith(target.root + os.sep)
+    return os.path.relpath(leads_to, os.path.join(target.root, folder)) if inside else leads_to
 
 
 def _installed_copies(target: Target, lock: Lock, names: Sequence[str], *, force: bool) -> list[tuple[str, str]]:

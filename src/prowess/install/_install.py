@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import real_path_or_none
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError, InstallError, SkillNotFoundError, combine_errors
 
@@ -89,13 +90,19 @@ def _from_store(
     items: list[Item] = []
     missing: list[LockedSkill] = []
     for skill in skills:
-        folder = opened.get(skill.tree_digest) if skill.tree_digest else None
-        item = Item(entry=skill, digest=skill.tree_digest or "", link=_link(skill, target, folder or ""))
         paths = [os.path.join(target.root, place, skill.folder) for place in folders_of(skill, target.scope)]
-        if skill.tree_digest is None and all(is_unchanged(path, skill) for path in paths):
+        if skill.other_prowess.get(LINK_KEY) and all(map(os.path.islink, paths)):
             continue
-        is_there = bool(skill.tree_digest) and all(is_installed(path, item) for path in paths)
-        if is_there or (folder is not None and _has(folder, item.digest)):
+        if skill.tree_digest is None:
+            if not all(is_unchanged(path, skill) for path in paths):
+                missing.append(skill)
+            continue
+        folder = opened.get(skill.tree_digest)
+        item = Item(entry=skill, digest=skill.tree_digest, link=_link(skill, target, folder or ""))
+        is_there = all(is_installed(path, item) for path in paths)
+        # A link to a folder is made only after the folder was compared with the lock.
+        is_stored = folder is not None and not _is_folder_link(item) and _has(folder, item.digest)
+        if is_there or is_stored:
             items.append(item)
         else:
             missing.append(skill)
@@ -110,13 +117,28 @@ def _has(folder: str, digest: str) -> bool:
         return False
 
 
+def _is_folder_link(item: Item) -> bool:
+    return item.link is not None and item.entry.source_type == "local"
+
+
 def _link(skill: LockedSkill, target: Target, folder: str) -> str | None:
+    """Return what the link of a skill leads to, or `None` if a copy is installed.
+
+    Anyone may have written the lock, so a link to a folder is made inside the project only.
+
+    Args:
+        skill: the entry.
+        target: where it is installed.
+        folder: of the skill in the store.
+    """
     if not skill.other_prowess.get(LINK_KEY):
         return None
-    if skill.source_type == "local":
-        inner = (skill.skill_path or "SKILL.md").rpartition("/")[0]
-        return os.path.join(source_of(skill, target.lock_folder).url, inner).rstrip("/")
-    return folder
+    if skill.source_type != "local":
+        return folder
+    inner = (skill.skill_path or "SKILL.md").rpartition("/")[0]
+    path = os.path.join(source_of(skill, target.lock_folder).url, inner).rstrip("/")
+    is_inside = target.scope == "project" and (real_path_or_none(path) or "").startswith(target.root + os.sep)
+    return path if is_inside else None
 
 
 def _check(entry: LockedSkill, stored: StoredTree) -> None:

@@ -109,15 +109,22 @@ def plan_update(
     if problems:
         raise combine_errors(problems, "nothing was updated")
     agents = tuple(agents)
-    updates = [_planned(one, lock, target, opened, agents) for one in fetched if not _is_current(one)]
+    newer = [one for one in fetched if not _is_current(one)]
+    updates = [_planned(one, lock, target, opened, agents) for one in newer if not _is_renamed(one)]
     check_conflicts(target, lock, [update.new.item for update in updates], force=force)
-    newer = {update.name for update in updates}
+    gone += [one.entry for one in newer if _is_renamed(one)]
+    changed = {one.entry.name for one in newer}
     return UpdatePlan(
         updates=tuple(updates),
-        current=tuple(one.entry.name for one in fetched if one.entry.name not in newer),
+        current=tuple(one.entry.name for one in fetched if one.entry.name not in changed),
         pinned=pinned,
         gone=tuple(skill.name for skill in gone),
     )
+
+
+def _is_renamed(one: FetchedEntry) -> bool:
+    """Return whether the skill has another name now; `skills` of Vercel may have locked it under a title."""
+    return one.skill.name != one.entry.name and one.entry.tree_digest is not None
 
 
 def _is_current(one: FetchedEntry) -> bool:
