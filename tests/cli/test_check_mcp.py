@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from prowess.cli import main
+from prowess.sandbox import _http_connections
 from support import skill_servers
 from support.skill_servers import FILES, serve
 
@@ -43,11 +44,30 @@ def test_a_server_that_cannot_be_reached_is_an_error(capsys: pytest.CaptureFixtu
     assert "error: it cannot be started: command not found: `no-such-program-41`" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("options", "tried"), [([], []), (["--allow-private"], ["10.0.0.7"])])
+def test_a_name_in_the_own_network_is_reached_if_the_user_says_so(
+    options: list[str], tried: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise nothing is connected, and the finding names the option."""
+    connected = []
+
+    def connect(target: tuple[str, int], *_: object, **__: object) -> None:
+        connected.append(target[0])
+        raise ConnectionRefusedError(111, "refused")
+
+    monkeypatch.setattr(_http_connections, "look_up_host", lambda *_: ("10.0.0.7",))
+    monkeypatch.setattr("socket.create_connection", connect)
+    assert main(["mcp", "check", "https://skills.example.com/mcp", *options]) == 1
+    assert connected == tried
+    assert ("allow_private" in capsys.readouterr().out) is not bool(tried)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["check"], "needs the URL of a server, or the command that starts it"),
         (["check", "http://127.0.0.1:9", "http://127.0.0.1:9"], "takes one URL"),
+        (["serve", "--allow-private"], "`--allow-private` is for `mcp check`"),
         (["serve", "--json"], "`--json` is for `mcp check`"),
         (["serve", "a", "b"], "`mcp serve` takes one DIR"),
     ],

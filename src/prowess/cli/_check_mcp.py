@@ -20,12 +20,13 @@ __all__ = ["check"]
 _SECONDS = 30.0
 
 
-def check(target: Sequence[str], *, token: str | None, as_json: bool) -> int:
+def check(target: Sequence[str], *, token: str | None, allow_private: bool, as_json: bool) -> int:
     """Print what a server offers and breaks; return 1 if that includes an error.
 
     Args:
         target: its URL, or the command that starts it.
         token: sent to a URL.
+        allow_private: whether the host of a URL may be a name in the user's own network.
         as_json: whether to print JSON.
 
     Raises:
@@ -39,7 +40,7 @@ def check(target: Sequence[str], *, token: str | None, as_json: bool) -> int:
     if target[0].startswith(("http:", "https:")):
         if len(target) > 1:
             raise ConfigError("`mcp check` takes one URL", hint="check one server at a time")
-        report = check_server(url=target[0], token=token, timeout=_SECONDS)
+        report = check_server(url=target[0], token=token, allow_private=allow_private, timeout=_SECONDS)
     else:
         report = check_server(command=target, cwd=os.getcwd(), timeout=_SECONDS)
     if as_json:

@@ -71,6 +71,11 @@ def parser() -> ArgumentParser:
     group.add_argument(
         "--dry-run", action="store_true", help="print which skills would be served and which would not, and end"
     )
+    result.add_argument(
+        "--allow-private",
+        action="store_true",
+        help="for `check`: let the host name of the URL lead to an address of your own network",
+    )
     add_discovery_options(result)
     add_json_option(result, "print what `check` or `--dry-run` found as JSON")
     # Otherwise options between ACTION and its targets are an error in Python 3.11.
@@ -87,7 +92,10 @@ def run(args: Namespace) -> int:
     if args.action == "check":
         from ._check_mcp import check
 
-        return check(args.target, token=_read_token(args.token_file), as_json=args.json)
+        token = _read_token(args.token_file)
+        return check(args.target, token=token, allow_private=args.allow_private, as_json=args.json)
+    if args.allow_private:
+        raise ConfigError("`--allow-private` is for `mcp check`", hint="leave it out")
     if args.json and not args.dry_run:
         raise ConfigError("`--json` is for `mcp check` and `--dry-run`", hint="leave it out")
     if len(args.target) > 1:

@@ -91,6 +91,7 @@ def check_server(
     cwd: str = "/",
     url: str | None = None,
     token: str | None = None,
+    allow_private: bool = False,
     timeout: float = 30.0,
 ) -> ServerReport:
     """Ask a server for its skills and their files, and return the rules of SEP-2640 that it breaks.
@@ -102,12 +103,15 @@ def check_server(
         cwd: where it starts.
         url: of a server over streamable HTTP.
         token: sent to the URL as bearer token.
+        allow_private: whether the host of the URL may be a name in your own network.
         timeout: seconds for each answer.
 
     Raises:
         ConfigError: the URL or the token is invalid.
     """
-    transport = HttpClient(url, token) if url is not None else StdioClient(command, {}, cwd)
+    transport: HttpClient | StdioClient = StdioClient(command, {}, cwd)
+    if url is not None:
+        transport = HttpClient(url, token, allow_private=allow_private)
     connection = Connection(transport, timeout)
     try:
         return _Check(connection).run()
