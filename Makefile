@@ -145,9 +145,10 @@ endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during 
 	@$(SYSTEM_PACKAGES) postgres
 	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py
 
-shared: $(READY) $(SKILLS_TOOL)/.ready  ## kill five hundred processes while they change the skills and the lock of a project; share locks with the tool `skills` (from npm, 120 MB; a minute)
+shared: $(READY) $(SKILLS_TOOL)/.ready .venv-apm/.ready  ## kill five hundred processes while they change the skills and the lock of a project; share locks with the tool `skills` and import that of APM (from npm and PyPI, 120 MB; a minute)
 	$(BIN)/python tests/interruptions.py
 	$(BIN)/python tests/skills_tool.py
+	$(BIN)/python tests/apm_tool.py
 
 # With a Node of its own, because the tool needs version 22.20.
 $(SKILLS_TOOL)/.ready: tests/install/skills_tool/package.json tests/install/skills_tool/package-lock.json
@@ -193,4 +194,4 @@ $(SEARCH)/.ready: pyproject.toml
 	@touch $@
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) $(CONFORMANCE) $(SKILLS_TOOL) .venv-fastmcp demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(APART:%=.venv-%) $(AGENT) $(WHEELS) $(SEARCH) $(PEERS) $(INSTALLED) $(CONFORMANCE) $(SKILLS_TOOL) .venv-fastmcp .venv-apm demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

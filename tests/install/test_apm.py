@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from prowess.errors import ConfigError
 from prowess.install import ImportedLock, read_apm_lock, read_tree, with_installed_files
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HASH = hashlib.sha256(b"one\ntwo\n").hexdigest()
@@ -92,6 +89,21 @@ def test_skills_of_git_and_of_folders_are_taken(tmp_path: Path) -> None:
     assert (pdf.entry.ref, pdf.entry.revision, pdf.entry.skill_path) == ("v1", COMMIT, "skills/pdf/SKILL.md")
     assert (one.entry.ref, one.entry.revision, one.entry.skill_path) == (None, COMMIT, None)
     assert pdf.folders == (".agents/skills/pdf", ".claude/skills/pdf")
+
+
+def test_the_lock_that_apm_wrote_is_read() -> None:
+    """Recorded by `python tests/apm_tool.py --record`, with version 0.35.0."""
+    lock = read_apm_lock(str(Path(__file__).parent / "apm_tool/apm.lock.yaml"))
+    taken = {skill.entry.name: (skill.entry.source, skill.entry.ref, skill.entry.skill_path) for skill in lock.skills}
+    assert taken == {
+        "notes": ("./packages/notes", None, None),
+        "docx": ("acme/skills", None, "skills/docx/SKILL.md"),
+        "pdf": ("acme/skills", "main", "skills/pdf/SKILL.md"),
+    }
+    assert lock.left_out == ()
+    assert all(len(skill.entry.revision or "") == 40 for skill in lock.skills if skill.entry.source_type == "github")
+    assert {len(skill.folders) for skill in lock.skills} == {2}
+    assert all(len(value) == 64 for skill in lock.skills for value in skill.hashes.values())
 
 
 def test_what_is_left_out_has_a_reason(tmp_path: Path) -> None:
