@@ -1,12 +1,16 @@
 """List, read and write the objects of a bucket: of S3, Google Cloud Storage, Azure Blob Storage, or a shared folder.
 
-What the library says in its errors may contain parts of requests, with credentials, and is never repeated.
+Only the blocking functions of the library are used: after the others, its threads now and then abort a process that
+ends (`obstore` 0.12.1 with Python 3.11). What the library says in its errors may contain parts of requests, with
+credentials, and is never repeated.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
+from functools import partial
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
@@ -14,12 +18,13 @@ from prowess._internal.fs import atomic_replace
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError
 
+from ._blocking_calls import run_calls
 from ._clouds import open_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
     from obstore import GetResult
@@ -92,7 +97,7 @@ class CloudBucket:
         Raises:
             InstallError: they cannot be listed, or there are too many.
         """
-        return self._run(self._list())
+        return self._run(self._list)
 
     def read(self, objects: Sequence[StoredObject], done: Callable[[StoredObject, bytes], None]) -> None:
         """Read objects, and call `done` with each and its content, in any order.
@@ -100,7 +105,10 @@ class CloudBucket:
         Raises:
             InstallError: one cannot be read, or is not what was listed.
         """
-        self._run(self._read(objects, done))
+        calls = [partial(self._read, item) for item in objects]
+        with self._errors():
+            for item, data in run_calls(calls, _SECONDS, _AT_ONCE):
+                done(item, data)
 
     def get(self, key: str, limit: int, write: Callable[[bytes], None], unless: str | None = None) -> str | None:
         """Read one object in blocks; return its ETag, or `None` if it still has the ETag `unless`.
@@ -108,7 +116,7 @@ class CloudBucket:
         Raises:
             InstallError: it cannot be read, or has more bytes than the limit; a part may have been written.
         """
-        return self._run(self._get(key, limit, write, unless))
+        return self._run(partial(self._get, key, limit, write, unless))
 
     def compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
         """Return the version of an object, `None` if it is missing, and whether it has exactly this content.
@@ -116,7 +124,7 @@ class CloudBucket:
         Raises:
             InstallError: it cannot be read.
         """
-        return self._run(self._compare(key, data))
+        return self._run(partial(self._compare, key, data))
 
     def write(self, key: str, data: bytes, present: Version | None) -> None:
         """Write an object in place of a version, or a new one, if the store still has that version, or none.
@@ -126,13 +134,13 @@ class CloudBucket:
         Raises:
             InstallError: it cannot be written, or another version was written meanwhile.
         """
-        self._run(self._write(key, data, present))
+        self._run(partial(self._write, key, data, present))
 
-    async def _list(self) -> list[StoredObject]:
+    def _list(self) -> list[StoredObject]:
         import obstore
 
         found: list[StoredObject] = []
-        async for page in obstore.list(self._store, prefix=self._prefix or None, chunk_size=1000):
+        for page in obstore.list(self._store, prefix=self._prefix or None, chunk_size=1000):
             for item in page:
                 key = item["path"]
                 if key == self._prefix[:-1]:
@@ -145,81 +153,70 @@ class CloudBucket:
                 raise InstallError(f"{self.url} has more than {MAX_OBJECTS:,} objects", hint="name a folder with fewer")
         return sorted(found, key=lambda item: item.key)
 
-    async def _read(self, objects: Sequence[StoredObject], done: Callable[[StoredObject, bytes], None]) -> None:
-        import asyncio
-
-        free = asyncio.Semaphore(_AT_ONCE)
-
-        async def read(item: StoredObject) -> None:
-            async with free:
-                done(item, await self._read_one(item))
-
-        await asyncio.gather(*map(read, objects))
-
-    async def _read_one(self, item: StoredObject) -> bytes:
+    def _read(self, item: StoredObject) -> tuple[StoredObject, bytes]:
         import obstore
 
-        result = await obstore.get_async(self._store, self._prefix + item.key)
+        result = obstore.get(self._store, self._prefix + item.key)
         if (result.meta["size"], _plain_tag(result.meta["e_tag"])) == (item.size, item.tag):
-            data = await _read_up_to(result, item.size)
+            data = _read_up_to(result, item.size)
             if len(data) == item.size:
-                return data
+                return item, data
         raise InstallError(
             f"{quoted(item.key, PATH_LIMIT)} in {self.url} changed while it was read", hint="run the command again"
         )
 
-    async def _get(self, key: str, limit: int, write: Callable[[bytes], None], unless: str | None) -> str | None:
+    def _get(self, key: str, limit: int, write: Callable[[bytes], None], unless: str | None) -> str | None:
         import obstore
         from obstore.exceptions import NotModifiedError
 
         try:
             options: Any = {"if_none_match": unless} if unless else None
-            result = await obstore.get_async(self._store, self._prefix + key, options=options)
+            result = obstore.get(self._store, self._prefix + key, options=options)
         except NotModifiedError:
             return None
         size = 0
-        async for chunk in result.stream(min_chunk_size=1 << 20):
+        for chunk in result.stream(min_chunk_size=1 << 20):
             size += len(chunk)
             if size > limit:
                 raise InstallError(f"{quoted(key, PATH_LIMIT)} in {self.url} has more than {limit:,} bytes")
             write(bytes(chunk))
         return result.meta["e_tag"] or ""
 
-    async def _compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
+    def _compare(self, key: str, data: bytes) -> tuple[Version | None, bool]:
         import obstore
 
         try:
-            result = await obstore.get_async(self._store, self._prefix + key)
+            result = obstore.get(self._store, self._prefix + key)
         except FileNotFoundError:
             return None, False
         meta = result.meta
         version = {name: text for name, text in (("e_tag", meta["e_tag"]), ("version", meta["version"])) if text}
-        return version, meta["size"] == len(data) and await _read_up_to(result, len(data)) == data
+        return version, meta["size"] == len(data) and _read_up_to(result, len(data)) == data
 
-    async def _write(self, key: str, data: bytes, present: Version | None) -> None:
+    def _write(self, key: str, data: bytes, present: Version | None) -> None:
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
         mode: Any = "create" if present is None else {**present} or "overwrite"
         try:
-            await obstore.put_async(self._store, self._prefix + key, data, mode=mode, use_multipart=False)
+            obstore.put(self._store, self._prefix + key, data, mode=mode, use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
             # The answer to an attempt that succeeded may have been lost.
-            if not (await self._compare(key, data))[1]:
+            if not self._compare(key, data)[1]:
                 raise
 
-    def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Run what waits for the store, and raise its errors without their text."""
-        import asyncio
+    def _run(self, call: Callable[[], _T]) -> _T:
+        with self._errors():
+            [result] = run_calls([call], _SECONDS)
+        return result
 
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Raise errors of the store without their text."""
         from obstore.exceptions import BaseError
 
-        async def limited() -> _T:
-            async with asyncio.timeout(_SECONDS):
-                return await work
-
         try:
-            return asyncio.run(limited())
+            yield
         except TimeoutError:
             raise InstallError(f"{self.url} did not answer in {_SECONDS:,.0f} seconds") from None
         except (BaseError, OSError, ValueError) as error:
@@ -227,10 +224,10 @@ class CloudBucket:
             raise InstallError(f"{self.url} {problem}", hint=hint) from None
 
 
-async def _read_up_to(result: GetResult, size: int) -> bytes:
+def _read_up_to(result: GetResult, size: int) -> bytes:
     """Return the content of an object, a little more than `size` bytes if there is more."""
     data = bytearray()
-    async for chunk in result.stream(min_chunk_size=1 << 20):
+    for chunk in result.stream(min_chunk_size=1 << 20):
         data += chunk
         if len(data) > size:
             break
