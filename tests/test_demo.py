@@ -13,6 +13,7 @@ import pytest
 
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
+from support.skills import skill
 
 TOP = Path(__file__).parent.parent
 DEMO: dict[str, Any] = runpy.run_path(str(TOP / "examples/demo.py"))
@@ -34,6 +35,15 @@ EXAMPLES = {
     "SHELL": "bash",
 }
 """The value for each word in capitals."""
+WHOLE = {
+    "add": "add ../source --yes",
+    "add SOURCE [SKILL...]": "add ../source notes --yes",
+    "update [SKILL...]": "update notes --dry-run",
+    "remove SKILL...": "remove csv-profile",
+    "publish DIR DEST": "publish .agents/skills/csv-profile oci://registry.example/csv-profile --dry-run",
+    "index DIR -o OUT": "index .agents/skills -o ../site",
+}
+"""What is run for commands that need a source, or a place to write to."""
 
 
 def commands() -> list[str]:
@@ -43,6 +53,9 @@ def commands() -> list[str]:
     for line in dict.fromkeys(first or second for first, second in found):
         if line == "prowess --help":
             continue  # tests/cli/test_help.py reads that page
+        if line.removeprefix("prowess ") in WHOLE:
+            lines.append(f"prowess {WHOLE[line.removeprefix('prowess ')]}")
+            continue
         for word, value in EXAMPLES.items():
             line = line.replace(word, value) if re.search(r"[A-Z]{2}", line) and "What did" not in line else line
         # A model would need a key; what it would be sent does not.
@@ -56,6 +69,8 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
     monkeypatch.chdir(tmp_path / "demo/project")
     monkeypatch.setenv("HOME", str(tmp_path / "demo/home"))
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
+    skill(tmp_path / "demo/source/notes")
     return tmp_path / "demo"
 
 
@@ -65,6 +80,8 @@ def test_each_command_of_the_readme_works_there(line: str, capfd: pytest.Capture
     """As it is written, with an example for each word in capitals."""
     name, *arguments = shlex.split(line)[1:]
     assert name in COMMANDS
+    if name == "update":
+        assert main(["add", "../source", "--yes"]) == 0
     code = main([name, *arguments])
     out, err = capfd.readouterr()
     assert code in ((0, 1) if name == "check" else (0,)), out + err
