@@ -200,6 +200,7 @@ def test_skopeo_copies_what_was_published_and_copies_it_back(
     assert read_tree(fetched.skills[0].folder) == read_tree(str(skill))
 
 
+@pytest.mark.slow
 def test_oras_pulls_what_was_published(registry: Registry, skill: Path, tmp_path: Path) -> None:
     oras = pytest.importorskip("oras.client")
     place = registry.new_repository()

@@ -7,8 +7,11 @@ import gzip
 import io
 import itertools
 import json
+import random
+import socket
 import tarfile
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,8 +19,9 @@ import pytest
 from prowess.errors import ConfigError, InstallError
 from prowess.install import Store, _http, parse_source
 from prowess.install._oci import fetch
+from prowess.install._oci_manifest import parse_index, parse_manifest
 from prowess.install._publish import parse_destination, prepare_skill, publish_skill
-from prowess.install._registry import digest_of
+from prowess.install._registry import Registry, StoredManifest, digest_of
 from support.raw_http import RawServer, Request, answer
 
 if TYPE_CHECKING:
@@ -293,8 +297,16 @@ CHALLENGES = {
 
 
 @pytest.mark.parametrize("name", CHALLENGES)
-def test_credentials_go_to_no_other_place_that_a_registry_names(name: str, tmp_path: Path) -> None:
+def test_credentials_go_to_no_other_place_that_a_registry_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other server is even connected."""
+    connect = socket.create_connection
     with FakeRegistry(manifests=ask(CHALLENGES[name])) as server:
+        own = ("127.0.0.1", server.port)
+        monkeypatch.setattr(
+            socket, "create_connection", lambda to, **more: connect(to, **more) if to == own else pytest.fail(f"{to}")
+        )
         log_in(server, tmp_path)
         with pytest.raises(InstallError) as caught:
             pull(server, tmp_path)
@@ -367,3 +379,30 @@ def test_a_file_of_credentials_that_is_not_json_is_an_error_without_its_content(
         with pytest.raises(ConfigError, match="is not valid JSON") as caught:
             pull(server, tmp_path)
     assert "pass-word" not in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("push", [False, True])
+def test_a_token_may_do_no_more_than_is_done(push: bool, tmp_path: Path) -> None:
+    with FakeRegistry(manifests=with_token("abc", b""), token=b'{"token":"abc"}') as server:
+        with Registry(f"127.0.0.1:{server.port}", "team/pdf", push=push, env={"HOME": str(tmp_path)}) as registry:
+            registry.manifest("v1")
+        (asked,) = [request.target for request in server.requests if "/token/" in request.target]
+    assert asked.partition("&")[0].endswith("%3Apull%2Cpush" if push else "%3Apull")
+
+
+def test_every_manifest_is_parsed_or_refused() -> None:
+    """Five hundred wrong ones, always the same."""
+    numbers = random.Random(1)  # noqa: S311
+    values: list[Any] = [None, True, -1, 1e400, "", "x", [], {}, [[]], [{}], {"a": {}}, BLOB, INDEX, MANIFEST, 2]
+    keys = ["schemaVersion", "mediaType", "layers", "manifests", "config", "annotations", "artifactType", "platform"]
+    for _ in range(500):
+        content: Any = {"schemaVersion": 2, "mediaType": numbers.choice([MANIFEST, INDEX]), "layers": [dict(BLOB)]}
+        for _ in range(numbers.randint(1, 4)):
+            layers = content.get("layers")
+            inner = layers[0] if isinstance(layers, list) and layers and isinstance(layers[0], dict) else content
+            numbers.choice([content, inner])[numbers.choice([*keys, "digest", "size", "urls"])] = numbers.choice(values)
+        stored = StoredManifest(data=json.dumps(content).encode(), digest="", media_type=numbers.choice([MANIFEST, ""]))
+        with suppress(InstallError):
+            parse_index(stored)
+        with suppress(InstallError):
+            parse_manifest(stored)

@@ -88,7 +88,11 @@ def _print(args: Namespace, packed: PackedSkill | None, published: Published | N
         print_stderr("nothing published")
         return
     print_stdout(published.reference)
-    words = {"planned": "would be published", "unchanged": "is published already", "moved": "replaces another content"}
+    words = {
+        "planned": "would be published",
+        "unchanged": "is published already",
+        "moved": "replaces what was there",
+    }
     what = f"{pluralize(len(packed.tree.files), 'file')}, {format_size(packed.tree.size)}"
     tags = ", ".join(published.tags)
     print_stderr(f"{published.name} ({what}) {words.get(published.state, 'published')} as {tags}")

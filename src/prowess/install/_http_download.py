@@ -92,4 +92,5 @@ def too_large(url: HttpUrl, limit: int) -> InstallError:
 
 def failed(url: HttpUrl, reason: str) -> InstallError:
     """Return the error for a server that did not give what was asked for."""
-    return InstallError(f"cannot fetch {quoted(url.shown, PATH_LIMIT)}: {reason}")
+    hint = "check the address, or try again later"
+    return InstallError(f"cannot fetch {quoted(url.shown, PATH_LIMIT)}: {reason}", hint=hint)

@@ -256,7 +256,8 @@ class Registry:
         if response.status in (401, 403):
             raise self._no_access()
         if response.status != status:
-            raise InstallError(f"cannot {action} of {quoted(self.name, 200)}: HTTP status {response.status}")
+            hint = "try again later, or ask who runs the registry"
+            raise InstallError(f"cannot {action} of {quoted(self.name, 200)}: HTTP status {response.status}", hint=hint)
 
 
 def digest_of(data: bytes) -> str:
