@@ -55,7 +55,8 @@ def run(world: World, record: bool) -> None:
         "prowess", "locks it for both agents", {skill.hosts for skill in skills.values()}, {("claude-code", "prowess")}
     )
     (world.project / ".claude/skills/pdf/A.md").write_text("changed")
-    step("prowess", "notices a change", world.results()["pdf"], ("files", ["changed"]))
+    changed = [(skill.name, os.path.relpath(skill.path, world.project)) for skill in world.verify().different]
+    step("prowess", "notices a change", changed, [("pdf", ".claude/skills/pdf")])
     for folder, text in ((".claude", "A"), (".agents", "changed")):
         (world.project / folder / "skills/pdf/A.md").write_text(text)
     (world.project / "skills-lock.json").unlink()

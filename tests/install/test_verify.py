@@ -188,6 +188,8 @@ def test_each_copy_for_an_agent_is_verified(project: Path, lock: Lock) -> None:
         change(project / folder / "pdf")
     expected = [("changed", f"{folder}/pdf/SKILL.md") for folder in (".claude/skills", ".qwen/skills")]
     assert found(verify(lock, str(project)), project) == expected
+    paths = [os.path.relpath(skill.path, project) for skill in verify(lock, str(project), names=["pdf"]).skills]
+    assert paths == [f"{folder}/pdf" for folder in (SHARED, ".claude/skills", ".qwen/skills")]
 
 
 def test_folders_of_agents_that_are_one_folder_are_read_once(project: Path, lock: Lock) -> None:

@@ -70,7 +70,8 @@ def record_files(
         kinds = {difference.kind for copy in copies for difference in copy.differences}
         if kinds:
             words = {"missing": "is not installed", "hash": "is not as it was locked", "unknown": "cannot be compared"}
-            refused.append((name, words.get(min(kinds), "has files that its hash does not cover")))
+            found_words = [reason for kind, reason in words.items() if kind in kinds]
+            refused.append((name, [*found_words, "has files that its hash does not cover"][0]))
         elif folder_name(name) != name:
             refused.append((name, f"is in a folder of another name, {quoted(folder_name(name))}"))
         else:

@@ -98,7 +98,7 @@ def verify(
             raise SkillNotFoundError(f"the lock has no skill {quoted(name)}", hint=hint)
     allowed = [real for folder in (root, store) if folder and (real := real_path_or_none(folder))]
     required = {folder for skill in lock.skills.values() for folder in folders_of(skill, scope)}
-    folders = [_SkillsFolder(root, path, allowed) for path in dict.fromkeys((*required, *agent_folders(scope)))]
+    folders = [_SkillsFolder(root, path, allowed) for path in dict.fromkeys((*agent_folders(scope), *sorted(required)))]
     folders = _without_repetition(folders)
     try:
         skills = tuple(
