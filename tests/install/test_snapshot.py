@@ -215,9 +215,10 @@ def test_skills_that_cannot_be_used_are_left_out_and_reported(tmp_path: Path) ->
     skill(top / "b/pdf", description="The same name.")
     skill(top / "bad", description="Leads out.")
     (top / "bad/link").symlink_to("/etc/passwd")
+    skill(top / "colon", "docs:pdf", description="Looks like a skill of a server.")
     report = write_snapshot(top, tmp_path / "out", env={"PROWESS_NO_CACHE": "1"})
     assert report.skills == 1
-    assert [Path(item.path or "").parent.name for item in report.findings] == ["pdf", "bad"]
+    assert [Path(item.path or "").parent.name for item in report.findings] == ["pdf", "bad", "colon"]
 
 
 # ── refreshing ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -285,6 +286,32 @@ def test_damaged_data_is_an_error_and_nothing_else(written: Path) -> None:
         except ProwessError:
             refused += 1
     assert refused > 30
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"name": "docs:pdf"}, "the name of a skill is invalid"),
+        ({"name": ""}, "the name of a skill is invalid"),
+        ({"name": "a\nb"}, "the name of a skill is invalid"),
+        ({"name": "x" * 257}, "its names are too long"),
+        ({"path": "../pdf"}, "the path of a skill is invalid"),
+        ({"path": "/etc/pdf"}, "the path of a skill is invalid"),
+        ({"path": "a//pdf"}, "the path of a skill is invalid"),
+        ({"path": "a\u202epdf"}, "the path of a skill is invalid"),
+        ({"description": "x" * 300_000}, "has an invalid place"),
+    ],
+)
+def test_names_and_paths_that_look_like_others_are_refused(values: dict[str, str], words: str) -> None:
+    from prowess.install._snapshot_build import SnapshotBuilder, SnapshotRow
+    from prowess.install._snapshot_file import SnapshotFile
+    from prowess.install._snapshot_table import SnapshotTable
+
+    fields: dict[str, Any] = {"name": "pdf", "path": "pdf", "description": "Fills.", "digest": "sha256:" + "0" * 64}
+    row = SnapshotRow(**{**fields, **values})
+    data = b"".join(SnapshotBuilder([row]).encode())
+    with pytest.raises(InstallError, match=words):
+        use_all(SnapshotTable(SnapshotFile(memoryview(data), "it"), "root/", None))  # type: ignore[arg-type]
 
 
 def use_all(table: Any) -> None:

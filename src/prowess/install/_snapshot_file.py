@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import struct
 import sys
+import unicodedata
 from bisect import bisect_left
 from zlib import crc32
 
@@ -34,6 +35,7 @@ __all__ = [
     "SECTIONS",
     "USER_ONLY",
     "SnapshotFile",
+    "is_valid_name",
     "key_of",
     "open_mapped",
 ]
@@ -51,10 +53,19 @@ USER_ONLY = 1
 """The flag of a skill that its author hides from the model."""
 MAX_FILE_BYTES = 4 << 30
 MAX_SKILLS = 1_000_000
-_MAX_WORDS = 50_000_000
+_MAX_WORDS = 5_000_000
+_MAX_NAME, _MAX_NAMES = 1024, 256
+"""Characters of a name, and bytes of names on average."""
 _MAX_TEXT = 256 * 1024
 """Bytes of one name, description, path or word."""
 _DIGEST_BYTES = 32
+
+
+def is_valid_name(name: str) -> bool:
+    """Return whether a snapshot may have a skill of this name; one with a colon looks like that of a server."""
+    if not 0 < len(name) <= _MAX_NAME or ":" in name or "/" in name:
+        return False
+    return name.isprintable() or not any(unicodedata.category(character) == "Cc" for character in name)
 
 
 def key_of(kind: str, text: str) -> int:
@@ -97,6 +108,8 @@ class SnapshotFile:
             if start % 8 or start < size_of_header or start + length > size:
                 raise self.damaged(f"its part {name} is outside of the file")
             self._parts[name] = data[start : start + length]
+        if len(self._parts["names"]) > _MAX_NAMES * self.skills:
+            raise self.damaged("its names are too long")
         self.digests, self.flags = (
             self._bytes("digests", _DIGEST_BYTES * self.skills),
             self._bytes("flags", self.skills),

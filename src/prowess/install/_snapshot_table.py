@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import normalize_name
 from prowess.catalog import Entry, State
 from prowess.skill import Requirements, Skill
 
-from ._snapshot_file import USER_ONLY, key_of
+from ._snapshot_file import USER_ONLY, is_valid_name, key_of
 from ._snapshot_postings import SnapshotPostings
 
 TYPE_CHECKING = False
@@ -27,9 +25,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["SnapshotTable"]
-
-_MAX_NAME = 1024
-"""Characters of a name."""
 
 
 class SnapshotTable:
@@ -96,7 +91,7 @@ class SnapshotTable:
     def name(self, row: int) -> str:
         """Return the name of a skill."""
         name = self.file.text("names", row)
-        if not 0 < len(name) <= _MAX_NAME or (not name.isprintable() and _has_control(name)):
+        if not is_valid_name(name):
             raise self.file.damaged("the name of a skill is invalid")
         return name
 
@@ -112,10 +107,6 @@ class SnapshotTable:
             disable_model_invocation=bool(self.file.flags[row] & USER_ONLY),
             path=self.path(row),
         )
-
-
-def _has_control(name: str) -> bool:
-    return any(unicodedata.category(character) == "Cc" for character in name)
 
 
 def _table_of(reader: TableReader) -> SnapshotTable:

@@ -24,7 +24,7 @@ from prowess.findings import Finding, Severity
 from ._archive import pack_skill
 from ._snapshot_build import SnapshotBuilder, SnapshotRow
 from ._snapshot_cache import MAX_DATA_BYTES, POINTER, Pointer, data_name
-from ._snapshot_file import MAX_SKILLS, USER_ONLY
+from ._snapshot_file import MAX_SKILLS, USER_ONLY, is_valid_name
 from ._snapshot_records import Earlier, Records, folder_fingerprint
 from ._snapshot_skills import ARCHIVES, archive_name
 
@@ -137,6 +137,9 @@ class _Writer:
 
     def _row(self, entry: Entry) -> tuple[SnapshotRow | None, Mapping[str, int] | None, bytes]:
         """Return the row of a skill, its terms unless they are known, and the fingerprint of its files."""
+        if not is_valid_name(entry.name) or not os.path.dirname(entry.real).isprintable():
+            self._leave_out(entry.path, "its name has a colon, a slash or a control character", "rename it")
+            return None, None, b""
         folder = os.path.dirname(entry.real)
         inside = folder if folder != self._top else os.path.join(folder, os.path.basename(folder))
         path = os.path.relpath(inside, self._top).replace(os.sep, "/")
