@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ._lock import Lock, LockedSkill
     from ._places import Scope
     from ._tree import Tree
+    from ._verify import VerifiedSkill
 
 __all__ = ["Recorded", "record_files", "with_installed_files"]
 
@@ -62,11 +63,13 @@ def record_files(
     found = verify(lock, root, scope=scope, names=names, store=store)
     recorded: list[LockedSkill] = []
     refused: list[tuple[str, str]] = []
-    for name in dict.fromkeys(skill.name for skill in found.skills):
+    copies_of: dict[str, list[VerifiedSkill]] = {}
+    for copy in found.skills:
+        copies_of.setdefault(copy.name, []).append(copy)
+    for name, copies in copies_of.items():
         skill = lock.skills[name]
         if skill.tree_digest:
             continue
-        copies = [copy for copy in found.skills if copy.name == name]
         kinds = {difference.kind for copy in copies for difference in copy.differences}
         if kinds:
             words = {"missing": "is not installed", "hash": "is not as it was locked", "unknown": "cannot be compared"}
