@@ -274,7 +274,7 @@ def _serving_goals(serving: Mapping[str, Any]) -> Iterator[Goal]:
     )
     peak = middle(serving.get("sizes", {}).get(LARGE, {}).get(PROWESS), "peak")
     how = "the most with 10,000 skills, after a start with a filled cache"
-    yield _at_most("serving 10,000 skills: 120 MB", peak, 120e6, how, lambda value: f"{value / 1e6:,.0f} MB")
+    yield _at_most("serving 10,000 skills: 120 MiB", peak, 120 * 2**20, how, lambda value: f"{value / 2**20:,.0f} MiB")
     clients = serving.get("clients")
     growth = clients["memory"][-1] - clients["memory"][0] if clients else 0
     yield Goal(

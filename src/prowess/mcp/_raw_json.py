@@ -30,15 +30,16 @@ class RawJson:
 
 
 def encode_answer(message: Any) -> bytes:
-    """Return a message of JSON-RPC as JSON."""
+    """Return a message of JSON-RPC as a line of JSON."""
     text: bytes
     result: dict[str, Any] = getattr(message, "result", {})
     raw = {key: value for key, value in result.items() if isinstance(value, RawJson)}
     rest = {key: value for key, value in result.items() if key not in raw} if raw else {}
     if not rest:
         text = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
-        return text
+        return text + b"\n"
     text = message.model_copy(update={"result": rest}).model_dump_json(by_alias=True, exclude_unset=True).encode()
-    parts = [json.dumps(key).encode() + b":" + value.data for key, value in raw.items()]
-    # The result is the last member of a message, and not empty.
-    return b",".join([text[:-2], *parts]) + b"}}"
+    parts = [text[:-2]]  # the result is the last member of a message, and not empty
+    for key, value in raw.items():
+        parts += [b"," + json.dumps(key).encode() + b":", value.data]
+    return b"".join([*parts, b"}}\n"])  # one copy: a list may have megabytes

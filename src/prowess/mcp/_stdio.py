@@ -158,7 +158,7 @@ class _Transport:
         try:
             async with answers:
                 async for answer in answers:
-                    await _in_thread(_write_all, self._target, encode_answer(answer.message) + b"\n")
+                    await _in_thread(_write_all, self._target, encode_answer(answer.message))
         except OSError:  # the client is gone
             scope.cancel()
 
