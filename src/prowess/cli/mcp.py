@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import sys
+from contextlib import suppress
 
 from prowess._internal.text import neutral, quoted
 from prowess.errors import ConfigError
@@ -29,6 +31,8 @@ the tools activate_skill, read_skill_file and search_skills. Changes are announc
 1 if an answer breaks a rule of SEP-2640."""
 _TOKEN_VARIABLE = "PROWESS_MCP_TOKEN"  # noqa: S105 - a name
 _MAX_TOKEN_BYTES = 4096
+_M_ARENA_MAX = -8
+"""Of `malloc.h`."""
 
 
 def parser() -> ArgumentParser:
@@ -114,6 +118,7 @@ def run(args: Namespace) -> int:
     address = _parse_address(args.http) if args.http is not None else None
     token = _read_token(args.token_file)
     gc.disable()  # until the server has started: it makes thousands of values, and no garbage
+    _share_heap()
     try:
         from prowess.mcp import SkillServer, serve_stdio
     except ImportError as error:
@@ -132,6 +137,15 @@ def run(args: Namespace) -> int:
         else:
             _serve_http(server, *address, token=token)
     return OK
+
+
+def _share_heap() -> None:
+    """Have all threads use one heap of the C library, which otherwise keeps megabytes for each of them."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):  # as with musl, which has one heap
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)
 
 
 def _print_left_out(name: str, reason: str) -> None:

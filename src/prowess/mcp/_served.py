@@ -10,7 +10,6 @@ import json
 import os
 import stat
 from bisect import bisect_right
-from operator import itemgetter
 from urllib.parse import unquote
 
 from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE, read_up_to, skill_files
@@ -120,7 +119,7 @@ class ServedCatalog:
                     self.left_out.append((entry, problem))
         self._folders = dict(sorted(_assign_paths(served).items()))
         """The folder of each skill by its path in the name space."""
-        self._skills = [*self._folders.items()]
+        self._tops = [*self._folders]
 
     def is_chosen(self, entry: Entry) -> bool:
         """Return whether a skill is among those to serve."""
@@ -140,7 +139,7 @@ class ServedCatalog:
 
     def large(self) -> Iterable[tuple[str, str]]:
         """Yield the names of skills that hosts may decline, and their size in words; as far as they are known."""
-        for top, folder in self._skills:
+        for top, folder in self._folders.items():
             known = self._contents.known(folder)
             if known is None:
                 sizes = [size for _, size in skill_files(folder)]
@@ -165,13 +164,13 @@ class ServedCatalog:
         return [*map(_served_skill, contents)], last
 
     def _page(self, after: str | None, limit: int) -> tuple[list[Content], str | None]:
-        start = 0 if after is None else bisect_right(self._skills, after, key=itemgetter(0))
-        chosen = self._skills[start : start + limit]
+        start = 0 if after is None else bisect_right(self._tops, after)
+        chosen = [(top, self._folders[top]) for top in self._tops[start : start + limit]]
         contents = self._contents.current(chosen)
         for content in contents:
             if content.problem:
                 self.problems[content.top] = content.problem
-        last = chosen[-1][0] if start + limit < len(self._skills) else None
+        last = chosen[-1][0] if start + limit < len(self._tops) else None
         return [content for content in contents if content.entry], last
 
     def skill(self, uri: str) -> ServedSkill | None:
