@@ -5,8 +5,8 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,17 +19,16 @@ from support.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.needs("git")
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
-FAKE = """
-import subprocess, sys
-with open({log!r}, "a") as log:
-    print(*sys.argv[1:], sep="\\n", file=log)
-sys.exit(subprocess.run(["sh", "-c", sys.argv[-1]]).returncode)
+FAKE = """#!/bin/sh
+printf '%s\\n' "$@" >>"$0.log"
+for command; do :; done
+exec sh -c "$command"
 """
+"""A program in place of ssh that runs the command on this machine."""
 
 
 @pytest.fixture
@@ -42,16 +41,17 @@ def test_a_repository_is_read_with_the_users_ssh(
     source: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The setting of git for ssh is obeyed; ssh gets the host and one command."""
-    log = tmp_path / "log"
-    (tmp_path / "ssh.py").write_text(FAKE.format(log=str(log)))
-    monkeypatch.setenv("GIT_SSH_COMMAND", f"{sys.executable} {tmp_path}/ssh.py")
+    program = tmp_path / "ssh"
+    program.write_text(FAKE)
+    program.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(program))
     monkeypatch.setenv("GIT_SSH_VARIANT", "ssh")
     parsed = parse_source(source.format(path=repository))
     with Store(str(tmp_path / "store")).open() as opened:
         found = fetch(parsed, opened)
     assert [skill.name for skill in found.skills] == ["pdf"]
     assert found.revision == newest(parsed)
-    words = log.read_text().splitlines()
+    words = Path(f"{program}.log").read_text().splitlines()
     assert "git@example.org" in words
     assert f"git-upload-pack '{repository}'" in words
 
