@@ -21,7 +21,7 @@ COMMANDS = {
     "verify": "compare installed skills with their lock, byte by byte",
     "remove": "remove installed skills, and leave everything else alone",
     "lock": "add the digests of all files to the lock of installed skills, or import another lock",
-    "publish": "publish a skill to a registry, where `prowess add` and other tools find it",
+    "publish": "publish a skill to a registry or a bucket, where `prowess add` and other tools find it",
     "index": "write the files with which any web server offers skills",
     "store": "show the store of fetched skills, and remove those that no project needs",
     "new": "create a skill that passes `prowess check`",

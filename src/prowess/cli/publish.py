@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _EPILOG = """\
 DEST is oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG. Without a tag it is the `version` in the metadata of
 the skill, or `latest`. The skill is checked first, and errors end the command before anything is sent. The same skill
-has the same digest on every machine. Credentials are those of `docker login` or `podman login`.
+has the same digest on every machine. Credentials are those of `docker login` or `podman login`. DEST can also be a
+bucket, s3://BUCKET/PATH, gs://, az:// or file:///FOLDER, with credentials from the variables of its cloud; there the
+skill is NAME.tar.gz, and tags do not exist.
 Exit codes: 0 published, or there already; 1 errors found, or not published."""
 
 
@@ -36,7 +38,11 @@ def parser() -> ArgumentParser:
     result.add_argument("dir", metavar="DIR", help="the folder of the skill")
     result.add_argument("dest", metavar="DEST", help="where to publish it")
     result.add_argument("--tag", metavar="TAG", action="append", default=[], help="a further name for it (repeatable)")
-    result.add_argument("--force", action="store_true", help="move a tag that has another content now, without asking")
+    result.add_argument(
+        "--force",
+        action="store_true",
+        help="move a tag, or replace a skill of a bucket, that has another content now, without asking",
+    )
     result.add_argument("--dry-run", action="store_true", help="check and pack the skill, and send nothing")
     add_json_option(result)
     return result
@@ -94,8 +100,8 @@ def _print(args: Namespace, packed: PackedSkill | None, published: Published | N
         "moved": "replaces what was there",
     }
     what = f"{pluralize(len(packed.tree.files), 'file')}, {format_size(packed.tree.size)}"
-    tags = ", ".join(published.tags)
-    print_stderr(f"{published.name} ({what}) {words.get(published.state, 'published')} as {tags}")
+    tags = f" as {', '.join(published.tags)}" if published.tags else ""
+    print_stderr(f"{published.name} ({what}) {words.get(published.state, 'published')}{tags}")
 
 
 def _as_json(packed: PackedSkill | None, published: Published | None, checked: Report) -> dict[str, object]:

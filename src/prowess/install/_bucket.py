@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
 
-    from ._objects import CloudBucket, FolderBucket, StoredObject
+    from ._folder_bucket import FolderBucket, StoredObject
+    from ._objects import CloudBucket
     from ._source import Source
     from ._store import OpenStore
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PackedSkill", "Published", "parse_destination", "prepare_skill", "publish_skill"]
 
-_KINDS = {"oci": "_oci_push"}
+_KINDS = {"oci": "_oci_push", "bucket": "_bucket_publish"}
 """Each kind of place, and the module whose `publish` writes there."""
 
 
@@ -68,7 +68,7 @@ def parse_destination(text: str) -> Source:
     """
     place = parse_source(text)
     if place.kind not in _KINDS:
-        hint = "write `oci://REGISTRY/REPOSITORY:TAG`"
+        hint = "write `oci://REGISTRY/REPOSITORY:TAG` or `s3://BUCKET/PATH`"
         raise InstallError(f"nothing can be published to {quoted(place.text, PATH_LIMIT)}", hint=hint)
     if place.skill is not None or (place.ref or "").startswith("sha256:"):
         hint = "the skill is named by its folder, and the digest follows from its files"
