@@ -62,7 +62,7 @@ def test_what_would_be_installed_is_shown_before_it_asks(machine: Machine) -> No
         "  also     ~/.agents/skills/pdf has the same name",
     ]
     assert "there is no terminal to ask on; nothing was changed" in err
-    assert "hint: `prowess add --yes`" in err
+    assert "hint: `prowess add ../source --yes`, after you have seen what it does" in err
     assert not machine.lock.exists()
     assert not machine.installed()
 
@@ -242,6 +242,14 @@ def test_an_invalid_name_is_refused(name: str, machine: Machine) -> None:
     assert not machine.installed()
 
 
+def test_the_name_of_a_device_is_refused(machine: Machine) -> None:
+    skill(machine.source / "skills/con")
+    assert (
+        "`con` has a name that another system reads as something else"
+        in machine.run("add", "../source", "con", "--yes", code=1)[1]
+    )
+
+
 def test_a_skill_is_installed_under_its_own_name(machine: Machine) -> None:
     skill(machine.source / "skills/odd folder", "plain")
     machine.run("add", "../source", "plain", "--yes")
@@ -276,6 +284,25 @@ def test_a_folder_that_could_be_a_repository_is_refused(machine: Machine) -> Non
     skill(machine.project / "team/skills/pdf")
     _, err = machine.run("add", "team/skills", "--yes", code=1)
     assert "hint: write `./team/skills` for the folder, or `https://github.com/team/skills`" in err
+
+
+def test_commands_at_once_lose_nothing(machine: Machine) -> None:
+    for number in range(4):
+        skill(machine.source / f"skills/s{number}")
+
+    pids = []
+    for number in range(4):
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                machine.run("add", "../source", f"s{number}", "--yes")
+                code = 0
+            finally:
+                os._exit(code)
+        pids.append(pid)
+    assert [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids] == [0] * 4
+    assert machine.installed() == [*read_lock(str(machine.lock)).skills] == ["s0", "s1", "s2", "s3"]
 
 
 def test_foreign_text_cannot_forge_lines(machine: Machine) -> None:

@@ -107,6 +107,19 @@ def test_a_lock_cannot_name_an_invalid_source(values: dict[str, str], problem: s
     assert not machine.installed()
 
 
+@pytest.mark.parametrize("name", [".git", ".hidden", "-rf", "con", "A B", "a.", "../up", "a/b"])
+def test_a_lock_cannot_name_the_folder_of_a_skill_as_it_likes(name: str, machine: Machine) -> None:
+    machine.run("add", "../source", "pdf", "--yes")
+    shutil.rmtree(machine.project / ".agents")
+    table = json.loads(machine.lock.read_text())
+    table["skills"] = {name: table["skills"]["pdf"]}
+    machine.lock.write_text(json.dumps(table))
+    before = content(machine.project.parent)
+    code = 2 if "/" in name else 1
+    machine.run("install", code=code)
+    assert content(machine.project.parent) == before
+
+
 def test_a_revision_that_names_no_version_is_refused(machine: Machine) -> None:
     machine.run("add", repository(machine), "pdf", "--yes")
     shutil.rmtree(machine.project / ".agents")

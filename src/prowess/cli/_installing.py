@@ -104,7 +104,9 @@ def require_consent(args: Namespace, command: str) -> None:
     """
     if not args.yes and (args.json or not is_terminal()):
         message = "there is no terminal to ask on" if not args.json else "`--json` does not ask"
-        raise ConfigError(f"{message}; nothing was changed", hint=f"`{command} --yes` after you have seen what it does")
+        raise ConfigError(
+            f"{message}; nothing was changed", hint=f"`{command} --yes`, after you have seen what it does"
+        )
 
 
 def format_size(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import neutral, quoted
@@ -101,7 +102,7 @@ def _show_and_install(plan: AddPlan, shown: Shown, opened: OpenStore, args: Name
     same = _same_names(plan, shown)
     if not args.json:
         _print_plan(plan, shown, same)
-    require_consent(args, "prowess add")
+    require_consent(args, f"prowess add {shlex.quote(neutral(args.source))}")
     names = [skill.name for skill in plan.skills]
     if not args.yes and is_terminal() and not ask(f"install {describe_choice(names)}?"):
         print_stderr("nothing was installed")

@@ -16,11 +16,11 @@ from prowess.hosts import host_names, load_host, skills_folder
 
 from ._computed_hash import computed_hash
 from ._entries import LINK_KEY, same_source
-from ._lock import LOCK_FILE, Lock, read_lock
+from ._lock import LOCK_FILE, Lock, folder_name, read_lock
 from ._places import SHARED_FOLDER, find_project, folders_of, global_lock
 from ._store import Store
 from ._transaction import lock_project
-from ._tree import read_tree
+from ._tree import check_paths, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,6 +178,12 @@ def _problem(
 ) -> InstallError | None:
     """Return why a skill cannot be installed."""
     name = item.entry.folder
+    try:
+        check_paths([name])
+    except InstallError as error:
+        return error
+    if name != folder_name(name):  # a lock may have any name, such as `-rf` or `.hidden`
+        return _taken(f"{quoted(name)} is not a valid name for the folder of a skill", "remove it from the lock")
     old = locked.get(normalize_name(name))
     if old is not None and old.folder != name:
         hint = f"`prowess remove {old.name}` first"
