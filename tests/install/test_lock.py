@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -140,8 +141,9 @@ BROKEN = {
     "prowess": (skill(prowess=[]), "L: skills.`pdf`.prowess: must be an object"),
     "digest": (ours(digest="sha256:xyz"), "prowess.digest: must be `sha256:` and 64 digits, and is `sha256:xyz`"),
     "digest alone": (ours(files=None), "prowess.files: is missing"),
+    "no files": (ours(files={}), "prowess.files: is missing"),
     "files alone": (ours(digest=None), "prowess.digest: is missing"),
-    "list of files": (ours(files=[]), "prowess.files: must be an object"),
+    "list of files": (ours(files=["x"]), "prowess.files: must be an object"),
     "number as file": (ours(files={"a": 1}), "prowess.files: must contain texts"),
     "mode": (
         of_file("a", FILES["SKILL.md"].replace("100644", "100600")),
@@ -190,6 +192,60 @@ def test_an_invalid_lock_is_an_error(case: str) -> None:
     assert "\n" not in str(caught.value)
     assert "\x1b" not in str(caught.value)
     assert caught.value.hint
+
+
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    1,
+    1e308,
+    "",
+    "..",
+    "a\nb",
+    "-x",
+    "é\ud800",
+    "😀",
+    [],
+    {},
+    [[]],
+    {"a": {"1": 1, "0": 0}},
+    HEX,
+)
+
+
+def damaged(random: Random) -> str:
+    """Return a lock with another value, name or byte somewhere."""
+    content: Any = json.loads(text_of({"pdf": ENTRY, "docx": {**ENTRY, "via": [1]}}, later={"b": 1, "a": 2}))
+    for _ in range(random.randint(1, 3)):
+        place = content
+        while isinstance(inner := random.choice([*place.values()]), dict) and inner and random.random() < 0.8:
+            place = inner
+        key = random.choice([*place])
+        if random.random() < 0.3:
+            place[random.choice(["..", "é", "10", "\ud800", "A", "pdf"])] = place.pop(key)
+        else:
+            place[key] = random.choice(VALUES)
+    text = json.dumps(content)
+    at = random.randrange(len(text))
+    return text if random.random() < 0.7 else text[:at] + random.choice('"{},\\1\x00é') + text[at + 1 :]
+
+
+def test_a_lock_that_is_read_can_be_written_and_read_again() -> None:
+    """Anything else is an error of one line. No damage is another exception, or is written so that it is not read."""
+    random = Random(7)  # noqa: S311 - not a secret
+    read = refused = 0
+    for _ in range(1000):
+        try:
+            lock = parse_lock(damaged(random))
+        except ConfigError as error:
+            refused += bool(error.hint) and "\n" not in str(error)
+        else:
+            read += 1
+            text = lock.to_text()
+            assert parse_lock(text) == lock
+            assert parse_lock(text).to_text() == text.encode().decode()
+    assert read + refused == 1000
+    assert min(read, refused) > 100
 
 
 @pytest.mark.parametrize("case", ELSEWHERE)

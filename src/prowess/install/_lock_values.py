@@ -171,7 +171,7 @@ class EntryReader:
         digest = self.text("digest")
         if digest is not None and not _DIGEST.fullmatch(digest):
             raise self.error("digest", f"must be `sha256:` and 64 digits, and is {quoted(digest)}")
-        if (digest is None) != ("files" not in self.entry):
+        if (digest is None) == bool(self.entry.get("files")):
             raise self.error("files" if digest else "digest", "is missing")
         return digest
 
