@@ -20,7 +20,7 @@ from prowess.install._oci import fetch, newest
 from prowess.install._publish import parse_destination, prepare_skill, publish_skill
 from prowess.install._registry import Descriptor, Registry as Repository, digest_of
 from support.programs import require
-from support.registry import PASSWORD, USER, Registry
+from support.registry import PASSWORD, USER, Registry, start_token_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -346,6 +346,23 @@ def test_a_private_registry_needs_the_credentials_of_container_tools(
     log_in(monkeypatch, tmp_path, private_registry)
     published = publish(skill, place)
     assert pull(f"{place}:1.2", opened).revision == published.digest
+
+
+def test_a_registry_with_tokens_gives_them_for_what_is_done(
+    skill: Path, opened: OpenStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everyone may read, and only a user may publish."""
+    require("docker-registry")
+    pytest.importorskip("cryptography")
+    with start_token_registry() as registry:
+        place = registry.new_repository()
+        monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "missing.json"))
+        with pytest.raises(InstallError, match="gives no access"):
+            publish(skill, place)
+        log_in(monkeypatch, tmp_path, registry)
+        published = publish(skill, place)
+        monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "missing.json"))
+        assert pull(f"{place}:1.2", opened).revision == published.digest
 
 
 def test_a_wrong_password_is_refused_and_not_shown(

@@ -210,6 +210,17 @@ def test_the_digest_in_a_header_is_ignored(tmp_path: Path) -> None:
         pull(server, tmp_path, revision=wanted)
 
 
+@pytest.mark.parametrize(
+    "revision", ["../../v2/x/manifests/y", "a/b", "a?b", "v1", "sha256:abc", "sha256:" + "A" * 64, "-x"]
+)
+def test_a_revision_that_is_no_digest_is_not_sent(revision: str, tmp_path: Path) -> None:
+    """As an edited lock may have it."""
+    with FakeRegistry() as server:
+        with pytest.raises(InstallError, match="invalid tag or digest"):
+            pull(server, tmp_path, revision=revision)
+        assert server.requests == []
+
+
 def test_a_registry_that_is_down_half_the_time_works(tmp_path: Path) -> None:
     numbers = itertools.count()
     with FakeRegistry(

@@ -57,6 +57,8 @@ def fetch(
         ConfigError: a file with credentials is invalid.
         InstallError: the registry cannot be read, what it has is no skill, or breaks a rule.
     """
+    if revision is not None and not revision.startswith("sha256:"):
+        raise InstallError(f"invalid tag or digest {quoted(revision)}", hint="a revision begins with `sha256:`")
     wanted = tuple(dict.fromkeys((*only, *((source.skill,) if source.skill else ()))))
     skills: list[FetchedSkill] = []
     findings: list[Finding] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import ipaddress
+import re
 import time
 from contextlib import suppress
 from urllib.parse import urlencode, urlsplit
@@ -44,6 +45,7 @@ MAX_MANIFEST = 4 << 20
 _MAX_TOKEN_ANSWER = 64 << 10
 _SECONDS = 60.0
 _BLOB_SECONDS = 600.0
+_is_reference = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|sha256:[0-9a-f]{64}").fullmatch
 _HUB_HOST = "registry-1.docker.io"
 _NOT_FOUND = (400, 401, 403, 404)
 
@@ -107,8 +109,10 @@ class Registry:
             reference: a tag or digest.
 
         Raises:
-            InstallError: it cannot be read, or has another digest.
+            InstallError: the reference is invalid, or the manifest cannot be read or has another digest.
         """
+        if not _is_reference(reference):
+            raise InstallError(f"invalid tag or digest {quoted(reference)}", hint="a digest begins with `sha256:`")
         accept = ", ".join((*MANIFEST_TYPES, *INDEX_TYPES))
         path = f"/manifests/{reference}"
         response = self._request("GET", path, headers={"Accept": accept}, limit=MAX_MANIFEST)
