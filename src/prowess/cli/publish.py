@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from prowess.catalog import Report
-    from prowess.install import PackedSkill, Published
+    from prowess.install import PackedSkill, Published, SignWith
 
 _EPILOG = """\
 DEST is oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG. Without a tag it is the `version` in the metadata of
@@ -44,6 +45,12 @@ def parser() -> ArgumentParser:
         help="move a tag, or replace a skill of a bucket, that has another content now, without asking",
     )
     result.add_argument("--dry-run", action="store_true", help="check and pack the skill, and send nothing")
+    group = result.add_argument_group("signing (`pip install 'prowess[sign]'`)")
+    group.add_argument(
+        "--sign", action="store_true", help="sign it with sigstore, as the workflow of the CI or in a browser"
+    )
+    group.add_argument("--sign-key", metavar="FILE", help="sign it with this private key (PEM, an elliptic curve)")
+    group.add_argument("--sign-certificate", metavar="FILE", help="the certificate (PEM) of --sign-key")
     add_json_option(result)
     return result
 
@@ -55,11 +62,12 @@ def run(args: Namespace) -> int:
         ConfigError: the folder is not that of a skill, or a file with credentials is invalid.
         InstallError: the destination is invalid or refuses the skill, or a file of it cannot be published.
     """
-    from prowess.install import parse_destination, prepare_skill, publish_skill
+    from prowess.install import parse_destination, prepare_skill, publish_skill, signed_copy
 
     if not os.path.isfile(os.path.join(args.dir, SKILL_FILE)):
         message = f"`DIR` is not the folder of a skill: {neutral(args.dir)} has no {SKILL_FILE}"
         raise ConfigError(message, hint="publish one skill at a time")
+    sign_with = _sign_with(args)
     place = parse_destination(args.dest)
     progress = ProgressLine()
     checked = report([args.dir], progress=progress.show_checked)
@@ -74,7 +82,8 @@ def run(args: Namespace) -> int:
             return bool(args.force)
         return ask(f"{neutral(place.url)} has other content under {quoted(tag)}; move it?")
 
-    packed = prepare_skill(args.dir)
+    with nullcontext(args.dir) if sign_with is None else signed_copy(args.dir, sign_with) as folder:
+        packed = prepare_skill(folder)
     try:
         published = publish_skill(
             packed, place, tags=args.tag, may_move=may_move, dry_run=args.dry_run, progress=progress.show
@@ -83,6 +92,23 @@ def run(args: Namespace) -> int:
         progress.clear()
     _print(args, packed, published, checked)
     return OK
+
+
+def _sign_with(args: Namespace) -> SignWith | None:
+    """Return how the skill is signed, or `None` if it is not.
+
+    Raises:
+        ConfigError: the options do not fit together.
+    """
+    if args.sign_certificate is not None and args.sign_key is None:
+        raise ConfigError("`--sign-certificate` needs the key", hint="name it with `--sign-key`")
+    if args.sign and args.sign_key is not None:
+        raise ConfigError("`--sign` and `--sign-key` exclude each other", hint="leave one of them out")
+    if not args.sign and args.sign_key is None:
+        return None
+    from prowess.install import SignWith
+
+    return SignWith(private_key=args.sign_key, certificate=args.sign_certificate)
 
 
 def _print(args: Namespace, packed: PackedSkill | None, published: Published | None, checked: Report) -> None:

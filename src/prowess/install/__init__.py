@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         SignedBy as SignedBy,
         SignWith as SignWith,
         sign_skill as sign_skill,
+        signed_copy as signed_copy,
         verify_signature as verify_signature,
     )
     from ._snapshot import SnapshotProvider as SnapshotProvider
@@ -122,6 +123,7 @@ else:  # otherwise every misspelt name would have a type
                 "SignWith",
                 "SignedBy",
                 "sign_skill",
+                "signed_copy",
                 "verify_signature",
             ),
             "_snapshot": ("SnapshotProvider",),

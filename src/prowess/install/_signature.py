@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import base64
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
+from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ConfigError, InstallError, SkillError
 from prowess.skill import sealed_copy
 
+from ._copy_writer import CopyWriter
 from ._tree import LINK, Tree, read_tree
 
 TYPE_CHECKING = False
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-__all__ = ["SIGNATURE_FILE", "SignedBy", "SignWith", "sign_skill", "verify_signature"]
+__all__ = ["SIGNATURE_FILE", "SignedBy", "SignWith", "sign_skill", "signed_copy", "verify_signature"]
 
 SIGNATURE_FILE = "skill.oms.sig"
 _MAX_BYTES = 4 << 20
@@ -127,6 +129,30 @@ def sign_skill(folder: str, into: str, sign_with: SignWith) -> None:
                 certificate_chain=[sign_with.certificate],
             )
         config.sign(folder, into)
+
+
+@contextmanager
+def signed_copy(folder: str, sign_with: SignWith) -> Iterator[str]:
+    """Yield a signed copy of a skill, which is removed at the end of the block; an old signature is left out.
+
+    Raises:
+        ConfigError: as `sign_skill` does.
+        InstallError: as `sign_skill` does, or the skill cannot be copied.
+    """
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="prowess-sign-") as top:
+        with open_fd(top, FOLDER_FLAGS) as fd:
+            writer = CopyWriter(fd, "skill")
+            try:
+                read_tree(folder, writer)
+            finally:
+                writer.close()
+        copy = os.path.join(top, "skill")
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(copy, SIGNATURE_FILE))
+        sign_skill(copy, os.path.join(copy, SIGNATURE_FILE), sign_with)
+        yield copy
 
 
 def _check_arguments(signed_by: SignedBy) -> None:
