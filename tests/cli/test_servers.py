@@ -124,6 +124,24 @@ def test_why_explains_a_skill_of_a_server(
     assert served.methods.count(READ) == 0
 
 
+@pytest.mark.parametrize("what", ["right", "list-nothing"])
+def test_a_skill_of_a_server_is_named_by_its_path(
+    what: str, served: SkillServer, where: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `list` and `why` print it; a server need not list all that it serves."""
+    served.what = what
+    path = "mcp://docs/skill://pdf/SKILL.md"
+    assert output(capsys, "show", path, *where)["name"] == "docs:pdf"
+    assert [item["path"] for item in output(capsys, "why", path, *where)["candidates"]] == [path]
+    assert "Read them aloud." in output(capsys, "activate", path, *where)["content"]
+    assert output(capsys, "read", path, "references/a b.md", *where)["text"] == "See page 3.\r\n"
+    assert served.methods.count("skills/get skill://pdf/SKILL.md") == (4 if what == "list-nothing" else 0)
+    assert main(["trust", path, "--yes", *where]) == 0
+    assert main(["show", path.removesuffix("/SKILL.md"), *where]) == (0 if what == "right" else 1)
+    for wrong, code in (("docs/skill://no/SKILL.md", 1), ("docs/", 2), ("other/skill://pdf/SKILL.md", 2)):
+        assert main(["show", f"mcp://{wrong}", *where]) == code
+
+
 def test_search_finds_skills_of_servers_by_their_descriptions(
     served: SkillServer, where: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

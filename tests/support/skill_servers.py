@@ -124,7 +124,9 @@ class SkillServer:
         self.before_list()
         result: dict[str, Any] = {"skills": self.entries, "ttlMs": self.ttl_ms, "cacheScope": "private"}
         page = int(params.get("cursor", "0"))
-        if self.what == "cursor-loop":
+        if self.what == "list-nothing":
+            result["skills"] = []
+        elif self.what == "cursor-loop":
             result["nextCursor"] = "1"
         elif self.what == "endless-pages":
             result.update(skills=[], nextCursor=str(page + 1))

@@ -139,10 +139,10 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         return []
 
     def _entries_at(self, reference: str) -> list[Entry]:
-        """Return the skills of a file or folder."""
-        path = os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
+        """Return the skills of a file or folder, or of a server, by their path."""
+        paths = reference, os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
         local = getattr(self.skills, "entries", self.skills)
-        return [entry for entry in local if path in (entry.path, os.path.dirname(entry.path))]
+        return [entry for entry in local if entry.path in paths or os.path.dirname(entry.path) in paths]
 
     def _entries_with_digest(self, prefix: str) -> list[Entry]:
         """Return the skills whose digest starts with a prefix."""

@@ -28,6 +28,10 @@ __all__ = [
 ]
 
 
+_REMOTE = "mcp://"
+"""What the path of a skill of a server begins with."""
+
+
 def skill_dirs(args: argparse.Namespace) -> list[str]:
     """Return the folders of skills that the user named: those of options before those of the variable."""
     listed = os.environ.get("PROWESS_SKILL_DIR", "")
@@ -78,14 +82,14 @@ def catalog_from_args(
         args: of the command; with `--servers` the skills of all configured servers are added.
         host: the agent's name.
         filesystem: as for `discover`.
-        reference: the skill that the user names; for `LABEL:NAME` the skills of the server with that label are added,
-            if the agent is Prowess.
+        reference: the skill that the user names; for `LABEL:NAME` or `mcp://LABEL/URI` the skills of the server with
+            that label are added, if the agent is Prowess.
 
     Raises:
         HostNotFoundError: the host is unknown.
         ConfigError: a path that an option names does not exist, the settings of servers are invalid, or no server is
             configured.
-        SkillError: the server failed.
+        SkillError: the server failed, or has no skill with the URI.
     """
     from prowess.catalog import discover
 
@@ -104,6 +108,10 @@ def catalog_from_args(
             from prowess.errors import SkillError
 
             raise SkillError(failed[0].message, hint=failed[0].hint)
+        if reference.startswith(_REMOTE):  # a server need not list all that it serves
+            entry = servers[0].find(reference.removeprefix(f"{_REMOTE}{servers[0].label}/"))
+            readers = {**catalog.readers, entry.path: servers[0]}
+            catalog = catalog.with_changes(skills=(*catalog.skills, entry), readers=readers)
     return catalog
 
 
@@ -113,9 +121,10 @@ def named_server(args: argparse.Namespace, reference: str) -> Sequence[McpSkillP
     Raises:
         ConfigError: the settings of servers are invalid.
     """
-    label, colon, name = reference.partition(":")
+    is_path = reference.startswith(_REMOTE)
+    label, mark, name = reference.removeprefix(_REMOTE).partition("/" if is_path else ":")
     home = args.home or os.path.expanduser("~")
-    if not colon or not name or not os.path.lexists(os.path.join(home, ".prowess", "config.toml")):
+    if not mark or not name or not os.path.lexists(os.path.join(home, ".prowess", "config.toml")):
         return ()
     from prowess.mcp import configured_servers
 
