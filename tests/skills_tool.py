@@ -82,11 +82,11 @@ class World:
         self.git("add", "-A")
         self.git("commit", "-q", "-m", message)
 
-    def tool(self, *arguments: str) -> str:
+    def tool(self, *arguments: str, succeeds: bool = True) -> str:
         """Run the other tool, and return what it prints, without colours."""
         command = [str(INSTALLED / "node/bin/node"), str(INSTALLED / "skills/bin/cli.mjs"), *arguments]
         options = {"cwd": self.project, "env": self.env, "stdin": subprocess.DEVNULL, "timeout": 120}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, **options)  # type: ignore[call-overload]
+        done = subprocess.run(command, capture_output=True, text=True, check=succeeds, **options)  # type: ignore[call-overload]
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", done.stdout)
 
     def prowess(self, *arguments: str) -> int:
@@ -251,6 +251,19 @@ def run_ours(world: World) -> None:
     shutil.rmtree(world.project / ".agents")
     code = world.prowess("install")
     step("prowess", "`install` restores it", (code, world.results()), (0, {"docx": BY_FILES, "pdf": BY_FILES}))
+    lock = read_lock(str(world.project / "skills-lock.json"))
+    boxed = lock.skills["docx"].with_changes(
+        name="boxed", source="registry.example/boxed", source_url="oci://registry.example/boxed", source_type="oci"
+    )
+    # It appends the path of a skill to a URL of a file, and then git finds no repository.
+    known = [skill.with_changes(source=URL, source_url=URL) for skill in lock.skills.values()]
+    (world.project / "skills-lock.json").write_text(lock.with_skills([*known, boxed]).to_text(), encoding="utf-8")
+    shutil.rmtree(world.project / ".agents")
+    world.tool("experimental_install", succeeds=False)
+    restored = sorted(path.name for path in (world.project / ".agents/skills").iterdir())
+    step("skills", "restores all but a source that only we know", restored, ["docx", "pdf"])
+    step("skills", "and keeps its entry", world.ours(), ["boxed"])
+    (world.project / "skills-lock.json").write_text(lock.to_text(), encoding="utf-8")
     world.tool("remove", "docx", "-y")
     step("skills", "`remove` removes what `add` wrote", list(world.results().items()), [("pdf", BY_FILES)])
 
