@@ -66,11 +66,12 @@ class ObjectReader:
         """Return the commit that an object is, or that a tag points to.
 
         Raises:
-            InstallError: it is not a commit.
+            InstallError: it is missing, or something else.
         """
         found = self._ask([f"{name}^{{commit}}"], _MAX_COMMIT)[0]
         if found is None or found[1] != "commit":
-            raise InstallError(f"{quoted(name)} is not a commit", hint="check the branch, tag or commit after the `#`")
+            hint = "check it; if its author replaced the history, `prowess update` installs what is there now"
+            raise InstallError(f"the source has no commit {quoted(name)}", hint=hint)
         return found[0]
 
     def list_files(self, commit: str, folder: str) -> GitFiles | None:
