@@ -385,3 +385,53 @@ def test_after_every_random_change_it_equals_a_new_scan() -> None:
     counts = live_batch(seed, 0, 12)
     assert counts["live changes"] > 200
     assert counts["kept"] > 50
+
+
+@pytest.fixture
+def old_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files count as old at once, so that results are stored in the cache."""
+    monkeypatch.setattr("prowess.catalog._cache.SETTLE_NS", 0)
+    monkeypatch.setattr("prowess.catalog._live.SETTLE_NS", 0)
+
+
+@linux_only
+@pytest.mark.usefixtures("old_files")
+def test_the_first_catalog_is_that_of_the_cache(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A live catalog fills the cache too, and the next one reads no skill."""
+    with LiveCatalog(top / "repo", home=top / "home") as live:
+        first = shown(live.current())
+    monkeypatch.setattr(LiveCatalog, "_discover", lambda _: pytest.fail("it read the disk"))
+    with LiveCatalog(top / "repo", home=top / "home") as live:
+        current = live.current()
+        assert shown(current) == first == shown(discover(top / "repo", home=top / "home", cache=False))
+        assert live.current() is current
+
+
+@linux_only
+@pytest.mark.usefixtures("old_files")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda top: write_skill(top / "repo/.agents/skills", "pdf", "Reads other forms."),
+        lambda top: write_skill(top / "repo/.agents/skills", "new"),
+        lambda top: write_skill(top / "home/.agents/skills", "new"),
+        lambda top: shutil.rmtree(top / "repo/.agents/skills/csv"),
+        lambda top: (top / "repo/.agents").rename(top / "repo/.away"),
+        lambda top: (top / "repo/.agents/skills/pdf/SKILL.md").chmod(0o644 ^ 0o100),
+    ],
+)
+def test_changes_after_a_start_from_the_cache_are_seen(top: Path, change: Callable[[Path], object]) -> None:
+    """Whether they come before the first catalog or after it."""
+    for before in (True, False):
+        with LiveCatalog(top / "repo", home=top / "home") as live:
+            live.current()
+        with LiveCatalog(top / "repo", home=top / "home") as live:
+            first = None if before else live.current()
+            change(top)
+            assert live.current() is not first
+            assert shown(live.current()) == shown(discover(top / "repo", home=top / "home", cache=False))
+        if before:  # once more, from the beginning
+            shutil.rmtree(top)
+            (top / "home").mkdir(parents=True)
+            write_skill(top / "repo/.agents/skills", "pdf")
+            write_skill(top / "repo/.agents/skills", "csv")

@@ -15,6 +15,7 @@ from prowess._internal.inotify import Inotify
 from prowess.catalog import KeptTable
 from prowess.mcp._content_watcher import ContentWatcher
 from prowess.mcp._contents import COLUMNS, SkillContents
+from prowess.mcp._read_content import read_content
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -168,6 +169,24 @@ def test_what_cannot_be_watched_is_compared(skills: list[tuple[str, str]], tmp_p
         with patch("prowess.mcp._read_content.SETTLE_NS", 2_000_000_000):
             (tmp_path / "above/skills" / name / "a/b/deep.txt").write_text("2")
             assert entries(contents, skills) == read_now(skills)
+
+
+def test_a_file_that_changed_a_moment_ago_is_read_again(skills: list[tuple[str, str]]) -> None:
+    """Its next change may leave the status that it has."""
+    contents = SkillContents()
+    with patch("prowess.mcp._read_content.SETTLE_NS", 2_000_000_000):
+        contents.current(skills)
+    contents.watch([folder for _, folder in skills])
+    with patch("prowess.mcp._contents.read_content", side_effect=read_content) as read:
+        contents.current(skills)
+    assert read.call_count == len(skills)
+
+
+def test_a_skill_that_gets_another_path_has_other_uris(skills: list[tuple[str, str]]) -> None:
+    """As when a skill of the same name appears before it."""
+    contents = watched(skills)
+    moved = [(f"2/{top}", folder) for top, folder in skills]
+    assert entries(contents, moved) == read_now(moved) != read_now(skills)
 
 
 def test_a_folder_of_two_skills_is_watched_for_both(tmp_path: Path) -> None:

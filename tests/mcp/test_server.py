@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 from mcp.shared.exceptions import MCPError
@@ -48,6 +50,31 @@ def test_a_new_skill_is_listed(live: Any, tmp_path: Path) -> None:
     skill(tmp_path / ".agents/skills/more")
     names = [entry["frontmatter"]["name"] for entry in ask(live, "skills/list", {})["skills"].value()]
     assert names == ["more", "pages"]
+
+
+def test_a_list_has_each_change_at_once(tmp_path: Path) -> None:
+    """While all is watched, and after a skill is added or removed."""
+    folder = skill(tmp_path / ".agents/skills/pages").parent
+    (folder / "a/b").mkdir(parents=True)
+
+    def files() -> list[str]:
+        entries = ask(source.server, "skills/list", {})["skills"].value()
+        return [f"{file['uri']} {file['size']}" for entry in entries for file in entry["resources"]][1:]
+
+    with patch("prowess.mcp._read_content.SETTLE_NS", 0), LiveCatalog(tmp_path, home=str(tmp_path)) as catalog:
+        source = SkillServer(catalog)
+        assert files() == []
+        for number in range(1, 4):
+            source._keep()
+            (folder / "a/b/deep.txt").write_text("x" * number)
+            assert files() == [f"skill://pages/a/b/deep.txt {number}"]
+        source._keep()
+        other = skill(tmp_path / ".agents/skills/zoo")
+        assert files() == ["skill://pages/a/b/deep.txt 3", f"skill://zoo/SKILL.md {other.stat().st_size}"]
+        source._keep()
+        shutil.rmtree(other.parent)
+        (folder / "a/b").rename(folder / "c")
+        assert files() == ["skill://pages/c/deep.txt 3"]
 
 
 def test_files_are_read_as_text_or_bytes(live: Any) -> None:
