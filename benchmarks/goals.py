@@ -301,7 +301,7 @@ def _adding_goals(adding: Mapping[str, Any]) -> Iterator[Goal]:
         ("file", "processor", "processor time of client and server, `file://`"),
         ("http", "elapsed", "elapsed time, HTTP on the loopback address"),
     ):
-        goal = "`prowess add` of 100 skills of a repository: 1.5 x `git clone --depth 1`"
+        goal = f"`prowess add` of 100 skills of a repository over `{transport}`: 1.5 x `git clone --depth 1`"
         yield _at_most(goal, slower(adding, transport, kind), 1.5, how, lambda value: f"{value:.2f} x")
 
 
