@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess import Session, discover
+from prowess.cli import main
 from prowess.errors import ConfigError, InstallError
 from prowess.install import SnapshotProvider, write_snapshot
 from support.s3_server import FakeBucket, use_endpoint
@@ -172,3 +173,32 @@ def test_without_the_extra_the_message_says_how_to_install_it(tmp_path: Path, mo
     assert "prowess[bucket]" in (raised.value.hint or "")
     assert provider.list("/") == ()
     assert "prowess[bucket]" in (provider.findings[0].hint or "")
+
+
+def test_a_snapshot_is_written_to_a_bucket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pointer last; and later only what is new, unless the bucket has lost something."""
+    skill(tmp_path / "skills/pdf", description="Fills a form.")
+    skill(tmp_path / "skills/wiki", description="Writes a page.")
+    env = {"PROWESS_CACHE_DIR": str(tmp_path / "made")}
+
+    def written(bucket: FakeBucket) -> list[str]:
+        bucket.requests.clear()
+        write_snapshot(tmp_path / "skills", "s3://bucket/org/", env=env)
+        puts = [request.target.partition("?")[0] for request in bucket.requests if request.method == "PUT"]
+        return [name.removeprefix("/bucket/org/").partition("/")[0][:9] for name in puts]
+
+    with FakeBucket({}) as bucket:
+        use_endpoint(monkeypatch, f"http://127.0.0.1:{bucket.port}")
+        assert written(bucket) == ["skills", "skills", "snapshot-", "snapshot."]
+        skill(tmp_path / "skills/csv", description="Reads a table.")
+        assert written(bucket) == ["skills", "snapshot-", "snapshot."]
+        provider = SnapshotProvider("s3://bucket/org", cache=tmp_path / "cache")
+        assert [entry.name for entry in provider.list("/")] == ["csv", "pdf", "wiki"]
+        bucket.objects.clear()
+        assert len(written(bucket)) == 5
+        assert main(["search", "page", "--from", "s3://bucket/org", "--json"]) == 0
+        assert [hit["name"] for hit in json.loads(capsys.readouterr().out)["results"]] == ["wiki"]
+    with pytest.raises(ConfigError):
+        write_snapshot(tmp_path / "skills", "s3://bucket/org", env={"PROWESS_NO_CACHE": "1"})

@@ -39,7 +39,7 @@ def parser() -> ArgumentParser:
     written.add_argument(
         "--snapshot",
         metavar="OUT",
-        help="write a snapshot of very many skills into a folder instead, for `prowess search --from`",
+        help="write a snapshot of very many skills into a folder or bucket instead, for `prowess search --from`",
     )
     add_json_option(result)
     return result
@@ -98,7 +98,7 @@ def _write_snapshot(args: Namespace) -> int:
     if args.json:
         print_json(
             {
-                "output": os.path.abspath(args.snapshot),
+                "output": args.snapshot if "://" in args.snapshot else os.path.abspath(args.snapshot),
                 "skills": written.skills,
                 "read": written.read,
                 "archives": written.archives,

@@ -116,6 +116,20 @@ class CloudBucket:
         """
         self._run(partial(self._write, key, data, present))
 
+    def put(self, objects: Mapping[str, str]) -> None:
+        """Write files as objects, several at the same time, whatever the bucket has there.
+
+        Args:
+            objects: the path of the file of each key.
+
+        Raises:
+            InstallError: one cannot be read or written; others may have been written.
+        """
+        calls = [partial(self._put, key, path) for key, path in objects.items()]
+        with self._errors():
+            for _ in run_calls(calls, _SECONDS, _AT_ONCE):
+                pass
+
     def _list(self) -> list[StoredObject]:
         import obstore
 
@@ -144,6 +158,12 @@ class CloudBucket:
         raise InstallError(
             f"{quoted(item.key, PATH_LIMIT)} in {self.url} changed while it was read", hint="run the command again"
         )
+
+    def _put(self, key: str, path: str) -> None:
+        import obstore
+
+        with open(path, "rb") as file:
+            obstore.put(self._store, self._prefix + key, file.read(), use_multipart=False)
 
     def _get(self, key: str, limit: int, write: Callable[[bytes], None], unless: str | None) -> str | None:
         import obstore

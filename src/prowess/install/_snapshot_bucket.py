@@ -16,9 +16,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BucketPlace"]
+__all__ = ["BucketPlace", "check_bucket_url"]
 
 _URL = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]{1,254}(?:/[^\s?#]*)?").fullmatch
+
+
+def check_bucket_url(url: str) -> str:
+    """Return the URL of a bucket in its normal form.
+
+    Raises:
+        ConfigError: it is invalid.
+    """
+    if not _URL(url) or not url.isprintable():
+        hint = "write one such as `s3://BUCKET/PATH`"
+        raise ConfigError(f"invalid URL of a bucket: {quoted(url.rpartition('@')[2], PATH_LIMIT)}", hint=hint)
+    return url.rstrip("/")
 
 
 class BucketPlace:
@@ -32,10 +44,7 @@ class BucketPlace:
     """
 
     def __init__(self, url: str) -> None:
-        if not _URL(url) or not url.isprintable():
-            hint = "write one such as `s3://BUCKET/PATH`"
-            raise ConfigError(f"invalid URL of a bucket: {quoted(url.rpartition('@')[2], PATH_LIMIT)}", hint=hint)
-        self.origin = url.rstrip("/")
+        self.origin = check_bucket_url(url)
 
     def read(self, name: str, limit: int, etag: str | None = None) -> StoredObject | None:
         """Return a small object; `None` if it still has the ETag.
@@ -58,14 +67,7 @@ class BucketPlace:
         self._get(name, limit, lambda block: write_all(fd, block), None)
 
     def _get(self, name: str, limit: int, write: Callable[[bytes], None], etag: str | None) -> str | None:
-        from concurrent.futures import ThreadPoolExecutor
-
-        def get() -> str | None:
-            bucket = open_bucket(self.origin)
-            assert isinstance(bucket, CloudBucket)  # noqa: S101 - its URL is not that of a folder
-            with closing(bucket):
-                return bucket.get(name, limit, write, etag)
-
-        # The event loop of the bucket must not be one in that of an application.
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(get).result()
+        bucket = open_bucket(self.origin)
+        assert isinstance(bucket, CloudBucket)  # noqa: S101 - its URL is not that of a folder
+        with closing(bucket):
+            return bucket.get(name, limit, write, etag)

@@ -41,9 +41,14 @@ if TYPE_CHECKING:
             """
 
 
-__all__ = ["FolderPlace", "Place", "find_place"]
+__all__ = ["FolderPlace", "Place", "find_place", "is_bucket"]
 
 _CHUNK = 1 << 20
+
+
+def is_bucket(url: str) -> bool:
+    """Return whether a URL is that of a bucket of a cloud."""
+    return url.startswith(("s3://", "gs://", "az://"))
 
 
 def find_place(url: str) -> Place:
@@ -62,7 +67,7 @@ def find_place(url: str) -> Place:
         from ._snapshot_http import HttpPlace  # it needs modules that take long to load
 
         return HttpPlace(url)
-    if scheme in ("s3", "gs", "az"):
+    if is_bucket(url):
         from ._snapshot_bucket import BucketPlace
 
         return BucketPlace(url)

@@ -25,6 +25,7 @@ from ._archive import pack_skill
 from ._snapshot_build import SnapshotBuilder, SnapshotRow
 from ._snapshot_cache import MAX_DATA_BYTES, POINTER, Pointer, data_name
 from ._snapshot_file import MAX_SKILLS, USER_ONLY, is_valid_name
+from ._snapshot_places import is_bucket
 from ._snapshot_records import Earlier, Records, folder_fingerprint
 from ._snapshot_skills import ARCHIVES, archive_name
 
@@ -64,22 +65,33 @@ def write_snapshot(
 
     Args:
         folder: the skills.
-        out: the folder to write to; created if it is missing.
+        out: the folder to write to, created if it is missing; or the URL of a bucket: `s3://`, `gs://` or `az://`.
         env: the environment, for the folder of the cache.
         progress: called with a sentence now and then.
 
     Raises:
         InstallError: it cannot be written, or there are too many skills.
+        ConfigError: the URL of the bucket is invalid, `obstore` is not installed, or a variable of the cloud is
+            missing or invalid.
     """
-    top, target = real_path(folder), os.path.abspath(out)
+    top, cache = real_path(folder), cache_folder(os.environ if env is None else env)
     tell = progress or (lambda _: None)
-    writer = _Writer(top, target, cache_folder(os.environ if env is None else env), tell)
+    bucket = None
+    if is_bucket(os.fspath(out)):
+        from ._snapshot_upload import BucketTarget  # it needs modules that take long to load
+
+        bucket = BucketTarget(os.fspath(out), cache)
+    target = os.path.abspath(out) if bucket is None else bucket.folder
+    writer = _Writer(top, target, cache, tell)
     try:
         os.makedirs(os.path.join(target, ARCHIVES), exist_ok=True)
-        return writer.write()
+        report = writer.write()
+        if bucket is not None:
+            bucket.upload(tell)
     except OSError as error:
         message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}: {describe_os_error(error)}"
         raise InstallError(message, hint="make room on the disk, or write to another folder") from None
+    return report
 
 
 class _Writer:
