@@ -213,12 +213,13 @@ class _Site:
 
     def _check_digest(self, entry: IndexEntry, digest: str) -> str:
         if digest != entry.digest:
-            raise self._invalid(entry, "does not have the digest of the index")
+            hint = "the site may have changed just now: run the command again, or ask its owner"
+            raise self._invalid(entry, "does not have the digest of the index", hint)
         return digest
 
-    def _invalid(self, entry: IndexEntry, problem: str) -> InstallError:
+    def _invalid(self, entry: IndexEntry, problem: str, hint: str = "ask the owner of the site") -> InstallError:
         where = quoted(self._index_url.partition("?")[0], PATH_LIMIT)
-        return InstallError(f"{where}: the skill {quoted(entry.name)} {problem}", hint="ask the owner of the site")
+        return InstallError(f"{where}: the skill {quoted(entry.name)} {problem}", hint=hint)
 
 
 _FETCHED_AS = {"skill-md": _Site.fetch_file, "archive": _Site.fetch_archive, "files": _Site.fetch_files}
