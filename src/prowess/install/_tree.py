@@ -31,6 +31,8 @@ FILE, EXECUTABLE, LINK = "100644", "100755", "120000"
 _MAX_PATH = 1024
 _MAX_PART = 255
 """Bytes of a path, and of one name in it."""
+_GIT_FOLDERS = (".git", "git~1")
+"""The folder, and its short name on Windows."""
 _DEVICES = {"aux", "con", "nul", "prn", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10))}
 
 
@@ -152,12 +154,15 @@ def _check_path(path: str) -> None:
 def _is_special(name: str) -> bool:
     """Return whether a name is git's own folder, or is read as another file or a device by Windows."""
     folded = _fold(name)
-    return folded == ".git" or folded.split(".")[0] in _DEVICES or name.endswith((".", " ")) or ":" in name
+    return folded in _GIT_FOLDERS or folded.split(".")[0] in _DEVICES or name.endswith((".", " ")) or ":" in name
 
 
 def _fold(name: str) -> str:
-    """Return a name as systems compare it that ignore case and the form of characters."""
-    return name.casefold() if name.isascii() else unicodedata.normalize("NFKC", name).casefold()
+    """Return a name as systems compare it that ignore case, the form of characters, and invisible ones."""
+    if name.isascii():
+        return name.casefold()
+    visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
+    return unicodedata.normalize("NFKC", visible).casefold()
 
 
 def _refused(path: str, problem: str, hint: str) -> InstallError:
