@@ -119,7 +119,11 @@ def test_a_misspelt_option_gets_a_suggestion(command: str, option: str, capsys: 
         if (action.required if action.option_strings else action.nargs in (None, "+"))
         for argument in [*action.option_strings[:1], *([*action.choices][:1] if action.choices else ["x"])]
     ]
-    assert main([command, *needed, misspelt]) == 2
+    groups = import_module(f"prowess.cli.{command}").parser()._mutually_exclusive_groups
+    one_of = [
+        argument for group in groups if group.required for argument in (group._group_actions[0].option_strings[0], "x")
+    ]
+    assert main([command, *needed, *one_of, misspelt]) == 2
     assert f"error: unknown option `{misspelt}`\n\nhint: did you mean `{option}`?" in capsys.readouterr().err
 
 
