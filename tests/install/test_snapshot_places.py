@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,24 @@ def test_a_server_that_fails_leaves_the_last_snapshot(site: Site, tmp_path: Path
         assert len(provider.list("/")) == 2
         (finding,) = provider.findings
         assert "an earlier one is used" in finding.message
+
+
+def test_processes_that_start_at_once_fetch_the_data_once(site: Site, out: Path, tmp_path: Path) -> None:
+    """Also after one of them was killed in the middle of its download."""
+    left = json.loads((out / "snapshot.json").read_bytes())["sha256"]
+    for turn in range(2):
+        cache = tmp_path / f"cache-{turn}"
+        if turn:
+            with pytest.raises(InstallError):
+                SnapshotProvider(url_of(site).replace("/org", "/none"), cache=cache).table()
+            (folder,) = (tmp_path / "cache-0/snapshots").iterdir()
+            (cache / "snapshots" / folder.name).mkdir()
+            (cache / "snapshots" / folder.name / f".snapshot-{left}.bin").write_bytes(b"a part")
+        providers = [SnapshotProvider(url_of(site), cache=cache) for _ in range(6)]
+        with ThreadPoolExecutor(6) as threads:
+            assert [len(skills) for skills in threads.map(lambda one: one.list("/"), providers)] == [2] * 6
+        assert asked(site).count(f"snapshot-{left[:3]}") == 1
+        assert not list(cache.glob("snapshots/*/.*"))
 
 
 @pytest.mark.parametrize(
