@@ -110,6 +110,12 @@ def test_a_zip_is_unpacked(tmp_path: Path) -> None:
     assert unpack_into(tmp_path, zip_of(("folder/", b""), *FILES.items()), "zip") == FILES
 
 
+@pytest.mark.parametrize("second", [b"", b"up\x07\0\x01\0\0\0\0\xc3\xa9"], ids=["as macOS", "as zip"])
+def test_a_zip_whose_names_are_utf_8_without_the_mark_is_unpacked(second: bytes, tmp_path: Path) -> None:
+    data = zip_of(zip_info("qq", extra=second)).replace(b"qq", b"\xc3\xa9")
+    assert unpack_into(tmp_path, data, "zip") == {"é": b"data"}
+
+
 @pytest.mark.parametrize("prefix", ["./", ""])
 def test_a_folder_that_was_packed_from_inside_is_unpacked(prefix: str, tmp_path: Path) -> None:
     data = tar(special(tarfile.DIRTYPE, prefix or "."), *((prefix + name, data) for name, data in FILES.items()))
@@ -238,7 +244,7 @@ ZIPS: dict[str, tuple[bytes, str]] = {
     "twice": (zip_of("a", "b").replace(b"b", b"a"), "is there twice"),
     "letters": (zip_of("README", "readme"), "are one name on other systems"),
     "method": (zip_of((zip_info("a", compress_type=zipfile.ZIP_LZMA), b"x")), "compressed in a way"),
-    "old letters": (zip_of("qq").replace(b"qq", b"\xc3\xa9"), "is not UTF-8"),
+    "old letters": (zip_of("qq").replace(b"qq", b"\x82\xff"), "is not UTF-8"),
     "second name": (zip_of(zip_info("a", extra=b"up\x06\0\x01\0\0\0\0b")), "has two names"),
     "shared content": (overlapping(), "shares its content with another file"),
     "another local name": (other_local_name(), "damaged"),

@@ -104,11 +104,11 @@ def _check_places(infos: list[ZipInfo], archive: ZipFile) -> None:
 
 def _entry(archive: ZipFile, info: ZipInfo) -> Entry:
     raw = info.orig_filename
-    if not raw.isascii() and not info.flag_bits & _UTF8:
-        raise refused_entry(raw, "has a name that is not UTF-8")
-    if "\0" in raw or _has_second_name(info.extra):
+    # Without the mark of UTF-8 the standard library decodes these bytes; `zip` and macOS write UTF-8 all the same.
+    stored = raw.encode("utf-8" if info.flag_bits & _UTF8 else "cp437", "surrogateescape")
+    if "\0" in raw or _second_name(info.extra) not in (None, stored):
         raise refused_entry(raw, "has two names")
-    path, is_folder = decode_name(raw.encode("utf-8", "surrogateescape"))
+    path, is_folder = decode_name(stored)
     mode = info.external_attr >> 16 if info.create_system == _UNIX else 0
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFLNK:
@@ -141,11 +141,11 @@ def _entry(archive: ZipFile, info: ZipInfo) -> Entry:
     return Entry(path=path, is_folder=False, is_executable=bool(mode & 0o100), size=info.file_size, write_to=write_to)
 
 
-def _has_second_name(extra: bytes) -> bool:
-    """Return whether the extra fields contain a name in Unicode, which only some programs use."""
+def _second_name(extra: bytes) -> bytes | None:
+    """Return the name in Unicode among the extra fields, which only some programs use."""
     while len(extra) >= 4:
         kind, size = struct.unpack("<HH", extra[:4])
         if kind == _UNICODE_PATH:
-            return True
+            return extra[9 : 4 + size]  # after its version and a checksum
         extra = extra[4 + size :]
-    return False
+    return None
