@@ -302,6 +302,15 @@ def test_progress_is_reported(server: GitServer, fetched: Fetch) -> None:
     assert lines[-1] == "receiving 100%"
 
 
+def test_an_old_git_is_reported(fetched: Fetch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "git").write_text('#!/bin/sh\necho "error: unknown option \\`no-auto-maintenance\'" >&2\nexit 129\n')
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InstallError, match="unknown option `no-auto-maintenance'") as caught:
+        fetched("https://example.org/a.git")
+    assert caught.value.hint == "install git 2.29 or newer"
+
+
 def test_git_is_needed(fetched: Fetch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InstallError, match="the command git is missing"):

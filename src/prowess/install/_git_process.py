@@ -242,7 +242,11 @@ _HINTS = (
     (r"could not read (?:Username|Password)|Authentication failed|Permission denied|HTTP Basic", "log in: {command}"),
     (r"Host key verification failed", "connect once with ssh, which then knows the host"),
     (r"find remote ref|not our ref|no such remote ref", "check the branch, tag or commit after the `#`"),
-    (r"Could not resolve host|Couldn't connect|Failed to connect|timed out", "check the host and the network"),
+    (r"unknown option", "install git 2.29 or newer"),
+    (
+        r"Could not resolve host|Couldn't connect|Failed to connect|Connection refused|timed out",
+        "check the host and the network",
+    ),
     (r"[Rr]epository .*not found|does not appear to be a git|not exist|error: 404", "check the URL: {command}"),
     (r"dubious ownership", "the repository belongs to another user; see `safe.directory` in `git help config`"),
     (r"transport '.*' not allowed", "change the setting `url.….insteadOf` of git, which replaces the URL"),
