@@ -141,12 +141,13 @@ def check_conflicts(target: Target, lock: Lock, items: Sequence[Item], *, force:
         InstallError: a name is taken, or a skill was changed; the error lists all.
     """
     problems: list[ProwessError] = []
-    names: dict[str, str] = {}
+    names: set[str] = set()
     for item in items:
-        name = item.entry.folder
-        if names.setdefault(normalize_name(name), name) != name or [i.entry.folder for i in items].count(name) > 1:
-            problems.append(_taken(f"two skills of the source are named {quoted(name)}", "name the one that you want"))
-            break
+        name = normalize_name(item.entry.folder)
+        if name in names:
+            message = f"two skills of the source are named {quoted(item.entry.folder)}"
+            problems.append(_taken(message, "name the one that you want"))
+        names.add(name)
     listed = {folder: _names_in(target, folder) for folder in _folders(target, items)}
     locked = {normalize_name(skill.folder): skill for skill in lock.skills.values()}
     for item in items:
@@ -222,7 +223,7 @@ def is_installed(path: str, item: Item) -> bool:
         return os.path.islink(path) and item.link == os.path.normpath(
             os.path.join(os.path.dirname(path), os.readlink(path))
         )
-    return _digest(path) == item.digest
+    return os.path.lexists(path) and _digest(path) == item.digest
 
 
 def is_unchanged(path: str, entry: LockedSkill) -> bool:

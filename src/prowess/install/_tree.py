@@ -143,12 +143,18 @@ def _check_path(path: str) -> None:
         problem = "is not a path inside the skill"
     elif size > _MAX_PATH or len(parts) > MAX_DEPTH or any(len(part.encode()) > _MAX_PART for part in parts):
         problem = "is too long"
-    elif "\\" in path or any(unicodedata.category(character) in ("Cc", "Cs") for character in path):
+    elif "\\" in path or _has_control_characters(path):
         problem = "has a backslash or control character in its name"
     elif any(map(_is_special, parts)):
         problem = "has a name that another system reads as something else"
     if problem is not None:
         raise _refused(path, problem, "rename it, or ask the author of the skill to")
+
+
+def _has_control_characters(path: str) -> bool:
+    if path.isascii() and path.isprintable():
+        return False
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in path)
 
 
 def _is_special(name: str) -> bool:
