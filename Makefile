@@ -145,8 +145,9 @@ endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during 
 	@$(SYSTEM_PACKAGES) postgres
 	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py
 
-shared: $(READY) $(SKILLS_TOOL)/.ready .venv-apm/.ready  ## kill five hundred processes while they change the skills and the lock of a project; share locks with the tool `skills` and import that of APM (from npm and PyPI, 120 MB; a minute)
+shared: $(READY) $(SKILLS_TOOL)/.ready .venv-apm/.ready  ## kill five hundred processes while they change the skills and the lock of a project; share locks with the tool `skills` and import that of APM; unpack damaged archives (from npm and PyPI, 120 MB; two minutes)
 	$(BIN)/python tests/interruptions.py
+	PROWESS_FUZZ_RUNS=3000 $(BIN)/python -m pytest -q tests/install/test_archive.py -k damaged_archives
 	$(BIN)/python tests/skills_tool.py
 	$(BIN)/python tests/apm_tool.py
 
