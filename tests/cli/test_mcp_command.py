@@ -172,3 +172,12 @@ def test_wrong_options(
     monkeypatch.chdir(tmp_path)
     assert main(["mcp", "serve", *arguments, "--home", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_without_the_package_the_error_says_what_to_install(project: Path) -> None:
+    code = "import sys; sys.modules['mcp'] = None; from prowess.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "mcp", "serve", str(project)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "skills over MCP need the package mcp: pip install 'prowess[mcp]'" in done.stderr

@@ -18,36 +18,33 @@ from prowess.catalog import Catalog, KeptTable
 from prowess.errors import SkillFileError
 from prowess.session import Session, scripts_option
 
+from . import _package  # isort: skip  # noqa: F401
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListResourcesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    RequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
 from ._connection import EXTENSION
 from ._contents import COLUMNS, SkillContents
 from ._cursors import cursor_of, position_after
 from ._raw_json import RawJson
 from ._resources import child_of, contents_of, resources_of
 from ._served import ServedCatalog
-
-try:
-    from mcp.server.caching import CacheHint
-    from mcp.server.lowlevel import Server
-    from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import (
-        INVALID_PARAMS,
-        CallToolRequestParams,
-        CallToolResult,
-        ListResourcesResult,
-        ListToolsResult,
-        PaginatedRequestParams,
-        ReadResourceRequestParams,
-        ReadResourceResult,
-        RequestParams,
-        TextContent,
-        Tool,
-        ToolAnnotations,
-    )
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-except ImportError as error:
-    message = "skills over MCP need the package mcp: pip install 'prowess[mcp]'"
-    raise ImportError(message) from error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
