@@ -62,9 +62,24 @@ def test_what_would_be_installed_is_shown_before_it_asks(machine: Machine) -> No
         "  also     ~/.agents/skills/pdf has the same name",
     ]
     assert "there is no terminal to ask on; nothing was changed" in err
-    assert "hint: `prowess add ../source --yes`, after you have seen what it does" in err
+    assert "hint: `prowess add ../source --yes`; `--dry-run` shows what it would do" in err
     assert not machine.lock.exists()
     assert not machine.installed()
+
+
+def test_a_dry_run_shows_the_same_and_changes_nothing(machine: Machine) -> None:
+    before = content(machine.project)
+    out, err = machine.run("add", "../source", "pdf", "--dry-run")
+    assert (out, err) == (machine.run("add", "../source", "pdf", code=2)[0], "")
+    shown = machine.json("add", "../source", "pdf", "--dry-run")
+    assert content(machine.project) == before
+    assert shown["installed"] == []
+    assert shown["skills"] == machine.json("add", "../source", "pdf", "--yes")["skills"]
+
+
+def test_a_long_description_is_cut_with_a_mark(machine: Machine) -> None:
+    skill(machine.source / "skills/long", description="x" * 201)
+    assert f"  {'x' * 199}…\n" in machine.run("add", "../source", "long", "--dry-run")[0]
 
 
 def test_all_skills_of_a_source_are_installed_together(machine: Machine) -> None:

@@ -106,6 +106,7 @@ def test_another_lock_is_imported(project: Path, capsys: pytest.CaptureFixture[s
     before = read_lock(str(project / "skills-lock.json")).skills["pdf"]
     assert main(["lock", "--from", "apm.lock.yaml", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
+        "project": str(project),
         "lock": str(project / "skills-lock.json"),
         "locked": [{"name": "docx", "source": "acme/skills", "files": False}],
         "refused": [],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import pytest
@@ -70,7 +71,16 @@ def test_json_says_what_was_published(registry: Registry, skill: Path, capsys: p
     assert planned["reference"] == first["reference"] == again["reference"] == f"{place}@{first['digest']}"
     assert first["tags"] == ["a", "b"]
     assert first["tree"] == read_tree(str(skill)).digest
-    assert first["files"] == [{"path": "SKILL.md", "mode": "100644", "bytes": (skill / "SKILL.md").stat().st_size}]
+    data = (skill / "SKILL.md").read_bytes()
+    assert first["files"] == [
+        {
+            "path": "SKILL.md",
+            "mode": "100644",
+            "size": len(data),
+            "bytes": len(data),
+            "sha256": sha256(data).hexdigest(),
+        }
+    ]
 
 
 def test_a_tag_moves_only_with_consent(

@@ -65,7 +65,7 @@ def test_what_is_not_installed_is_wrong_use(machine: Machine) -> None:
     skill(machine.project / ".agents/skills/mine")
     machine.run("add", "../source", "--yes")
     _, err = machine.run("remove", "mine", "pdf", code=2)
-    assert "`mine` is not installed" in err
+    assert err == "error: the lock has no skill `mine`\n\nhint: it has `csv`, `pdf`\n"
     assert machine.installed() == ["csv", "mine", "pdf"]
     assert machine.json("remove", "pdf")["removed"] == [str(machine.project / ".agents/skills/pdf")]
 

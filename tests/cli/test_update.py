@@ -130,7 +130,7 @@ def test_a_skill_that_has_another_name_now_stays(machine: Machine) -> None:
 
 
 def test_an_unknown_name_is_wrong_use(machine: Machine) -> None:
-    assert "`x` is not installed" in machine.run("update", "x", code=2)[1]
+    assert "the lock has no skill `x`" in machine.run("update", "x", code=2)[1]
 
 
 def test_an_entry_of_another_tool_gets_our_keys(machine: Machine) -> None:

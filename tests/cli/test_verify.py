@@ -92,6 +92,7 @@ def test_json_has_every_difference(project: Path, capsys: pytest.CaptureFixture[
     assert main(["verify", "--json"]) == 1
     shown = json.loads(capsys.readouterr().out)
     assert shown == {
+        "project": str(project),
         "lock": str(project / "skills-lock.json"),
         "skills": [
             {

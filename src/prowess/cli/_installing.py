@@ -105,7 +105,7 @@ def require_consent(args: Namespace, command: str) -> None:
     if not args.yes and (args.json or not is_terminal()):
         message = "there is no terminal to ask on" if not args.json else "`--json` does not ask"
         raise ConfigError(
-            f"{message}; nothing was changed", hint=f"`{command} --yes`, after you have seen what it does"
+            f"{message}; nothing was changed", hint=f"`{command} --yes`; `--dry-run` shows what it would do"
         )
 
 
@@ -120,7 +120,7 @@ def print_planned(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
     """Print what would be installed of one skill."""
     print_stdout(f"{neutral(skill.name)}: {state_of(skill)}")
     if skill.description:
-        print_stdout(f"  {neutral(skill.description[:200])}")
+        print_stdout(f"  {_cut(neutral(skill.description))}")
     listed = [f"{neutral(file.path)} ({format_size(file.size)})" for file in skill.tree.files] if files else []
     facts: list[tuple[str, str, Sequence[str]]] = [
         ("files", f"{pluralize(len(skill.tree.files), 'file')}, {format_size(skill.tree.size)}", listed),
@@ -146,9 +146,9 @@ def print_short(skill: PlannedSkill, same_name: Sequence[str]) -> None:
     if skill.scripts:
         facts.append(pluralize(len(skill.scripts), "script"))
     if skill.allowed_tools:
-        facts.append(f"allowed-tools {neutral(', '.join(skill.allowed_tools))[:60]}")
+        facts.append(f"allowed-tools {_cut(neutral(', '.join(skill.allowed_tools)), 60)}")
     if skill.tools is not None:
-        facts.append(f"tools {_tools(skill.tools)[:60]}")
+        facts.append(f"tools {_cut(_tools(skill.tools), 60)}")
     if skill.findings:
         facts.append(pluralize(len(skill.findings), "finding"))
     if same_name:
@@ -160,7 +160,7 @@ def _allowed(skill: PlannedSkill) -> str:
     if not skill.allowed_tools:
         return "none"
     return (
-        f"{neutral(', '.join(skill.allowed_tools))[:200]}: a client may skip asking for these; Prowess grants nothing"
+        f"{_cut(neutral(', '.join(skill.allowed_tools)))}: a client may skip asking for these; Prowess grants nothing"
     )
 
 
@@ -172,7 +172,12 @@ def _tools(value: Value | None) -> str:
         str(item.get("name") or item.get("type") or item) if isinstance(item, Mapping) else format_value(item)
         for item in (value if isinstance(value, tuple) else (value,))
     ]
-    return neutral(", ".join(names))[:200]
+    return _cut(neutral(", ".join(names)))
+
+
+def _cut(text: str, limit: int = 200) -> str:
+    """Return a text, or its beginning with a mark if it is longer."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
 def state_of(skill: PlannedSkill) -> str:

@@ -28,6 +28,7 @@ from ._output import pluralize, print_findings, print_json, print_stderr, print_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from prowess.install import AddPlan, Changed, OpenStore, PlannedSkill
 
@@ -51,6 +52,7 @@ def parser() -> ArgumentParser:
     result = make_parser("add", epilog=_EPILOG)
     result.add_argument("source", metavar="SOURCE", help="where the skills come from")
     result.add_argument("skills", metavar="SKILL", nargs="*", help="the names of the skills to install")
+    result.add_argument("--dry-run", action="store_true", help="only show what would be installed")
     result.add_argument("--force", action="store_true", help=FORCE_HELP)
     result.add_argument(
         "--host",
@@ -102,6 +104,10 @@ def _show_and_install(plan: AddPlan, shown: Shown, opened: OpenStore, args: Name
     same = _same_names(plan, shown)
     if not args.json:
         _print_plan(plan, shown, same)
+    if args.dry_run:
+        if args.json:
+            print_json(_as_dict(plan, shown, same, ()))
+        return OK
     require_consent(args, f"prowess add {shlex.quote(neutral(args.source))}")
     names = [skill.name for skill in plan.skills]
     if not args.yes and is_terminal() and not ask(f"install {describe_choice(names)}?"):
@@ -109,7 +115,7 @@ def _show_and_install(plan: AddPlan, shown: Shown, opened: OpenStore, args: Name
         return FAILED
     changed = install_planned(plan.skills, shown.target, opened, force=args.force, waiting=waiting)
     if args.json:
-        print_json(_as_dict(plan, shown, same, changed))
+        print_json(_as_dict(plan, shown, same, changed.installed))
         return OK
     for skill in plan.skills:
         print_stdout(f"{_outcome(skill, changed)} {quoted(skill.name)} in {', '.join(map(shown.path, skill.folders))}")
@@ -148,7 +154,7 @@ def _same_names(plan: AddPlan, shown: Shown) -> dict[str, list[str]]:
     return found
 
 
-def _as_dict(plan: AddPlan, shown: Shown, same: dict[str, list[str]], changed: Changed) -> dict[str, object]:
+def _as_dict(plan: AddPlan, shown: Shown, same: dict[str, list[str]], installed: Sequence[str]) -> dict[str, object]:
     return {
         "source": plan.source.plain,
         "kind": plan.source.kind,
@@ -156,6 +162,6 @@ def _as_dict(plan: AddPlan, shown: Shown, same: dict[str, list[str]], changed: C
         "project": shown.target.root,
         "lock": shown.target.lock_file,
         "skills": [planned_as_dict(skill, same[skill.name]) for skill in plan.skills],
-        "installed": [*changed.installed],
+        "installed": [*installed],
         "findings": [item.as_dict() for item in plan.findings],
     }

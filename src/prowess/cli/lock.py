@@ -70,7 +70,7 @@ def run(args: Namespace) -> int:
                 with project.staging() as staging:
                     staging.commit(lock.to_text())
     if args.json:
-        print_json({"lock": path, **result})
+        print_json({"project": root, "lock": path, **result})
     else:
         _print_text(result, is_dry=args.dry_run)
     return FAILED if result["refused"] else OK

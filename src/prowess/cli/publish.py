@@ -142,6 +142,9 @@ def _as_json(packed: PackedSkill | None, published: Published | None, checked: R
         "tags": [*published.tags],
         "bytes": published.size,
         "tree": packed.tree.digest,
-        "files": [{"path": file.path, "mode": file.mode, "bytes": file.size} for file in packed.tree.files],
+        "files": [  # `size` as in `add --json`; `bytes` is its older name
+            {"path": file.path, "mode": file.mode, "size": file.size, "bytes": file.size, "sha256": file.sha256}
+            for file in packed.tree.files
+        ],
         "findings": findings,
     }

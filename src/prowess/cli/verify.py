@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
         found = check_signatures(found, signed_by, args.signature)
     is_different = bool(found.different or (args.strict and found.not_locked))
     if args.json:
-        print_json({"lock": path, **_as_json(found), "ok": not is_different})
+        print_json({"project": root, "lock": path, **_as_json(found), "ok": not is_different})
     else:
         _print_text(found, path, root, home, strict=args.strict)
     return FAILED if is_different else OK

@@ -9,9 +9,9 @@ import os
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, did_you_mean, normalize_name, quoted
+from prowess._internal.text import PATH_LIMIT, normalize_name, quoted
 from prowess._internal.user_dirs import data_folder
-from prowess.errors import ConfigError, InstallError, SkillNotFoundError, combine_errors
+from prowess.errors import ConfigError, InstallError, combine_errors
 from prowess.hosts import host_names, load_host, skills_folder
 
 from ._computed_hash import computed_hash
@@ -328,12 +328,7 @@ def _installed_copies(target: Target, lock: Lock, names: Sequence[str], *, force
     """
     found: list[tuple[str, str]] = []
     problems: list[ProwessError] = []
-    for name in names:
-        entry = lock.skills.get(name)
-        if entry is None:
-            hint = did_you_mean(name, lock.skills, "`prowess verify` lists the installed skills")
-            problems.append(SkillNotFoundError(f"{quoted(name)} is not installed", hint=hint))
-            continue
+    for entry in lock.select(names) if names else ():
         for folder in folders_of(entry, target.scope):
             path = os.path.join(target.root, folder, entry.folder)
             if not os.path.lexists(path):

@@ -9,7 +9,7 @@ import os
 
 from prowess._internal.files import real_path_or_none
 from prowess._internal.text import quoted
-from prowess.errors import ConfigError, InstallError, SkillNotFoundError, combine_errors
+from prowess.errors import ConfigError, InstallError, combine_errors
 
 from ._change import Item, is_installed, is_unchanged, make_change
 from ._computed_hash import computed_hash
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prowess.errors import ProwessError
 
     from ._change import Changed, Target
-    from ._lock import Lock, LockedSkill
+    from ._lock import LockedSkill
     from ._store import OpenStore, StoredTree
 
 __all__ = ["install_locked"]
@@ -58,9 +58,9 @@ def install_locked(
     """
     lock = read_lock(target.lock_file)
     if not os.path.lexists(target.lock_file):
-        message = f"there is no lock: {quoted(target.lock_file, 200)}"
-        raise ConfigError(message, hint="`prowess add SOURCE` installs skills and writes it")
-    items, missing = _from_store(_chosen(lock, names), target, opened)
+        hint = "`prowess add SOURCE` installs skills and locks them"
+        raise ConfigError(f"no lock: {target.lock_file} does not exist", hint=hint)
+    items, missing = _from_store(lock.select(names), target, opened)
     problems: list[ProwessError] = []
     for fetched in fetch_locked(missing, target.lock_folder, opened, problems, progress=progress):
         try:
@@ -73,14 +73,6 @@ def install_locked(
     if problems:
         raise combine_errors(problems, "nothing was installed")
     return make_change(target, opened, items=items, force=force, keep_lock=True, waiting=waiting)
-
-
-def _chosen(lock: Lock, names: Sequence[str]) -> list[LockedSkill]:
-    for name in names:
-        if name not in lock.skills:
-            hint = "`prowess add SOURCE` installs further skills"
-            raise SkillNotFoundError(f"the lock has no skill {quoted(name)}", hint=hint)
-    return [skill for skill in lock.skills.values() if not names or skill.name in names]
 
 
 def _from_store(

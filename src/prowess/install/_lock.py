@@ -18,14 +18,14 @@ import re
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import quoted
-from prowess.errors import ConfigError
+from prowess._internal.text import did_you_mean, quoted
+from prowess.errors import ConfigError, SkillNotFoundError
 
 from ._lock_values import EntryReader, LockValueError, check_depth, order_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from typing import Any
 
 __all__ = [
@@ -42,6 +42,8 @@ __all__ = [
 LOCK_FILE = "skills-lock.json"
 MAX_LOCK_BYTES = 32 * 1024 * 1024
 """A larger lock is refused."""
+_MAX_NAMES = 10
+"""The most names of skills in a hint."""
 _VERSION = 1
 _KEYS = {
     "source": "source",
@@ -115,6 +117,22 @@ class Lock(Frozen):
         """Return a lock without the skills of these names."""
         removed = set(names)
         return self.with_changes(skills={name: skill for name, skill in self.skills.items() if name not in removed})
+
+    def select(self, names: Collection[str] = ()) -> list[LockedSkill]:
+        """Return the skills of these names, in the order of the file; all without names.
+
+        Raises:
+            SkillNotFoundError: the lock has no skill of a name.
+        """
+        for name in names:
+            if name not in self.skills:
+                known = ", ".join(map(quoted, [*self.skills][:_MAX_NAMES]))
+                otherwise = f"it has {known}" if known else "`prowess add SOURCE` installs skills and locks them"
+                if len(self.skills) > _MAX_NAMES:
+                    otherwise += f" and {len(self.skills) - _MAX_NAMES:,} more"
+                hint = did_you_mean(name, self.skills, otherwise)
+                raise SkillNotFoundError(f"the lock has no skill {quoted(name)}", hint=hint)
+        return [skill for skill in self.skills.values() if not names or skill.name in names]
 
     def to_text(self) -> str:
         """Return the text of the file: the same for the same content, on every machine."""

@@ -9,8 +9,7 @@ import os
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import quoted
-from prowess.errors import InstallError, SkillNotFoundError, combine_errors
+from prowess.errors import InstallError, combine_errors
 from prowess.skill import load
 
 from ._add import describe_skill, link_target
@@ -91,10 +90,7 @@ def plan_update(
         ConfigError: the lock is invalid.
     """
     lock = read_lock(target.lock_file)
-    for name in names:
-        if name not in lock.skills:
-            raise SkillNotFoundError(f"{quoted(name)} is not installed", hint="`prowess add SOURCE` installs skills")
-    chosen = [skill for skill in lock.skills.values() if not names or skill.name in names]
+    chosen = lock.select(names)
     pinned = tuple(skill for skill in chosen if is_pinned(skill))
     problems: list[ProwessError] = []
     gone: list[LockedSkill] = []

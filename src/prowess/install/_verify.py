@@ -13,8 +13,6 @@ import os
 from prowess._internal.files import real_path_or_none
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_inside
-from prowess._internal.text import did_you_mean, quoted
-from prowess.errors import SkillNotFoundError
 
 from ._computed_hash import NotComparableError, hash_open_folder
 from ._places import agent_folders, folders_of
@@ -92,20 +90,14 @@ def verify(
         SkillNotFoundError: the lock has no skill of a name.
         ConfigError: the lock names an unknown agent.
     """
-    for name in names:
-        if name not in lock.skills:
-            hint = did_you_mean(name, lock.skills, "`prowess verify` without a name verifies all skills")
-            raise SkillNotFoundError(f"the lock has no skill {quoted(name)}", hint=hint)
+    chosen = lock.select(names)
     allowed = [real for folder in (root, store) if folder and (real := real_path_or_none(folder))]
     required = {folder for skill in lock.skills.values() for folder in folders_of(skill, scope)}
     folders = [_SkillsFolder(root, path, allowed) for path in dict.fromkeys((*agent_folders(scope), *sorted(required)))]
     folders = _without_repetition(folders)
     try:
         skills = tuple(
-            verified
-            for skill in lock.skills.values()
-            if not names or skill.name in names
-            for verified in _verify_copies(skill, folders, folders_of(skill, scope))
+            verified for skill in chosen for verified in _verify_copies(skill, folders, folders_of(skill, scope))
         )
         locked = {skill.folder for skill in lock.skills.values()}
         others = [path for folder in folders for path in folder.skills_other_than(locked)] if not names else []
