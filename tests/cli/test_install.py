@@ -51,6 +51,37 @@ def test_what_is_locked_is_installed_again(source: str, stored: bool, machine: M
     assert machine.json("install")["installed"] == []
 
 
+@pytest.mark.parametrize("change", ["another link", "store changed", "store removed"])
+def test_a_link_that_leads_to_other_files_is_made_again(change: str, machine: Machine) -> None:
+    machine.run("add", repository(machine), "pdf", "--yes", "--link")
+    link = machine.project / ".agents/skills/pdf"
+    if change == "another link":
+        skill(machine.project / "other/pdf")
+        link.unlink()
+        link.symlink_to("../../other/pdf")
+    elif change == "store changed":
+        (link / "SKILL.md").chmod(0o644)
+        (link / "SKILL.md").write_text("---\nname: pdf\ndescription: Another one.\n---\n")
+    else:
+        shutil.rmtree(link.resolve())
+    machine.run("verify", code=1)
+    machine.run("install")
+    machine.run("verify")
+
+
+def test_a_link_to_a_folder_stays_though_its_author_changes_it_but_another_one_does_not(machine: Machine) -> None:
+    own = skill(machine.project / "skills/own")
+    machine.run("add", "./skills", "own", "--yes", "--link")
+    link = machine.project / ".agents/skills/own"
+    link.unlink()
+    skill(machine.project / "other/own")
+    link.symlink_to("../../other/own")
+    machine.run("install")
+    assert link.resolve() == machine.project / "skills/own"
+    own.write_text(own.read_text() + "changed\n")
+    assert machine.json("install")["installed"] == []
+
+
 def test_a_repository_is_read_at_the_locked_commit(machine: Machine) -> None:
     machine.run("add", repository(machine), "pdf", "--yes")
     before = content(machine.project)

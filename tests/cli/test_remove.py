@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,6 +50,33 @@ def test_a_changed_skill_is_removed_with_force_only(machine: Machine) -> None:
     assert content(machine.project) == before
     machine.run("remove", "pdf", "csv", "--force")
     assert not machine.lock.exists()
+
+
+@pytest.mark.parametrize("mine", ["a repository", "a package", "a link"])
+def test_what_the_hash_of_the_other_tool_does_not_cover_is_removed_with_force_only(mine: str, machine: Machine) -> None:
+    import json
+
+    machine.run("add", "../source", "pdf", "--yes")
+    table = json.loads(machine.lock.read_text())
+    del table["skills"]["pdf"]["prowess"]
+    machine.lock.write_text(json.dumps(table))
+    path = (
+        machine.project
+        / ".agents/skills/pdf"
+        / {"a repository": ".git/notes", "a package": "node_modules/x"}.get(mine, "link")
+    )
+    if mine == "a link":
+        path.symlink_to("SKILL.md")
+    else:
+        path.parent.mkdir()
+        path.write_text("mine")
+    assert "was changed after it was installed" in machine.run("remove", "pdf", code=1)[1]
+    assert os.path.lexists(path)
+    path.unlink()
+    if mine != "a link":
+        path.parent.rmdir()
+    machine.run("remove", "pdf")
+    assert machine.installed() == []
 
 
 def test_a_skill_that_is_gone_is_removed_from_the_lock(machine: Machine) -> None:

@@ -14,7 +14,7 @@ from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError, InstallError, combine_errors
 from prowess.hosts import host_names, load_host, skills_folder
 
-from ._computed_hash import computed_hash
+from ._computed_hash import hash_of_everything
 from ._entries import LINK_KEY, same_source
 from ._lock import LOCK_FILE, Lock, folder_name, read_lock
 from ._places import SHARED_FOLDER, find_project, folders_of, global_lock
@@ -41,6 +41,7 @@ __all__ = [
     "find_target",
     "is_installed",
     "is_unchanged",
+    "link_of",
     "make_change",
     "merged",
 ]
@@ -220,20 +221,20 @@ def _taken(message: str, hint: str) -> InstallError:
 def is_installed(path: str, item: Item) -> bool:
     """Return whether a skill is at a path already, as a copy or link as it should be."""
     if item.link is not None or os.path.islink(path):
-        return os.path.islink(path) and item.link == os.path.normpath(
-            os.path.join(os.path.dirname(path), os.readlink(path))
-        )
+        return os.path.islink(path) and item.link == link_of(path)
     return os.path.lexists(path) and _digest(path) == item.digest
+
+
+def link_of(path: str) -> str:
+    """Return what a link leads to, absolute."""
+    return os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
 
 
 def is_unchanged(path: str, entry: LockedSkill) -> bool:
     """Return whether an installed skill is as it was locked."""
     if entry.tree_digest is not None:
         return bool(entry.other_prowess.get(LINK_KEY) and os.path.islink(path)) or _digest(path) == entry.tree_digest
-    try:
-        return entry.computed_hash is not None and computed_hash(path) == entry.computed_hash
-    except OSError:
-        return False
+    return entry.computed_hash is not None and hash_of_everything(path) == entry.computed_hash
 
 
 def _digest(path: str) -> str | None:

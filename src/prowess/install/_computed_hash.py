@@ -15,14 +15,23 @@ from itertools import islice
 
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, read_up_to
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS
+from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd
 from prowess._internal.hashes import sha256_for
+
+from ._read_files import read_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["HashedFolder", "NotComparableError", "computed_hash", "hash_open_folder", "sort_as_skills_does"]
+__all__ = [
+    "HashedFolder",
+    "NotComparableError",
+    "computed_hash",
+    "hash_of_everything",
+    "hash_open_folder",
+    "sort_as_skills_does",
+]
 
 # Characters in the order of the root collation (Unicode 16, CLDR 46); capital letters follow the others of their kind.
 _ORDER = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
@@ -61,6 +70,19 @@ def computed_hash(folder: str) -> str | None:
         return None
     finally:
         os.close(fd)
+
+
+def hash_of_everything(folder: str) -> str | None:
+    """Return the hash of a folder in which it covers everything; `None` if it does not, is unknown or cannot be read.
+
+    Links, and what is in folders named `.git` or `node_modules`, may be the work of a user that the hash does not show.
+    """
+    try:
+        with open_fd(folder, FOLDER_FLAGS) as fd:
+            hashed = hash_open_folder(fd)
+            return hashed.digest if hashed.paths >= read_files(fd, {}).keys() else None
+    except (OSError, NotComparableError):
+        return None
 
 
 def hash_open_folder(folder_fd: int) -> HashedFolder:

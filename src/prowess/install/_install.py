@@ -11,7 +11,7 @@ from prowess._internal.files import real_path_or_none
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError, InstallError, combine_errors
 
-from ._change import Item, is_installed, is_unchanged, make_change
+from ._change import Item, is_installed, is_unchanged, link_of, make_change
 from ._computed_hash import computed_hash
 from ._entries import LINK_KEY, source_of
 from ._fetch_locked import fetch_locked
@@ -83,7 +83,7 @@ def _from_store(
     missing: list[LockedSkill] = []
     for skill in skills:
         paths = [os.path.join(target.root, place, skill.folder) for place in folders_of(skill, target.scope)]
-        if skill.other_prowess.get(LINK_KEY) and all(map(os.path.islink, paths)):
+        if _are_links_to_source(skill, paths, target.lock_folder):
             continue
         if skill.tree_digest is None:
             if not all(is_unchanged(path, skill) for path in paths):
@@ -91,14 +91,22 @@ def _from_store(
             continue
         folder = opened.get(skill.tree_digest)
         item = Item(entry=skill, digest=skill.tree_digest, link=_link(skill, target, folder or ""))
-        is_there = all(is_installed(path, item) for path in paths)
-        # A link to a folder is made only after the folder was compared with the lock.
+        # What a link leads to is compared with the lock: the copy in the store, or the folder before the link is made.
+        is_there = item.link is None and all(is_installed(path, item) for path in paths)
         is_stored = folder is not None and not _is_folder_link(item) and _has(folder, item.digest)
         if is_there or is_stored:
             items.append(item)
         else:
             missing.append(skill)
     return items, missing
+
+
+def _are_links_to_source(skill: LockedSkill, paths: Sequence[str], folder: str) -> bool:
+    """Return whether a skill is installed as links to its folder, where its author may change it at any time."""
+    if not skill.other_prowess.get(LINK_KEY) or skill.source_type != "local":
+        return False
+    source = _source_folder(skill, folder)
+    return all(os.path.islink(path) and link_of(path) == source for path in paths)
 
 
 def _has(folder: str, digest: str) -> bool:
@@ -127,10 +135,15 @@ def _link(skill: LockedSkill, target: Target, folder: str) -> str | None:
         return None
     if skill.source_type != "local":
         return folder
-    inner = (skill.skill_path or "SKILL.md").rpartition("/")[0]
-    path = os.path.join(source_of(skill, target.lock_folder).url, inner).rstrip("/")
+    path = _source_folder(skill, target.lock_folder)
     is_inside = target.scope == "project" and (real_path_or_none(path) or "").startswith(target.root + os.sep)
     return path if is_inside else None
+
+
+def _source_folder(skill: LockedSkill, folder: str) -> str:
+    """Return the folder of a skill of a folder source."""
+    inner = (skill.skill_path or "SKILL.md").rpartition("/")[0]
+    return os.path.join(source_of(skill, folder).url, inner).rstrip("/")
 
 
 def _check(entry: LockedSkill, stored: StoredTree) -> None:

@@ -9,6 +9,9 @@ that is itself a link is read only if it leads to one of these.
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
+from itertools import islice
 
 from prowess._internal.files import real_path_or_none
 from prowess._internal.frozen import Frozen
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     """The method and the differences."""
 
 __all__ = ["Difference", "Verification", "VerifiedSkill", "verify"]
+
+
+_MAX_FOLDERS, _MAX_DEPTH = 10_000, 32
+"""Folders of one that is no skill in which skills that are not locked are searched."""
 
 
 class Difference(Frozen):
@@ -145,19 +152,27 @@ class _SkillsFolder:
             self.fd = -1
 
     def skills_other_than(self, locked: set[str]) -> list[str]:
-        """Return the paths of the skills in it whose names are not locked."""
-        return [
-            os.path.join(self.path, name)
-            for name, is_link in self.names.items()
-            if name not in locked and (is_link or self._has_skill_file(name))
-        ]
+        """Return the paths of the skills in it that are not locked, also of those in folders that are no skills."""
+        found: list[str] = []
+        for name, is_link in self.names.items():
+            if name not in locked:
+                found += [name] if is_link else self._skills_below(name)
+        return [os.path.join(self.path, name) for name in found]
 
-    def _has_skill_file(self, name: str) -> bool:
-        try:
-            os.stat(f"{name}/SKILL.md", dir_fd=self.fd, follow_symlinks=False)
-        except (OSError, ValueError):
-            return False
-        return True
+    def _skills_below(self, name: str) -> list[str]:
+        """Return the paths of a skill, or else of the skills and links below a folder; some agents find these."""
+        found: list[str] = []
+        with suppress(OSError):  # a file, or a folder that cannot be opened
+            for folder, folders, files, fd in islice(os.fwalk(name, dir_fd=self.fd), _MAX_FOLDERS):
+                inner: list[str] = []
+                if any(file.lower() == "skill.md" for file in files):
+                    found.append(folder)
+                elif folder.count(os.sep) < _MAX_DEPTH:
+                    for path in folders:
+                        is_link = stat.S_ISLNK(os.stat(path, dir_fd=fd, follow_symlinks=False).st_mode)
+                        (found if is_link else inner).append(os.path.join(folder, path) if is_link else path)
+                folders[:] = inner
+        return found
 
 
 def _identity(fd: int) -> tuple[int, int]:
