@@ -106,6 +106,6 @@ def test_a_snapshot_is_written_in_place_of_a_site(project: Path, capsys: pytest.
 def test_a_snapshot_without_skills_fails(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "skills").mkdir()
     assert main(["index", "skills", "--snapshot", "out"]) == 1
-    assert "hint: `prowess new NAME` creates a skill" in capsys.readouterr().err
+    assert "hint: name a folder with skills; `prowess new NAME` creates one" in capsys.readouterr().err
     for arguments in (["--snapshot", ""], ["--snapshot", "out", "-o", "site"], []):
         assert main(["index", "skills", *arguments]) == 2

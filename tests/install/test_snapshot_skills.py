@@ -157,6 +157,19 @@ def test_a_skill_whose_name_is_not_that_of_the_snapshot_is_refused(out: Path, tm
         catalog.readers[entry.path].read(entry)
 
 
+def test_a_skill_of_the_project_around_the_folder_does_not_replace_one_in_it(tmp_path: Path) -> None:
+    """An author has often installed the skills that are published, in the same repository."""
+    (tmp_path / ".git").mkdir()
+    skill(tmp_path / ".agents/skills/pdf", description="Another one.")
+    skill(tmp_path / "skills/pdf", description="Fills a form.")
+    skill(tmp_path / "skills/b/pdf", description="The second of its name.")
+    skill(tmp_path / "skills/.agents/skills/wiki")
+    report = write_snapshot(tmp_path / "skills", tmp_path / "out")
+    assert (report.skills, len(report.findings)) == (2, 1)
+    names = [entry.name for entry in see(tmp_path / "out", tmp_path / "elsewhere").skills]
+    assert sorted(names) == ["pdf", "wiki"]
+
+
 def test_a_skill_with_a_link_is_left_out(tmp_path: Path) -> None:
     """An archive has no links, since not every system has them."""
     file = skill(tmp_path / "skills/pdf")

@@ -11,7 +11,7 @@ from prowess.errors import ConfigError
 from prowess.findings import Severity
 
 from ._commands import FAILED, OK
-from ._options import NO_SKILLS_HINT, add_json_option, make_parser
+from ._options import add_json_option, make_parser
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
 from ._progress import ProgressLine
 
@@ -28,6 +28,8 @@ Copy OUT to the root of a web server, and `prowess add https://HOST` installs th
 and errors end the command before anything is written. The same skills give the same bytes, and the folder is replaced
 in one step. With --snapshot, OUT gets the data of all skills and their archives; what cannot be used is left out.
 Exit codes: 0 written; 1 errors found, or no skills."""
+
+_NO_SKILLS_HINT = "name a folder with skills; `prowess new NAME` creates one"
 
 
 def parser() -> ArgumentParser:
@@ -77,7 +79,7 @@ def run(args: Namespace) -> int:
     else:
         _print_text(args.output, skills, checked)
     if not folders and not args.json:
-        print_stderr(f"\nhint: {NO_SKILLS_HINT}")
+        print_stderr(f"\nhint: {_NO_SKILLS_HINT}")
     return FAILED if failed else OK
 
 
@@ -112,7 +114,7 @@ def _write_snapshot(args: Namespace) -> int:
         print_stdout(f"{pluralize(written.skills, 'skill')} in {neutral(args.snapshot)}")
         print_stderr(f"{written.read:,} read, {pluralize(written.archives, 'archive')} written")
         if not written.skills:
-            print_stderr(f"\nhint: {NO_SKILLS_HINT}")
+            print_stderr(f"\nhint: {_NO_SKILLS_HINT}")
     return OK if written.skills else FAILED
 
 

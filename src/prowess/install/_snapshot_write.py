@@ -20,6 +20,7 @@ from prowess._internal.user_dirs import cache_folder
 from prowess.catalog import REACHABLE, State, discover, searched_terms
 from prowess.errors import InstallError
 from prowess.findings import Finding, Severity
+from prowess.hosts import load_host
 
 from ._archive import pack_skill
 from ._snapshot_build import SnapshotBuilder, SnapshotRow
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Entry
+    from prowess.hosts import Host
 
 __all__ = ["SnapshotReport", "write_snapshot"]
 
@@ -94,6 +96,13 @@ def write_snapshot(
     return report
 
 
+def _host_of_one_folder() -> Host:
+    """Return the rules of Prowess without the folders of the machine and those above the working directory."""
+    host = load_host("prowess")
+    roots = (root.with_changes(walk="none") for root in host.roots if root.scope in ("project", "extra", "package"))
+    return host.with_changes(roots=tuple(roots))
+
+
 class _Writer:
     def __init__(self, top: str, target: str, cache: str | None, tell: Callable[[str], None]) -> None:
         self._top, self._target, self._tell = top, target, tell
@@ -136,7 +145,13 @@ class _Writer:
 
     def _entries(self) -> Sequence[Entry]:
         """Return the skills below the folder that a model or a user can use."""
-        catalog = discover(self._top, home=os.path.join(self._top, ".no-home"), skill_dirs=[self._top], env={})
+        home = os.path.join(self._top, ".no-home")
+        catalog = discover(self._top, home=home, skill_dirs=[self._top], env={})
+        if any(
+            entry.shadowed_by and not is_inside(real_path(entry.shadowed_by), self._top) for entry in catalog.skills
+        ):
+            # A skill of the project around the folder does not count. This catalog is not cached, so it is the second.
+            catalog = discover(self._top, _host_of_one_folder(), home=home, skill_dirs=[self._top], env={})
         inside = [entry for entry in catalog.skills if is_inside(entry.real, self._top)]
         for entry in inside:
             if entry.state in (State.SHADOWED, State.REJECTED):
