@@ -28,10 +28,16 @@ define environment
 	@echo "setting up $(@D) (once) ..."
 endef
 
+# DIRECTORY, GROUP[, OPTION]: install Prowess and a group in seconds, with uv. uv does not read the settings of pip: where only they
+# name an index, pip does it.
+with-uv = $(BIN)/uv pip install --quiet $(3) --python $(1)/bin/python --editable . --group $(2) || { \
+	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
+	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(2); }
+
 $(READY): pyproject.toml
 	$(environment)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' "$$(sed -n 's/^  "\(uv==[0-9.]*\)".*/\1/p' pyproject.toml)"
+	@$(call with-uv,$(@D),dev,--compile-bytecode)
 	@touch $@
 
 demo: $(AGENT)/.ready  ## show the skills of examples/ and of this machine, and run a role without a key
@@ -83,12 +89,9 @@ $(APART:%=adapter-%): adapter-%: .venv-%/.ready
 	@$(SYSTEM_PACKAGES) bwrap
 	$(<D)/bin/python -m pytest -q -n auto --dist worksteal $(wildcard tests/adapters/test_$(module)*.py tests/adapters/test_contract_$(module).py) tests/adapters/test_docs_as_installed.py
 
-# An environment that uv fills, in seconds. uv does not read the settings of pip: where only they name an index, pip does it.
 .venv-%/.ready: pyproject.toml | $(READY)
 	$(environment)
-	@$(BIN)/uv pip install --quiet --python $(@D)/bin/python --editable . --group $* || { \
-	    $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
-	    $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $*; }
+	@$(call with-uv,$(@D),$*)
 	@touch $@
 
 clients: $(READY) $(INSTALLED)/.ready  ## test real clients in isolated homes with a fake model (from npm, 2 GB)
