@@ -166,8 +166,9 @@ def test_a_skill_of_the_project_around_the_folder_does_not_replace_one_in_it(tmp
     skill(tmp_path / "skills/.agents/skills/wiki")
     report = write_snapshot(tmp_path / "skills", tmp_path / "out")
     assert (report.skills, len(report.findings)) == (2, 1)
-    names = [entry.name for entry in see(tmp_path / "out", tmp_path / "elsewhere").skills]
-    assert sorted(names) == ["pdf", "wiki"]
+    (tmp_path / "other/.git").mkdir(parents=True)
+    seen = {entry.name: entry.description for entry in see(tmp_path / "out", tmp_path / "other").skills}
+    assert (len(seen), seen["pdf"] != "Another one.") == (2, True)
 
 
 def test_a_skill_with_a_link_is_left_out(tmp_path: Path) -> None:
