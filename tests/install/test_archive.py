@@ -236,6 +236,18 @@ def with_count(count: int) -> bytes:
     return bytes(data)
 
 
+def with_second_list(comment: bytes = b"") -> bytes:
+    """Return an archive with another list of files in the comment of the first, which only some programs read."""
+    with_comment = zip_info("a", comment=bytes(76))
+    data = bytearray(zip_of((with_comment, b"one")))
+    end = len(data) - 22
+    size, start = struct.unpack("<II", data[end + 12 : end + 20])
+    record = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 1, 1, size - 76, start)
+    data[end - 76 : end] = record + struct.pack("<4sLQL", b"PK\6\7", 0, end - 76, 1)
+    data[-2:] = struct.pack("<H", len(comment))
+    return bytes(data) + comment
+
+
 ZIPS: dict[str, tuple[bytes, str]] = {
     "link": (zip_of((zip_info("a", stat.S_IFLNK | 0o777), b"/etc")), "is a link"),
     "device": (zip_of(zip_info("a", stat.S_IFCHR | 0o666)), "is neither a file nor a folder"),
@@ -251,7 +263,10 @@ ZIPS: dict[str, tuple[bytes, str]] = {
     "before": (b"MZ" + zip_of("a"), "other data precedes it"),
     "behind": (zip_of("a") + b"x", "other data follows it"),
     "more than it lists": (with_count(2), "other data precedes it"),
+    "less than it lists": (with_count(0), "another length than its end says"),
     "zip64": (with_count(0xFFFF), "it lists more than"),
+    "second list": (with_second_list(), "a second list of files"),
+    "second list and a long comment": (with_second_list(bytes(0xFFFF)), "a second list of files"),
     "checksum": (zip_of(("a", b"x" * 99)).replace(zip_of(("a", b"x" * 99))[14:18], b"abcd"), "damaged"),
     "empty": (b"", "not a zip archive"),
     "text": (b"hello" * 100, "not a zip archive"),

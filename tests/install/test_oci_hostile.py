@@ -296,6 +296,7 @@ CHALLENGES = {
     "not encrypted": 'Bearer realm="http://example.com/token"',
     "file": 'Bearer realm="file:///etc/passwd"',
     "credentials in the realm": 'Bearer realm="https://a:b@example.com/"',
+    "half a bracket": 'Bearer realm="http://[x"',
     "line break": 'Bearer realm="https://example.com/\\\r\\\nx"',
     "no realm": "Bearer",
     "unknown": "Negotiate abc",
@@ -381,6 +382,16 @@ def test_an_upload_goes_to_no_other_host(tmp_path: Path) -> None:
             with pytest.raises(InstallError, match="another host"):
                 publish_skill(prepare_skill(str(folder)), place, may_move=lambda _: True)
         assert other.requests == []
+
+
+@pytest.mark.parametrize("location", ["http://[x", "http://127.0.0.1:99999/", "", "\x7f", "x" * 9000])
+def test_an_upload_to_an_invalid_url_is_an_error(location: str) -> None:
+    with (
+        RawServer(lambda _: answer(status=202, Location=location)) as server,
+        Registry(f"127.0.0.1:{server.port}", "pdf", push=True, env={}) as registry,
+        pytest.raises(InstallError),
+    ):
+        registry.write_blob(b"data")
 
 
 def test_a_file_of_credentials_that_is_not_json_is_an_error_without_its_content(tmp_path: Path) -> None:

@@ -157,8 +157,7 @@ class Registry:
         begun = self._request("POST", "/blobs/uploads/", body=b"", limit=MAX_MANIFEST)
         self._expect(begun, 202, "upload")
         location = begun.headers.get("location", "")
-        mark = "&" if urlsplit(location).query else "?"
-        url = f"{location}{mark}{urlencode({'digest': digest_of(data)})}"
+        url = _with_query(location, {"digest": digest_of(data)})
         headers = {"Content-Type": "application/octet-stream"}
         done = self._request("PUT", url, is_path=False, headers=headers, body=data, limit=MAX_MANIFEST)
         self._expect(done, 201, "upload")
@@ -230,7 +229,7 @@ class Registry:
         fields = {"scope": self._scope, **({"service": service} if service else {})}
         headers: dict[str, str] = {}
         body: bytes | None = None
-        method, url = "GET", realm + ("&" if urlsplit(realm).query else "?") + urlencode(fields)
+        method, url = "GET", _with_query(realm, fields)
         if credentials is not None and credentials.identity_token is not None:
             fields |= {"grant_type": "refresh_token", "client_id": "prowess"}
             body = urlencode({**fields, "refresh_token": credentials.identity_token}).encode()
@@ -267,6 +266,11 @@ class Registry:
 def digest_of(data: bytes) -> str:
     """Return the digest of bytes, as registries write it."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def _with_query(url: str, fields: Mapping[str, str]) -> str:
+    """Return a URL with further fields; it comes from a registry, and may be any text."""
+    return f"{url}{'&' if '?' in url else '?'}{urlencode(fields)}"
 
 
 def _is_own_machine(registry: str) -> bool:

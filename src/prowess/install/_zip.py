@@ -25,6 +25,8 @@ __all__ = ["read_zip"]
 
 _END = b"PK\x05\x06"
 _END_SIZE = 22
+_ZIP64_LOCATOR = b"PK\x06\x07"
+_LOCATOR_SIZE = 20
 _LOCAL_SIZE = 30
 _RECORD_SIZE = 46
 _MAX_COMMENT = 1 << 16
@@ -45,10 +47,12 @@ def read_zip(stream: BinaryIO, limits: Limits) -> Iterator[Entry]:
     """
     from zipfile import ZipFile
 
-    size = _check_end(stream, limits)
+    size, count = _check_end(stream, limits)
     with _errors():
         archive = ZipFile(stream)
     infos = archive.infolist()
+    if len(infos) != count:
+        raise bad_archive("its list has another length than its end says")
     _check_places(infos, archive)
     unpacked = 0
     for info in infos:
@@ -71,10 +75,10 @@ def _errors() -> Iterator[None]:
         raise bad_archive("it is not a zip archive, or damaged") from None
 
 
-def _check_end(stream: BinaryIO, limits: Limits) -> int:
-    """Check the last record, before the list that it describes is read; return the size of the archive."""
+def _check_end(stream: BinaryIO, limits: Limits) -> tuple[int, int]:
+    """Check the last record, before the list that it describes is read; return the size of the archive and the list."""
     size = stream.seek(0, os.SEEK_END)
-    start = max(0, size - _END_SIZE - _MAX_COMMENT)
+    start = max(0, size - _LOCATOR_SIZE - _END_SIZE - _MAX_COMMENT)
     stream.seek(start)
     tail = stream.read(size - start)
     at = tail.rfind(_END)
@@ -87,8 +91,11 @@ def _check_end(stream: BinaryIO, limits: Limits) -> int:
         raise bad_archive(f"it lists more than {limits.entries:,} files")
     if disk or first_disk or here != count or list_start + list_size != start + at or list_size < count * _RECORD_SIZE:
         raise bad_archive("other data precedes it, or it is one of several parts")
+    # The standard library would read the list that this names, other programs only if the last record refers to it.
+    if at >= _LOCATOR_SIZE and tail.startswith(_ZIP64_LOCATOR, at - _LOCATOR_SIZE):
+        raise bad_archive("it has a second list of files")
     stream.seek(0)
-    return size
+    return size, count
 
 
 def _check_places(infos: list[ZipInfo], archive: ZipFile) -> None:
