@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
+from prowess._internal.files import skill_files
 from prowess._internal.inotify import Inotify
 from prowess.catalog import KeptTable
 from prowess.mcp._content_watcher import ContentWatcher
@@ -145,6 +146,53 @@ def test_changes_while_folders_are_watched_again_are_seen(skills: list[tuple[str
             contents.watch([path for _, path in skills])
         if chosen.random() < 0.7:
             assert entries(contents, skills) == read_now(skills)
+
+
+def test_a_folder_replaced_between_listing_and_reading_is_read_again(
+    skills: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    """As a deployment does that renames the folder above: all fingerprints are those of the new files."""
+    above = tmp_path / "above"
+    shutil.copytree(above, tmp_path / "new")
+    (tmp_path / "new/skills/two/added.txt").write_text("2")
+
+    def list_and_replace(folder: str, *, folders: list[str]) -> list[tuple[str, int]]:
+        found = skill_files(folder, folders=folders)
+        if folder.endswith("two") and (tmp_path / "new").exists():
+            above.rename(tmp_path / "old")
+            (tmp_path / "new").rename(above)
+        return found
+
+    contents = SkillContents()
+    with patch("prowess.mcp._read_content.skill_files", list_and_replace):
+        contents.current(skills)
+    assert entries(contents, skills) == read_now(skills)
+    assert b"added.txt" in entries(contents, skills)[1][0]
+
+
+def test_a_folder_renamed_while_those_above_are_watched_is_seen(skills: list[tuple[str, str]], tmp_path: Path) -> None:
+    """The watches of a path are all on one path, or the rename shows in one of them."""
+    shutil.copytree(tmp_path / "above/skills", tmp_path / "new/skills", symlinks=True)
+    shutil.copytree(tmp_path / "above/skills", tmp_path / "third", symlinks=True)
+    (tmp_path / "third/two/a/b/deep.txt").write_text("third")
+    contents = watched(skills)  # or skip
+    contents = SkillContents()
+    watch, above = Inotify.watch, tmp_path / "above"
+
+    def watch_and_rename(inotify: Inotify, path: str, mask: int) -> int:
+        number = watch(inotify, path, mask)
+        if path == str(above / "skills") and (tmp_path / "new").exists():
+            above.rename(tmp_path / "old")
+            (tmp_path / "new").rename(above)
+        return number
+
+    contents.current(skills)
+    with patch.object(Inotify, "watch", watch_and_rename):
+        contents.watch([folder for _, folder in skills])
+    settle(contents, skills)
+    (above / "skills").rename(tmp_path / "fourth")
+    (tmp_path / "third").rename(above / "skills")
+    assert entries(contents, skills) == read_now(skills)
 
 
 def test_more_changes_than_the_queue_holds_are_seen(skills: list[tuple[str, str]], tmp_path: Path) -> None:

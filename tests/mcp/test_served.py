@@ -191,6 +191,20 @@ def test_only_named_skills_are_served_in_pages(tmp_path: Path) -> None:
     assert ([item.uri for item in page], last) == (["skill://c/SKILL.md"], None)
 
 
+def test_a_large_skill_is_reported_before_and_after_it_is_read(tmp_path: Path) -> None:
+    """By its bytes too, though it has few files; a field of the front matter is not the size of a file."""
+    large = skill(tmp_path / ".prowess/skills/large").parent
+    for number in range(2):
+        with (large / f"{number}.bin").open("wb") as file:
+            file.truncate((8 << 20) + 1)
+    skill(tmp_path / ".prowess/skills/small", more="size: 999999999\n")
+    served = serve(tmp_path)
+    unread = [*served.large()]
+    assert [name for name, _ in unread] == ["large"]
+    served.page(None, 10)
+    assert [*served.large()] == unread
+
+
 def test_skills_with_one_name_have_different_paths(tmp_path: Path) -> None:
     """The last part is the name of both."""
     for folder in ("one", "two"):

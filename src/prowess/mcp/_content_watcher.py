@@ -145,10 +145,12 @@ class ContentWatcher:
         Raises:
             OSError: one of them cannot be watched.
         """
-        watches: dict[str, int] = {}
-        while folder not in self._above and folder not in watches:
-            watches[folder] = self._watch(folder, PLACE, os.stat(folder).st_dev)
+        folders: list[str] = []
+        while folder not in self._above and folder not in folders:
+            folders.append(folder)
             folder = os.path.dirname(folder)
+        # The outermost first: otherwise a rename in between would leave a watch on another folder than the one inside.
+        watches = {path: self._watch(path, PLACE, os.stat(path).st_dev) for path in reversed(folders)}
         self._above |= watches  # at the end: of a known folder, all above are known too
         self._above_numbers.update(watches.values())
 

@@ -128,6 +128,11 @@ def read_content(folder: str, top: str, before: Content | None = None) -> Conten
     # A folder that could not be listed is an empty text: no fingerprint shows what becomes of it.
     is_whole = len(states) == len(folders) + len(files) and all(states) and all(folders)
     is_settled = is_whole and newest_time(fingerprints) <= started - SETTLE_NS
+    if is_settled:
+        # If a folder above was renamed meanwhile, these are the fingerprints of another folder than the one listed.
+        listed_again: list[str] = []
+        is_settled = [path for path, _ in skill_files(folder, folders=listed_again)] == files
+        is_settled &= listed_again == folders
     names = os.fsencode("\0".join([*inner, *files]))
     return Content(folder, top, entry, problem, names, fingerprints, is_settled=is_settled)
 
