@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from endurance import Content, Steps, content, in_child
+from endurance import Content, Steps, content, in_child, killed
 from interruptions import (
     CHANGES,
     LOCK,
+    ROOTS,
     CommandProjects,
     Projects,
     add,
@@ -49,6 +51,36 @@ def test_a_process_killed_before_a_step_leaves_all_changes_or_none(
     assert {"old", "new", "done"} <= set(found)
     assert "".join(found).startswith("old")
     assert found == sorted(found, key=["old", "new", "done"].index)
+
+
+@pytest.mark.slow
+def test_what_the_user_changed_in_the_home_is_recovered_by_a_command_for_the_home_as_a_project(
+    projects: Projects,
+) -> None:
+    """The two have locks of their own, and the one that counts is that of the change."""
+    data = projects.top / "data"
+    for at in range(1, 1000, 5):
+        home = projects.fresh("remove")
+        (home / LOCK).rename(data / LOCK)
+        before = content(home)
+
+        def die(home: Path = home, at: int = at) -> None:
+            with (
+                killed(at).watched(),
+                lock_project(str(home), str(data / LOCK), str(data)) as locked,
+                locked.staging() as staging,
+            ):
+                staging.commit(None, [(root, name) for root in ROOTS for name in ("ink", "pen")])
+
+        code = in_child(die)
+        with lock_project(str(home), str(home / LOCK), str(data)):
+            pass
+        now = content(home)
+        assert now == (before if (data / LOCK).exists() else content(projects.top / "others")), at
+        if code == 0:
+            return
+        with suppress(FileNotFoundError):
+            (data / LOCK).unlink()
 
 
 def test_a_process_killed_while_it_writes_leaves_all_changes_or_none(projects: Projects) -> None:
@@ -101,6 +133,37 @@ def files(folder: Path) -> Content:
     return {path: what for path, what in content(folder).items() if what[0] == "file"}
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"roots": ["../added/.agents/skills"]},
+        {"changes": [{"root": 0, "name": "../../../added/.agents/skills/ink"}]},
+        {"created": ["../empty"]},
+        {"changes": [{"root": 9}]},
+        {"changes": [{"name": 1}]},
+        {"roots": [1]},
+        {"lock_file": "\0"},
+    ],
+    ids=str,
+)
+def test_a_journal_that_others_changed_cannot_lead_out_of_the_project(values: Any, projects: Projects) -> None:
+    """A user may have committed the folder of a change that was interrupted."""
+    project = projects.fresh("update")
+    (projects.top / "empty").mkdir()
+    (projects.top / "data/transactions").mkdir(exist_ok=True)
+    (projects.top / "data/transactions/0123").touch()
+    victim = {"root": 0, "name": "ink", "new": (projects.top / "added/.agents/skills/ink").stat().st_ino, "old": None}
+    values = {key: [victim | item for item in value] if key == "changes" else value for key, value in values.items()}
+    journal = {"version": 1, "roots": [".agents/skills"], "created": [], "changes": [victim], "lock": "x"}
+    (project / ".prowess-install-0123").mkdir()
+    table = journal | {"lock_file": LOCK, "replaces": True} | values
+    (project / ".prowess-install-0123/journal.json").write_text(json.dumps(table))
+    before = content(projects.top / "added")
+    projects.recover()
+    assert (projects.top / "empty").exists()
+    assert content(projects.top / "added") == content(project) == before
+
+
 def test_a_staging_folder_of_a_repository_does_not_count(projects: Projects) -> None:
     """Its journal could name any folder in the project, and guess inode numbers."""
     project = projects.fresh("update")
@@ -112,6 +175,7 @@ def test_a_staging_folder_of_a_repository_does_not_count(projects: Projects) -> 
         "roots": [".agents/skills"],
         "created": [],
         "lock": "x",
+        "lock_file": LOCK,
         "replaces": True,
         "changes": [{"root": 0, "name": "hand", "new": skill.stat().st_ino, "old": None}],
     }

@@ -1,6 +1,7 @@
 """Write down what is about to change in a project, so that the next process can undo it after a crash.
 
-    journal = {"version": 1, "roots": [FOLDER ...], "created": [FOLDER ...], "lock": SHA256HEX | null, "replaces": BOOL,
+    journal = {"version": 1, "roots": [FOLDER ...], "created": [FOLDER ...], "lock": SHA256HEX | null,
+               "lock_file": PATH, "replaces": BOOL,
                "changes": [{"root": INDEX, "name", "new": INODE | null, "old": INODE | null} ...]}
 
 The inode numbers show which changes are done: after a change, the name belongs to `new`.
@@ -50,6 +51,9 @@ class Journal(Frozen):
     changes: tuple[Change, ...]
     lock: str | None
     """The SHA-256 of the new lock in hexadecimal; `None` if it is removed."""
+    lock_file: str
+    """The path of the lock, relative to the project if it is in there. Two locks may be about the home: the user's, and
+    that of the home as a project."""
     replaces: bool
     """Whether the new lock differs from the old one. Then it is replaced last, and shows that all changes are done."""
 
@@ -60,27 +64,41 @@ class Journal(Frozen):
             "roots": [*self.roots],
             "created": [*self.created],
             "lock": self.lock,
+            "lock_file": self.lock_file,
             "replaces": self.replaces,
             "changes": [change.as_dict() for change in self.changes],
         }
 
 
 def parse_journal(data: bytes) -> Journal | None:
-    """Parse a journal; `None` if it is incomplete, which means that no change has begun."""
+    """Parse a journal; `None` if it is incomplete (then no change has begun), or leads out of the project."""
     import json
 
     try:
         table = json.loads(data)
-        changes = tuple(Change(**change) for change in table["changes"])
-        return Journal(
+        journal = Journal(
             roots=tuple(table["roots"]),
             created=tuple(table["created"]),
-            changes=changes,
+            changes=tuple(Change(**change) for change in table["changes"]),
             lock=table["lock"],
+            lock_file=table["lock_file"],
             replaces=table["replaces"],
         )
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return journal if _stays_inside(journal) else None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _stays_inside(journal: Journal) -> bool:
+    """Return whether a journal is about names in folders of its project: others may have changed the file."""
+    parts = {part for path in (*journal.roots, *journal.created) for part in path.split("/")}
+    names = {change.name for change in journal.changes}
+    return (
+        not {"", ".", ".."} & (parts | names)
+        and not any("/" in name for name in names)
+        and all(0 <= change.root < len(journal.roots) for change in journal.changes)
+        and "\0" not in "".join((*parts, *names, journal.lock_file))
+    )
 
 
 def inode(dir_fd: int, name: str) -> int | None:

@@ -142,7 +142,8 @@ class Staging:
                 *(change(index, name, new=False) for index, name in gone),
             ),
             lock=new_lock,
-            replaces=new_lock != self._lock_now(),
+            lock_file=self.locked.lock_file.removeprefix(self.locked.project.rstrip(os.sep) + os.sep),
+            replaces=new_lock != _digest_of(self.locked.lock_file),
         )
 
     def _write_lock_and_journal(self, lock_text: str | None, journal: Journal) -> None:
@@ -212,7 +213,7 @@ class Staging:
 
     def _is_done(self, journal: Journal) -> bool:
         if journal.replaces:
-            return self._lock_now() == journal.lock
+            return _digest_of(os.path.join(self.locked.project, journal.lock_file)) == journal.lock
         return all(change.is_done(inode(self._root_fds[change.root], change.name)) for change in journal.changes)
 
     def _undo(self, change: Change) -> None:
@@ -247,15 +248,16 @@ class Staging:
                 finally:
                     os.close(fd)
 
-    def _lock_now(self) -> str | None:
-        """Return the SHA-256 of the lock; `None` if it is missing."""
-        try:
-            with open_fd(self.locked.lock_file, READ_FLAGS) as fd:
-                return _sha256(_read(fd)) if stat.S_ISREG(os.fstat(fd).st_mode) else ""
-        except FileNotFoundError:
-            return None
-        except OSError:
-            return ""  # a link: it is replaced
+
+def _digest_of(lock_file: str) -> str | None:
+    """Return the SHA-256 of a lock; `None` if it is missing."""
+    try:
+        with open_fd(lock_file, READ_FLAGS) as fd:
+            return _sha256(_read(fd)) if stat.S_ISREG(os.fstat(fd).st_mode) else ""
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ""  # a link: it is replaced
 
 
 def _sha256(data: bytes) -> str:
