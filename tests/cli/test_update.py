@@ -54,6 +54,21 @@ def test_what_changes_is_shown_and_then_installed(machine: Machine) -> None:
     assert machine.run("update")[1] == "nothing to update, 2 current, 0 pinned\n"
 
 
+def test_findings_of_one_version_only_are_shown(machine: Machine) -> None:
+    skill(machine.source / "skills/pdf", more="metadata: {a: {b: 1}}\nold-field: x\n")
+    machine.run("add", repository(machine), "--yes")
+    skill(machine.source / "skills/pdf", more="metadata: {a: {b: 1}}\nnew-field: x\n")
+    repository(machine)
+    out, _ = machine.run("update", "--dry-run")
+    (update,) = machine.json("update", "--dry-run")["updates"]
+    (new,), (fixed,) = update["new_findings"], update["fixed_findings"]
+    assert ("new-field" in new["message"], "old-field" in fixed["message"]) == (True, True)
+    assert "metadata-nested" in {item["code"] for item in update["findings"]}
+    assert f"fixed: {fixed['message']} [{fixed['code']}]" in out
+    assert new["message"] in out
+    assert "[metadata-nested]" not in out
+
+
 @pytest.mark.parametrize("kind", ["tag", "commit"])
 def test_a_pinned_skill_is_not_moved(kind: str, machine: Machine) -> None:
     url = repository(machine)

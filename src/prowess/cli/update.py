@@ -108,7 +108,9 @@ def _print_plan(plan: UpdatePlan) -> None:
                 print_stdout(f"  {sign} {neutral(path)}")
         for key, (before, after) in update.permissions.items():
             print_stdout(f"  {key}: {_short_value(before)} -> {_short_value(after)}")
-        print_findings(update.new.findings, indent="  ")
+        print_findings(update.new_findings, indent="  ")
+        for item in update.fixed_findings:
+            print_stdout(f"  fixed: {neutral(item.message)} [{item.code}]")
     for name in plan.gone:
         print_stdout(f"{neutral(name)}: its source has no such skill any more; it stays as it is")
     for skill in plan.pinned:
@@ -137,6 +139,8 @@ def _as_dict(plan: UpdatePlan, shown: Shown, installed: Sequence[str]) -> dict[s
                 "added": [*update.added],
                 "changed": [*update.changed],
                 "removed": [*update.removed],
+                "new_findings": [item.as_dict() for item in update.new_findings],
+                "fixed_findings": [item.as_dict() for item in update.fixed_findings],
                 "permissions": {
                     key: {"before": before, "after": after} for key, (before, after) in update.permissions.items()
                 },

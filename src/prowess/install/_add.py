@@ -45,6 +45,7 @@ __all__ = [
     "agents_that_see",
     "describe_skill",
     "fetch_source",
+    "findings_of",
     "install_planned",
     "plan_add",
 ]
@@ -251,7 +252,7 @@ def describe_skill(item: Item, stored: StoredTree, lock: Lock, target: Target, a
         allowed_tools=skill.allowed_tools,
         tools=_tools(skill),
         description=skill.description or "",
-        findings=_findings(path, item.entry.name),
+        findings=findings_of(path, item.entry.name),
         folders=tuple(os.path.join(target.root, place, item.entry.folder) for place in places),
         agents=agents_that_see(places, target.scope, agents),
     )
@@ -262,8 +263,8 @@ def _tools(skill: Skill) -> Value | None:
     return None if field is None else field.value
 
 
-def _findings(path: str, name: str) -> tuple[Finding, ...]:
-    """Return the findings of a skill in the store, with paths inside the skill."""
+def findings_of(path: str, name: str) -> tuple[Finding, ...]:
+    """Return the findings of a SKILL.md, with paths that begin with the name of the skill."""
     folder = os.path.dirname(path)
     return tuple(
         item.with_changes(path=os.path.join(name, os.path.relpath(item.path or path, folder)))

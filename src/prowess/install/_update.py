@@ -12,7 +12,7 @@ from prowess._internal.frozen import Frozen
 from prowess.errors import InstallError, combine_errors
 from prowess.skill import load
 
-from ._add import describe_skill, link_target
+from ._add import describe_skill, findings_of, link_target
 from ._change import Item, check_conflicts
 from ._entries import LINK_KEY, entry_for, is_pinned
 from ._fetch_locked import fetch_locked
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from prowess.errors import ProwessError
+    from prowess.findings import Finding
 
     from ._add import PlannedSkill
     from ._change import Target
@@ -44,6 +45,10 @@ class PlannedUpdate(Frozen):
     changed: tuple[str, ...]
     removed: tuple[str, ...]
     """Paths of files."""
+    new_findings: tuple[Finding, ...]
+    """Those that the locked version does not have."""
+    fixed_findings: tuple[Finding, ...]
+    """Those that only the locked version has."""
     permissions: Mapping[str, tuple[str, str]]
     """What may run or be used, before and after, where it changes: `allowed-tools`, `scripts` and so on."""
 
@@ -145,13 +150,19 @@ def _planned(one: FetchedEntry, lock: Lock, target: Target, opened: OpenStore, a
     link = link_target(one.source, one.skill, stored) if is_link else None
     planned = describe_skill(Item(entry=entry, digest=stored.tree.digest, link=link), stored, lock, target, agents)
     before, after = _old_files(old, target), dict(entry.files)
+    old_file = _old_skill_file(old, target, opened)
+    old_findings = findings_of(old_file, old.name) if old_file else ()
+    known = {(item.code, item.message) for item in old_findings}
+    left = {(item.code, item.message) for item in planned.findings}
     return PlannedUpdate(
         new=planned,
         old=old,
         added=tuple(path for path in after if path not in before),
         changed=tuple(path for path in after if path in before and after[path] != before[path]),
         removed=tuple(path for path in before if path not in after),
-        permissions=_permissions(old, before, planned, target, opened),
+        new_findings=tuple(item for item in planned.findings if (item.code, item.message) not in known),
+        fixed_findings=tuple(item for item in old_findings if (item.code, item.message) not in left),
+        permissions=_permissions(old_file, before, planned, opened),
     )
 
 
@@ -168,14 +179,19 @@ def _old_files(old: LockedSkill, target: Target) -> dict[str, str]:
     return {}
 
 
+def _old_skill_file(old: LockedSkill, target: Target, opened: OpenStore) -> str | None:
+    """Return the SKILL.md of the locked version in the store, or the one that is installed."""
+    stored = opened.get(old.tree_digest) if old.tree_digest else None
+    places = (os.path.join(target.root, place, old.folder) for place in folders_of(old, target.scope))
+    files = (os.path.join(folder, SKILL_FILE) for folder in (stored, *places) if folder)
+    return next((file for file in files if os.path.isfile(file)), None)
+
+
 def _permissions(
-    old: LockedSkill, before: Mapping[str, str], new: PlannedSkill, target: Target, opened: OpenStore
+    old_file: str | None, before: Mapping[str, str], new: PlannedSkill, opened: OpenStore
 ) -> dict[str, tuple[str, str]]:
     """Return what may run or be used, before and after, where it differs."""
-    folder = opened.get(old.tree_digest) if old.tree_digest else None
-    places = [os.path.join(target.root, place, old.folder) for place in folders_of(old, target.scope)]
-    first = next((path for path in (folder, *places) if path and os.path.isfile(os.path.join(path, SKILL_FILE))), None)
-    then = _declared(os.path.join(first, SKILL_FILE)) if first else {}
+    then = _declared(old_file) if old_file else {}
     now = _declared(os.path.join(opened.get(new.item.digest) or "", SKILL_FILE))
     found = {key: (then.get(key, ""), now.get(key, "")) for key in now if then.get(key, "") != now[key]}
     after = new.item.entry.files
