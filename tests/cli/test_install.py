@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +51,21 @@ def test_what_is_locked_is_installed_again(source: str, stored: bool, machine: M
     assert out.splitlines()[0] == "installed `csv` in .claude/skills/csv"
     assert err == "2 skills as locked, 2 installed now\n"
     assert machine.json("install")["installed"] == []
+
+
+def test_a_store_that_cannot_be_written_changes_nothing(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else skills would be installed that `prowess store gc` does not know."""
+    machine.run("add", "../source", "pdf", "--yes")
+    shutil.rmtree(machine.project / ".agents")
+    shutil.rmtree(machine.project.parent / "data/store/projects")
+    before = content(machine.project)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("prowess.install._store.atomic_replace", full)
+    assert "no space left on device" in machine.run("install", code=1)[1]
+    assert content(machine.project) == before
 
 
 @pytest.mark.parametrize("change", ["another link", "store changed", "store removed"])

@@ -285,6 +285,8 @@ def make_change(
             if not is_installed(os.path.join(target.root, folder, item.entry.folder), item)
         ]
         text = after.to_text() if after.skills or after.other else None
+        if text is not None and items:  # before anything changes: it may fail
+            Store(os.path.join(target.data, "store")).register(target.lock_file)
         if wanted or gone or after != lock:
             with locked.staging() as staging:
                 for item, folder in wanted:
@@ -294,8 +296,6 @@ def make_change(
                     else:
                         os.symlink(_link_text(target, folder, item.link), item.entry.folder, dir_fd=fd)
                 staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, gone)
-    if text is not None and items:
-        Store(os.path.join(target.data, "store")).register(target.lock_file)
     return Changed(
         installed=tuple(os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted),
         removed=tuple(os.path.join(target.root, *parts) for parts in gone),
