@@ -115,6 +115,8 @@ def test_without_a_lock_nothing_is_verified(project: Path, capsys: pytest.Captur
     assert capsys.readouterr().err.startswith(
         f"error: no lock: {project / 'skills-lock.json'} does not exist\n\nhint: "
     )
+    assert main(["verify", "--cwd", str(project / "x")]) == 2
+    assert capsys.readouterr().err == f"error: no such folder: `{project / 'x'}`\n\nhint: check `--cwd`\n"
     (project / "skills-lock.json").write_text("{")
     assert main(["verify"]) == 2
     assert capsys.readouterr().err.startswith(f"error: {project / 'skills-lock.json'}:1:2: the lock is not valid JSON")

@@ -402,7 +402,7 @@ def test_the_same_files_are_packed_into_the_same_bytes(skill: Path, tmp_path: Pa
     assert pack_skill(str(copy), "pdf")[0] == first
 
 
-def test_packing_is_the_same_as_ever(tmp_path: Path) -> None:
+def test_the_bytes_of_a_packed_skill_never_change(tmp_path: Path) -> None:
     """The tar inside is written by hand, field by field, from its specification."""
     (tmp_path / "a").write_bytes(b"hi")
     data, _ = pack_skill(str(tmp_path), "s")

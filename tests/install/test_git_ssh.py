@@ -58,7 +58,9 @@ def test_a_repository_is_read_with_the_users_ssh(
 
 @pytest.mark.slow
 @pytest.mark.skipif(SSHD is None, reason="sshd is missing: apt-get install openssh-server")
-def test_a_real_server_of_ssh(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_is_read_from_a_real_ssh_server(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with _server(tmp_path) as (port, key):
         options = f"-i {key} -o IdentitiesOnly=yes -o UserKnownHostsFile={tmp_path}/known -F none"
         source = parse_source(f"ssh://{getpass.getuser()}@127.0.0.1:{port}{repository}")

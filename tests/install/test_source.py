@@ -99,7 +99,9 @@ SOURCES = [
 
 
 @pytest.mark.parametrize(("text", "kind", "url", "path", "ref", "skill"), SOURCES, ids=[case[0] for case in SOURCES])
-def test_sources(text: str, kind: str, url: str, path: str | None, ref: str | None, skill: str | None) -> None:
+def test_each_form_of_a_source_is_parsed(
+    text: str, kind: str, url: str, path: str | None, ref: str | None, skill: str | None
+) -> None:
     source = parse_source(text)
     assert (source.kind, source.url, source.path, source.ref, source.skill) == (kind, url, path, ref, skill)
     assert source.text == text

@@ -7,9 +7,7 @@ import os
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ConfigError, InstallError
 from prowess.install import (
-    LOCK_FILE,
-    find_project,
-    global_lock,
+    find_target,
     lock_project,
     read_apm_lock,
     read_lock,
@@ -25,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess.install import Lock
+    from prowess.install import Lock, Target
 
     _Result = dict[str, list[dict[str, object]]]
 
@@ -54,18 +52,17 @@ def run(args: Namespace) -> int:
             "`--from` and `--global` cannot be combined", hint="import the lock of a project in the project"
         )
     home = os.path.abspath(args.home or os.path.expanduser("~"))
-    root = home if args.is_global else find_project(args.cwd or os.getcwd())
-    path = global_lock(os.environ) if args.is_global else os.path.join(root, LOCK_FILE)
-    data = os.path.dirname(global_lock(os.environ))
+    target = find_target(os.path.abspath(args.cwd or "."), home, os.environ, is_global=args.is_global)
+    root, path = target.root, target.lock_file
     if args.source is None and not os.path.lexists(path):
         raise InstallError(
             f"no lock: {path} does not exist", hint="`prowess add SOURCE` installs skills and locks them"
         )
     if args.dry_run:
-        _, result = _locked(args, read_lock(path), root, data)
+        _, result = _locked(args, read_lock(path), target)
     else:
-        with lock_project(root, path, data) as project:
-            lock, result = _locked(args, before := read_lock(path), root, data)
+        with lock_project(root, path, target.data) as project:
+            lock, result = _locked(args, before := read_lock(path), target)
             if lock != before:
                 with project.staging() as staging:
                     staging.commit(lock.to_text())
@@ -76,12 +73,11 @@ def run(args: Namespace) -> int:
     return FAILED if result["refused"] else OK
 
 
-def _locked(args: Namespace, lock: Lock, root: str, data: str) -> tuple[Lock, _Result]:
+def _locked(args: Namespace, lock: Lock, target: Target) -> tuple[Lock, _Result]:
     """Return the new lock, and what is different in it."""
     if args.source is not None:
-        return _imported(args, lock, root)
-    store = os.path.join(data, "store")
-    found = record_files(lock, root, scope="user" if args.is_global else "project", names=args.skill, store=store)
+        return _imported(args, lock, target.root)
+    found = record_files(lock, target.root, scope=target.scope, names=args.skill, store=target.store_folder)
     locked: list[dict[str, object]] = [
         {"name": name, "source": lock.skills[name].source, "files": True} for name in found.recorded
     ]

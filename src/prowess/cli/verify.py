@@ -7,7 +7,7 @@ import os
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.errors import InstallError
-from prowess.install import LOCK_FILE, find_project, global_lock, read_lock, verify
+from prowess.install import find_target, read_lock, verify
 
 from ._commands import FAILED, OK
 from ._options import add_json_option, make_parser
@@ -60,14 +60,13 @@ def run(args: Namespace) -> int:
     """Print the differences."""
     signed_by = signed_by_from_args(args)
     home = os.path.abspath(args.home or os.path.expanduser("~"))
-    root = home if args.is_global else find_project(args.cwd or os.getcwd())
-    path = global_lock(os.environ) if args.is_global else os.path.join(root, LOCK_FILE)
+    target = find_target(os.path.abspath(args.cwd or "."), home, os.environ, is_global=args.is_global)
+    root, path = target.root, target.lock_file
     if not os.path.lexists(path):
         hint = "`prowess add SOURCE` installs skills and locks them; `prowess lock --from FILE` imports another lock"
         raise InstallError(f"no lock: {path} does not exist", hint=hint)
     lock = read_lock(path)
-    store = os.path.join(os.path.dirname(global_lock(os.environ)), "store")
-    found = verify(lock, root, scope="user" if args.is_global else "project", names=args.skill, store=store)
+    found = verify(lock, root, scope=target.scope, names=args.skill, store=target.store_folder)
     if signed_by is not None:
         found = check_signatures(found, signed_by, args.signature)
     is_different = bool(found.different or (args.strict and found.not_locked))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         plan_add as plan_add,
     )
     from ._apm import ImportedLock as ImportedLock, ImportedSkill as ImportedSkill, read_apm_lock as read_apm_lock
-    from ._change import Changed as Changed, Target as Target, check_hosts as check_hosts, find_target as find_target
+    from ._change import Changed as Changed, check_hosts as check_hosts
     from ._computed_hash import computed_hash as computed_hash
     from ._fetched import Fetched as Fetched, FetchedSkill as FetchedSkill
     from ._folder import find_skills as find_skills
@@ -28,7 +28,13 @@ if TYPE_CHECKING:
         parse_lock as parse_lock,
         read_lock as read_lock,
     )
-    from ._places import agent_folders as agent_folders, find_project as find_project, global_lock as global_lock
+    from ._places import (
+        Target as Target,
+        agent_folders as agent_folders,
+        find_project as find_project,
+        find_target as find_target,
+        global_lock as global_lock,
+    )
     from ._publish import (
         PackedSkill as PackedSkill,
         Published as Published,
@@ -85,9 +91,7 @@ else:  # otherwise every misspelt name would have a type
             ),
             "_change": (
                 "Changed",
-                "Target",
                 "check_hosts",
-                "find_target",
             ),
             "_computed_hash": ("computed_hash",),
             "_fetched": (
@@ -109,7 +113,9 @@ else:  # otherwise every misspelt name would have a type
             ),
             "_places": (
                 "agent_folders",
+                "Target",
                 "find_project",
+                "find_target",
                 "global_lock",
             ),
             "_record_files": (

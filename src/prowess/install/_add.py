@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.skill import Skill, Value
 
-    from ._change import Changed, Target
+    from ._change import Changed
     from ._fetched import Fetched, FetchedSkill
     from ._lock import Lock, LockedSkill
-    from ._places import Scope
+    from ._places import Scope, Target
     from ._source import Source
     from ._store import OpenStore, StoredTree
     from ._tree import Tree

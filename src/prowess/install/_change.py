@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, normalize_name, quoted
-from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError, InstallError, combine_errors
 from prowess.hosts import host_names, load_host, skills_folder
 
 from ._computed_hash import hash_of_everything
 from ._entries import LINK_KEY, same_source
-from ._lock import LOCK_FILE, Lock, folder_name, read_lock
-from ._places import SHARED_FOLDER, find_project, folders_of, global_lock
+from ._lock import Lock, folder_name, read_lock
+from ._places import SHARED_FOLDER, folders_of
 from ._store import Store
 from ._transaction import lock_project
 from ._tree import check_paths, read_tree
@@ -29,38 +27,20 @@ if TYPE_CHECKING:
     from prowess.errors import ProwessError
 
     from ._lock import LockedSkill
-    from ._places import Scope
+    from ._places import Scope, Target
     from ._store import OpenStore
 
 __all__ = [
     "Changed",
     "Item",
-    "Target",
     "check_conflicts",
     "check_hosts",
-    "find_target",
     "is_installed",
     "is_unchanged",
     "link_of",
     "make_change",
     "merged",
 ]
-
-
-class Target(Frozen):
-    """Where skills are installed."""
-
-    root: str
-    """The folder of the project, or the home; absolute and without links."""
-    lock_file: str
-    scope: Scope
-    data: str
-    """The user's data folder."""
-
-    @property
-    def lock_folder(self) -> str:
-        """The folder to which paths in the lock are relative."""
-        return os.path.dirname(self.lock_file)
 
 
 class Item(Frozen):
@@ -81,23 +61,6 @@ class Changed(Frozen):
     removed: tuple[str, ...] = ()
     lock: Lock
     """The lock afterwards."""
-
-
-def find_target(cwd: str, home: str, env: Mapping[str, str], *, is_global: bool = False) -> Target:
-    """Return where the skills of a working directory, or of the user, are installed.
-
-    Raises:
-        ConfigError: the user has no folder for data, or the working directory does not exist.
-    """
-    data = data_folder(env)
-    if data is None:
-        raise ConfigError("there is no folder for the store of skills", hint="set `PROWESS_DATA_DIR` to a folder")
-    if is_global:
-        return Target(root=real_path(home), lock_file=global_lock(env), scope="user", data=data)
-    if not os.path.isdir(cwd):
-        raise ConfigError(f"no such folder: {quoted(cwd, PATH_LIMIT)}", hint="check `--cwd`")
-    root = find_project(cwd)
-    return Target(root=root, lock_file=os.path.join(root, LOCK_FILE), scope="project", data=data)
 
 
 def check_hosts(hosts: Iterable[str], scope: Scope) -> tuple[str, ...]:
@@ -286,7 +249,7 @@ def make_change(
         ]
         text = after.to_text() if after.skills or after.other else None
         if text is not None and items:  # before anything changes: it may fail
-            Store(os.path.join(target.data, "store")).register(target.lock_file)
+            Store(target.store_folder).register(target.lock_file)
         if wanted or gone or after != lock:
             with locked.staging() as staging:
                 for item, folder in wanted:

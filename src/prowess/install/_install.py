@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from prowess.errors import ProwessError
 
-    from ._change import Changed, Target
+    from ._change import Changed
     from ._lock import LockedSkill
+    from ._places import Target
     from ._store import OpenStore, StoredTree
 
 __all__ = ["install_locked"]

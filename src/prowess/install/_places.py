@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError
 
@@ -19,10 +21,40 @@ if TYPE_CHECKING:
 
     Scope = Literal["project", "user"]
 
-__all__ = ["SHARED_FOLDER", "agent_folders", "find_project", "folders_of", "global_lock", "hosts_for"]
+__all__ = [
+    "SHARED_FOLDER",
+    "Target",
+    "agent_folders",
+    "find_project",
+    "find_target",
+    "folders_of",
+    "global_lock",
+    "hosts_for",
+]
 
 SHARED_FOLDER = ".agents/skills"
 """The folder that agents share, relative to the project or the home."""
+
+
+class Target(Frozen):
+    """Where skills are installed."""
+
+    root: str
+    """The folder of the project, or the home; absolute and without links."""
+    lock_file: str
+    scope: Scope
+    data: str
+    """The user's data folder."""
+
+    @property
+    def store_folder(self) -> str:
+        """The folder of the store."""
+        return os.path.join(self.data, "store")
+
+    @property
+    def lock_folder(self) -> str:
+        """The folder to which paths in the lock are relative."""
+        return os.path.dirname(self.lock_file)
 
 
 def find_project(cwd: str) -> str:
@@ -53,8 +85,24 @@ def global_lock(env: Mapping[str, str]) -> str:
     """
     folder = data_folder(env)
     if folder is None:
-        raise ConfigError("this user has no folder for data", hint="set PROWESS_DATA_DIR to a folder")
+        raise ConfigError("this user has no folder for data", hint="set `PROWESS_DATA_DIR` to a folder")
     return os.path.join(folder, LOCK_FILE)
+
+
+def find_target(cwd: str, home: str, env: Mapping[str, str], *, is_global: bool = False) -> Target:
+    """Return where the skills of a working directory, or of the user, are installed.
+
+    Raises:
+        ConfigError: the user has no folder for data, or the working directory does not exist.
+    """
+    lock_file = global_lock(env)
+    data = os.path.dirname(lock_file)
+    if is_global:
+        return Target(root=real_path(home), lock_file=lock_file, scope="user", data=data)
+    if not os.path.isdir(cwd):
+        raise ConfigError(f"no such folder: {quoted(cwd, PATH_LIMIT)}", hint="check `--cwd`")
+    root = find_project(cwd)
+    return Target(root=root, lock_file=os.path.join(root, LOCK_FILE), scope="project", data=data)
 
 
 def folders_of(skill: LockedSkill, scope: Scope) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ._change import Changed, Target
+    from ._change import Changed
+    from ._places import Target
     from ._store import Store
 
 __all__ = ["remove_installed"]

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
     from ._add import PlannedSkill
-    from ._change import Target
     from ._fetch_locked import FetchedEntry
     from ._lock import Lock, LockedSkill
+    from ._places import Target
     from ._store import OpenStore
 
 __all__ = ["PlannedUpdate", "UpdatePlan", "plan_update"]
