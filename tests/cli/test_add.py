@@ -301,6 +301,13 @@ def test_a_folder_that_could_be_a_repository_is_refused(machine: Machine) -> Non
     assert "hint: write `./team/skills` for the folder, or `https://github.com/team/skills`" in err
 
 
+def test_a_folder_without_a_dot_before_it_is_named(machine: Machine) -> None:
+    skill(machine.project / "team/pdf")
+    _, err = machine.run("add", "team", "--dry-run", code=1)
+    assert err.startswith("error: the source `team` is not a repository")
+    assert err.endswith("hint: write `./team` for the folder here\n")
+
+
 def test_commands_at_once_lose_nothing(machine: Machine) -> None:
     for number in range(4):
         skill(machine.source / f"skills/s{number}")

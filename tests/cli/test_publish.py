@@ -143,7 +143,7 @@ def test_a_destination_that_is_no_registry_is_an_error(
 
 def test_a_folder_without_a_skill_is_wrong_use(skill: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["publish", str(skill.parent), "oci://127.0.0.1:1/x"]) == 2
-    assert "publish one skill at a time" in capsys.readouterr().err
+    assert "name the folder of one skill" in capsys.readouterr().err
 
 
 def test_a_skill_with_a_link_is_not_published(

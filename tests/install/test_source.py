@@ -117,7 +117,7 @@ def test_the_normal_form_of_a_source_is_the_same_source(text: str) -> None:
 REFUSED = [
     ("", "is empty"),
     ("o/" + "r" * 3000, "is too long"),
-    ("pdf", "is not a source of skills"),
+    ("pdf", "is not a repository, a URL or the path of a folder"),
     ("--upload-pack=touch", "begins like an option"),
     ("-oProxyCommand=x", "begins like an option"),
     ("ssh://-oProxyCommand=x/repo", "invalid host"),

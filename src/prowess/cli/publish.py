@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
 
     if not os.path.isfile(os.path.join(args.dir, SKILL_FILE)):
         message = f"`DIR` is not the folder of a skill: {neutral(args.dir)} has no {SKILL_FILE}"
-        raise ConfigError(message, hint="publish one skill at a time")
+        raise ConfigError(message, hint="name the folder of one skill")
     sign_with = _sign_with(args)
     place = parse_destination(args.dest)
     progress = ProgressLine()

@@ -39,7 +39,11 @@ _WORDS = {
     "signature": "signature",
 }
 """What a line says for each kind of difference."""
-_SIGNATURE_HINT = "ask the authors of these skills, or remove the skills with `prowess remove`"
+_HINTS = {
+    frozenset({"signature"}): "ask the authors of these skills, or remove the skills with `prowess remove`",
+    frozenset({"outside"}): "`prowess remove` these skills, then `prowess add` them without `--link`",
+}
+"""What to do if all differences are of these kinds."""
 _HINT = "`prowess install` restores what is locked; `git diff` shows whether the lock was changed"
 
 
@@ -127,7 +131,7 @@ def _print_text(found: Verification, lock: str, root: str, home: str, *, strict:
         if is_interrupted(root):
             print_note("another process is changing the skills now, or was killed while it did")
         kinds = {difference.kind for skill in different for difference in skill.differences}
-        print_stderr(f"\nhint: {_SIGNATURE_HINT if kinds == {'signature'} else _HINT}")
+        print_stderr(f"\nhint: {_HINTS.get(frozenset(kinds), _HINT)}")
     else:
         copies = f" in {len(found.skills):,} places" if len(found.skills) > len(names) else ""
         print_stderr(f"{pluralize(len(names), 'skill')}{copies} {'is' if len(names) == 1 else 'are'} as in {shown}")

@@ -11,7 +11,7 @@ import os
 
 from prowess._internal.files import SKILL_FILE, expand_home
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import did_you_mean, quoted
+from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.catalog import check_file
 from prowess.errors import InstallError, SkillNotFoundError
 from prowess.hosts import host_names, load_host
@@ -181,7 +181,14 @@ def _source(text: str, cwd: str, home: str) -> Source:
     Raises:
         InstallError: it is not a source, or could be a folder as well as a repository.
     """
-    source = parse_source(text)
+    try:
+        source = parse_source(text)
+    except InstallError as error:
+        if os.path.isdir(os.path.join(cwd, text)):
+            raise InstallError(
+                str(error), hint=f"write {quoted(f'./{text}', PATH_LIMIT)} for the folder here"
+            ) from None
+        raise
     if source.kind == "folder":
         return source.with_changes(url=os.path.normpath(os.path.join(cwd, expand_home(source.url, home))))
     if source.kind == "git" and ":" not in text and os.path.isdir(os.path.join(cwd, text)):

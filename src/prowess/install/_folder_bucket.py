@@ -58,9 +58,8 @@ class FolderBucket:
         try:
             return sorted(self._list("", _MAX_DEPTH, [MAX_OBJECTS]), key=lambda item: item.key)
         except OSError as error:
-            raise InstallError(
-                f"the folder {quoted(self._folder, PATH_LIMIT)} cannot be read: {describe_os_error(error)}"
-            ) from None
+            message = f"the folder {quoted(self._folder, PATH_LIMIT)} cannot be read: {describe_os_error(error)}"
+            raise InstallError(message, hint="check the path") from None
 
     def _list(self, above: str, depth: int, left: list[int]) -> Iterator[StoredObject]:
         with os.scandir(os.path.join(self._folder, above)) as found:

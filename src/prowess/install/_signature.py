@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd
-from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, InstallError, SkillError
 from prowess.skill import sealed_copy
 
@@ -326,4 +326,6 @@ def _failures(
         raise
     except Exception as error:  # noqa: BLE001
         reason = neutral(" ".join(str(error).split())[:300]) or type(error).__name__
-        raise kind(f"{problem}: {reason}", hint=None if kind is ConfigError else hint) from None
+        if isinstance(error, OSError) and isinstance(error.filename, str):
+            reason = f"{quoted(error.filename, PATH_LIMIT)}: {describe_os_error(error)}"
+        raise kind(f"{problem}: {reason}", hint="check the file" if kind is ConfigError else hint) from None

@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from ._snapshot_file import SnapshotFile
     from ._snapshot_places import Place
 
-__all__ = ["MAX_DATA_BYTES", "POINTER", "CachedSnapshot", "Pointer", "data_name", "parse_pointer"]
+__all__ = ["MAX_DATA_BYTES", "MAX_POINTER_BYTES", "POINTER", "CachedSnapshot", "Pointer", "data_name", "parse_pointer"]
 
 POINTER = "snapshot.json"
 _CURRENT, _LOCK = "current.json", "lock"
-_MAX_POINTER_BYTES = 64 << 10
+MAX_POINTER_BYTES = 64 << 10
+"""Bytes of `snapshot.json` that are read."""
 MAX_DATA_BYTES = 1 << 30
 """Bytes of a snapshot that are fetched."""
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINK_FLAGS
@@ -145,9 +146,9 @@ class CachedSnapshot:
         try:
             with open_fd(os.path.join(self._folder or "", _CURRENT), READ_FLAGS) as fd:
                 status = os.fstat(fd)
-                if not is_own_file(status) or status.st_size > _MAX_POINTER_BYTES:
+                if not is_own_file(status) or status.st_size > MAX_POINTER_BYTES:
                     return None
-                data = os.read(fd, _MAX_POINTER_BYTES)
+                data = os.read(fd, MAX_POINTER_BYTES)
             if max_age is not None and not 0 <= time.time() - status.st_mtime <= max_age:
                 return None
             return parse_pointer(data, self._place.origin)
@@ -180,7 +181,7 @@ class CachedSnapshot:
         current = self._current(None)
         if current is not None and not os.path.isfile(os.path.join(folder, data_name(current.sha256))):
             current = None
-        found = self._place.read(POINTER, _MAX_POINTER_BYTES, current.etag if current else None)
+        found = self._place.read(POINTER, MAX_POINTER_BYTES, current.etag if current else None)
         pointer = current if found is None else parse_pointer(found.data, self._place.origin, found.etag or "")
         if pointer is None:
             raise InstallError(f"{self._name} did not change, but was never fetched", hint="try again")
@@ -242,7 +243,7 @@ class CachedSnapshot:
         """
         import tempfile
 
-        found = self._place.read(POINTER, _MAX_POINTER_BYTES)
+        found = self._place.read(POINTER, MAX_POINTER_BYTES)
         pointer = parse_pointer(b"" if found is None else found.data, self._place.origin)
         try:
             with tempfile.TemporaryFile() as file:

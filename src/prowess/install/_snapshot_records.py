@@ -17,7 +17,7 @@ from prowess._internal.file_status import SETTLE_NS, is_own_file, stat_fingerpri
 from prowess._internal.fs import READ_FLAGS, atomic_replace, open_fd
 from prowess.errors import InstallError
 
-from ._snapshot_cache import POINTER, data_name, parse_pointer
+from ._snapshot_cache import MAX_POINTER_BYTES, POINTER, data_name, parse_pointer
 from ._snapshot_file import MAX_FILE_BYTES, open_mapped
 from ._snapshot_postings import SnapshotPostings
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Earlier", "Records", "folder_fingerprint"]
 
 _MAX_BYTES = 256 << 20
-_MAX_POINTER_BYTES = 64 << 10
 _DATA = re.compile(r"snapshot-[0-9a-f]{64}\.bin").fullmatch
 
 
@@ -119,7 +118,7 @@ class Earlier:
     def _open(self) -> SnapshotFile | None:
         try:
             with open_fd(os.path.join(self._target, POINTER), READ_FLAGS) as fd:
-                pointer = parse_pointer(os.read(fd, _MAX_POINTER_BYTES), self._target)
+                pointer = parse_pointer(os.read(fd, MAX_POINTER_BYTES), self._target)
             with open_fd(os.path.join(self._target, data_name(pointer.sha256)), READ_FLAGS) as fd:
                 if not 0 < os.fstat(fd).st_size <= MAX_FILE_BYTES:
                     return None

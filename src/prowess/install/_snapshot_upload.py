@@ -17,7 +17,7 @@ from prowess.errors import ConfigError, InstallError
 
 from ._objects import CloudBucket, open_bucket
 from ._snapshot_bucket import check_bucket_url
-from ._snapshot_cache import POINTER, data_name, parse_pointer
+from ._snapshot_cache import MAX_POINTER_BYTES, POINTER, data_name, parse_pointer
 from ._snapshot_skills import ARCHIVES
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ __all__ = ["BucketTarget"]
 
 _UPLOADED = "uploaded"
 _BATCH = 256
-_MAX_POINTER_BYTES = 64 << 10
 
 
 class BucketTarget:
@@ -83,7 +82,7 @@ class BucketTarget:
             return set()
         there = bytearray()
         try:
-            bucket.get(POINTER, _MAX_POINTER_BYTES, there.extend)
+            bucket.get(POINTER, MAX_POINTER_BYTES, there.extend)
         except InstallError:
             return set()
         if not there or not known.endswith(there):

@@ -154,7 +154,7 @@ def _parse_without_scheme(text: str) -> Source:
             raise _invalid(text, "is not an address that ssh understands", "write `ssh://git@HOST/PATH`")
         url = f"{f'{user}@' if user else ''}{host.lower()}:{path.rstrip('/')}"
         return Source(kind="git", url=url, path=_folder(folder, text), ref=ref, skill=skill, text=text)
-    raise _invalid(text, "is not a source of skills", _EXAMPLES)
+    raise _invalid(text, "is not a repository, a URL or the path of a folder", _EXAMPLES)
 
 
 def _parse_url(scheme: str, rest: str, text: str) -> Source:
