@@ -275,6 +275,11 @@ def test_a_skill_with_links_is_not_signed(skill: Path, keys: dict[str, str]) -> 
         sign_skill(str(skill), str(skill / "skill.oms.sig"), SignWith(private_key=keys["private"]))
 
 
+def test_an_identity_without_an_issuer_is_wrong_use_also_without_a_signature(skill: Path) -> None:
+    with pytest.raises(ConfigError, match="who vouches"):
+        verify_signature(str(skill), SignedBy(identity=ADA))
+
+
 @pytest.mark.parametrize(
     ("signed_by", "problem"),
     [

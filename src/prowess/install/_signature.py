@@ -162,15 +162,27 @@ def _check_arguments(signed_by: SignedBy) -> None:
         raise ConfigError("an issuer and a trusted root are for sigstore", hint="leave out the certificate or key")
     if not (signed_by.identity or signed_by.certificate or signed_by.public_key):
         raise ConfigError("no signer given: who must have signed the skill?", hint="give an identity, or a certificate")
+    if signed_by.identity and not signed_by.certificate:
+        _issuer_of(signed_by)
+
+
+def _issuer_of(signed_by: SignedBy) -> str:
+    """Return who vouches for the identity.
+
+    Raises:
+        ConfigError: that is not known.
+    """
+    identity = signed_by.identity or ""
+    issuer = signed_by.issuer or next((url for start, url in _ISSUERS if identity.startswith(start)), None)
+    if issuer is None:
+        hint = "name the issuer of the identity (`--issuer`), such as https://accounts.google.com"
+        raise ConfigError(f"who vouches for {quoted(identity)} is not known", hint=hint)
+    return issuer
 
 
 def _verified_by_sigstore(bundle: bytes, signed_by: SignedBy) -> bytes:
     """Return the payload of a bundle that an identity signed, according to a log that cannot be changed later."""
-    identity = signed_by.identity or ""
-    issuer = signed_by.issuer or next((url for start, url in _ISSUERS if identity.startswith(start)), None)
-    if issuer is None:
-        hint = "name the issuer of the identity, such as https://accounts.google.com"
-        raise ConfigError(f"who vouches for {quoted(identity)} is not known", hint=hint)
+    issuer = _issuer_of(signed_by)
     with _packages():
         from sigstore.models import Bundle, TrustedRoot
         from sigstore.verify import Verifier
@@ -183,7 +195,9 @@ def _verified_by_sigstore(bundle: bytes, signed_by: SignedBy) -> bytes:
         with _failures("the trusted root of sigstore cannot be fetched", hint=hint):
             verifier = Verifier.production()
     with _failures("its signature is not valid"):
-        kind, payload = verifier.verify_dsse(Bundle.from_json(bundle), Identity(identity=identity, issuer=issuer))
+        kind, payload = verifier.verify_dsse(
+            Bundle.from_json(bundle), Identity(identity=signed_by.identity or "", issuer=issuer)
+        )
         if kind != _PAYLOAD_TYPE:
             raise ValueError("it signs something else than the files of a skill")
     return bytes(payload)
