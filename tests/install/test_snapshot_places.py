@@ -135,6 +135,12 @@ def test_a_server_without_a_snapshot_is_an_error(site: Site, tmp_path: Path, ans
         "https://user:secret@example.com/org",
         "https://example.com/org?token=secret",
         "https://",
+        "https://user:a?secret@example.com/org",
+        "oci://user:secret@example.com/org",
+        "ftp://example.com/org?token=secret",
+        "file://user:secret@host/org",
+        "file://[x/org",
+        "s3://bucket/org?token=secret",
     ],
 )
 def test_urls_that_cannot_be_a_snapshot_are_refused(url: str) -> None:

@@ -216,7 +216,17 @@ def test_texts_that_are_no_source(text: str, problem: str) -> None:
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("text", ["https://me:hunter2@host/r.git", "ssh://me:hunter2@host/r", "s3://k:hunter2@b/x"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://me:hunter2@host/r.git",
+        "ssh://me:hunter2@host/r",
+        "s3://k:hunter2@b/x",
+        "https://me:p@hunter2@host/r",
+        "me:hunter2@host:o/r",
+        "https://host/r?token=hunter2",
+    ],
+)
 def test_a_password_is_not_repeated(text: str) -> None:
     with pytest.raises(InstallError) as caught:
         parse_source(text)

@@ -29,6 +29,7 @@ __all__ = [
     "normalize_name",
     "quoted",
     "without_hidden",
+    "without_secrets",
 ]
 
 PATH_LIMIT = 200
@@ -112,6 +113,12 @@ def escape_ci_marks(text: str, escape: str = "\\x23") -> str:
 def quoted(text: str, limit: int = 60) -> str:
     """Quote untrusted text for a message: on one line, safe to show, at most `limit` characters of it."""
     return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"
+
+
+def without_secrets(url: str) -> str:
+    """Return what a user wrote as a URL without a user name, password and query, for a message."""
+    shown = _pattern(r"(?:(?<=://)|^(?=[^/@]*:))[^/]*@").sub("…@", url)
+    return _pattern(r"(?s)\?.*").sub("?…", shown)
 
 
 class _WidthTable(dict[str, int]):

@@ -19,7 +19,7 @@ from contextlib import closing, suppress
 from urllib.parse import urljoin
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted, without_secrets
 from prowess.errors import InstallError
 from prowess.sandbox import HostRefusedError, HttpUrl, NetworkRules, connect_http, parse_http_url
 
@@ -287,8 +287,7 @@ def server_url(text: str) -> HttpUrl:
         url = parse_http_url(text)
     except ValueError as error:
         hint = "write one such as `https://example.com`"
-        shown = text.partition("?")[0].rpartition("@")[2]
-        raise InstallError(f"invalid URL {quoted(shown, PATH_LIMIT)}: {error}", hint=hint) from None
+        raise InstallError(f"invalid URL {quoted(without_secrets(text), PATH_LIMIT)}: {error}", hint=hint) from None
     is_own = url.host == "localhost"
     with suppress(ValueError):
         is_own = is_own or ipaddress.ip_address(url.host).is_loopback

@@ -6,7 +6,7 @@ import re
 from contextlib import closing
 
 from prowess._internal.fs import write_all
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.text import PATH_LIMIT, quoted, without_secrets
 from prowess.errors import ConfigError
 
 from ._objects import CloudBucket, open_bucket
@@ -29,7 +29,7 @@ def check_bucket_url(url: str) -> str:
     """
     if not _URL(url) or not url.isprintable():
         hint = "write one such as `s3://BUCKET/PATH`"
-        raise ConfigError(f"invalid URL of a bucket: {quoted(url.rpartition('@')[2], PATH_LIMIT)}", hint=hint)
+        raise ConfigError(f"invalid URL of a bucket: {quoted(without_secrets(url), PATH_LIMIT)}", hint=hint)
     return url.rstrip("/")
 
 

@@ -8,10 +8,10 @@ skills/HEX.tar.gz     the archive of a skill, by its tree digest
 from __future__ import annotations
 
 import os
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from prowess._internal.fs import READ_FLAGS, open_fd, write_all
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted, without_secrets
 from prowess.errors import ConfigError
 
 from ._snapshot_object import StoredObject, too_large, unreadable
@@ -72,7 +72,7 @@ def find_place(url: str) -> Place:
 
         return BucketPlace(url)
     hint = "use `https://`, `s3://`, `gs://`, `az://`, `file://`, or the path of a folder"
-    raise ConfigError(f"{quoted(url, PATH_LIMIT)} is not the URL of a snapshot", hint=hint)
+    raise ConfigError(f"{quoted(without_secrets(url), PATH_LIMIT)} is not the URL of a snapshot", hint=hint)
 
 
 def _folder(url: str) -> str:
@@ -81,10 +81,12 @@ def _folder(url: str) -> str:
     Raises:
         ConfigError: it has another host.
     """
-    parts = urlsplit(url)
-    if parts.netloc not in ("", "localhost") or not parts.path:
-        raise ConfigError(f"{quoted(url, PATH_LIMIT)} is not a file of this machine", hint="write `file:///PATH`")
-    return unquote(parts.path)
+    host, slash, path = url.partition("://")[2].partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise ConfigError(
+            f"{quoted(without_secrets(url), PATH_LIMIT)} is not a file of this machine", hint="write `file:///PATH`"
+        )
+    return unquote(f"/{path}")
 
 
 class FolderPlace:

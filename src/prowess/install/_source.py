@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, hidden_characters, quoted
+from prowess._internal.text import PATH_LIMIT, hidden_characters, quoted, without_secrets
 from prowess.errors import InstallError
 from prowess.skill import is_portable_name
 
@@ -325,5 +325,4 @@ def _parse_bucket(scheme: str, rest: str, text: str) -> Source:
 
 
 def _invalid(text: str, problem: str, hint: str) -> InstallError:
-    shown = re.sub(r"(?<=://)[^/@\s]*@", "…@", text)  # a password is not repeated
-    return InstallError(f"the source {quoted(shown, PATH_LIMIT)} {problem}", hint=hint)
+    return InstallError(f"the source {quoted(without_secrets(text), PATH_LIMIT)} {problem}", hint=hint)
