@@ -237,14 +237,17 @@ def test_skills_that_are_not_locked_are_named(project: Path, lock: Lock) -> None
     assert verify(lock, str(project), names=["pdf"]).not_locked == ()
 
 
-def test_skills_in_folders_of_folders_that_are_not_locked_are_named(project: Path, lock: Lock) -> None:
-    """Codex and others find them there; a link in such a folder may lead to one."""
+def test_skills_that_are_not_locked_are_named_where_only_some_agents_find_them(project: Path, lock: Lock) -> None:
+    """Codex and others find them there, and files too; a link in such a folder may lead to one."""
+    for path in ("SKILL.md", "file.md"):
+        shutil.copy(project / PDF / "SKILL.md", project / SHARED / path)
+    (project / SHARED / "README.md").write_text("# These are our skills\n")
     for path in ("group/mine", "group/inner/deep"):
         shutil.copytree(project / PDF, project / SHARED / path)
     (project / SHARED / "group/linked").symlink_to("../pdf")
     (project / SHARED / "group/notes").mkdir()
     found = [os.path.relpath(path, project / SHARED) for path in verify(lock, str(project)).not_locked]
-    assert found == ["group/inner/deep", "group/linked", "group/mine"]
+    assert found == ["SKILL.md", "file.md", "group/inner/deep", "group/linked", "group/mine"]
 
 
 def test_the_hash_of_the_other_tool_is_enough(project: Path) -> None:

@@ -15,7 +15,7 @@ from itertools import islice
 
 from prowess._internal.files import real_path_or_none
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import FOLDER_FLAGS, open_inside
+from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd, open_inside
 
 from ._computed_hash import NotComparableError, hash_open_folder
 from ._places import agent_folders, folders_of
@@ -152,12 +152,23 @@ class _SkillsFolder:
             self.fd = -1
 
     def skills_other_than(self, locked: set[str]) -> list[str]:
-        """Return the paths of the skills in it that are not locked, also of those in folders that are no skills."""
+        """Return the paths of the skills in it whose names are not locked, wherever an agent finds some.
+
+        They may be in folders that are no skills, or be files: a SKILL.md of the whole folder, or others.
+        """
         found: list[str] = []
         for name, is_link in self.names.items():
             if name not in locked:
-                found += [name] if is_link else self._skills_below(name)
+                found += [name] if is_link or self._is_skill_file(name) else self._skills_below(name)
         return [os.path.join(self.path, name) for name in found]
+
+    def _is_skill_file(self, name: str) -> bool:
+        """Return whether it is a Markdown file with front matter."""
+        if not name.lower().endswith(".md"):
+            return False
+        with suppress(OSError), open_fd(name, READ_FLAGS, dir_fd=self.fd) as fd:
+            return os.read(fd, 6).removeprefix(b"\xef\xbb\xbf")[:3] == b"---"
+        return False
 
     def _skills_below(self, name: str) -> list[str]:
         """Return the paths of a skill, or else of the skills and links below a folder; some agents find these."""
