@@ -12,6 +12,7 @@ import pytest
 
 from endurance import content
 from prowess.install import computed_hash
+from prowess.install._change import make_change
 from support.installing import Machine, make_machine, repository
 from support.skills import skill
 
@@ -66,6 +67,25 @@ def test_a_store_that_cannot_be_written_changes_nothing(machine: Machine, monkey
     monkeypatch.setattr("prowess.install._store.atomic_replace", full)
     assert "no space left on device" in machine.run("install", code=1)[1]
     assert content(machine.project) == before
+
+
+@pytest.mark.parametrize("other", [("update", "pdf", "--yes"), ("remove", "pdf")], ids="".join)
+def test_a_lock_that_another_command_changes_meanwhile_is_not_installed_as_it_was(
+    other: tuple[str, ...], machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.run("add", "../source", "pdf", "--yes")
+    (machine.source / "skills/pdf/new.md").write_text("new")
+    shutil.rmtree(machine.project / ".agents")
+    states = []
+
+    def change_first(*args: Any, **more: Any) -> Any:
+        machine.run(*other)
+        states.append(content(machine.project))
+        return make_change(*args, **more)
+
+    monkeypatch.setattr("prowess.install._install.make_change", change_first)
+    assert "the lock was changed meanwhile" in machine.run("install", code=1)[1]
+    assert [content(machine.project)] == states
 
 
 @pytest.mark.parametrize("change", ["another link", "store changed", "store removed"])

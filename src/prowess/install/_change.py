@@ -232,11 +232,13 @@ def make_change(
         waiting: is called once if another process has to finish first.
 
     Raises:
-        InstallError: a name is taken, a skill was changed, or it cannot be done.
+        InstallError: a name is taken, a skill or a lock to keep was changed, or it cannot be done.
         ConfigError: the lock is invalid.
     """
     with lock_project(target.root, target.lock_file, target.data, waiting=waiting) as locked:
         lock = read_lock(target.lock_file)
+        if keep_lock and any(lock.skills.get(item.entry.name) != item.entry for item in items):
+            raise InstallError("the lock was changed meanwhile; nothing was installed", hint="try again")
         items = [merged(item, lock, target.scope) for item in items]
         check_conflicts(target, lock, items, force=force)
         gone = _installed_copies(target, lock, removed, force=force)
