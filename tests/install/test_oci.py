@@ -66,7 +66,7 @@ def push(place: str, layers: list[tuple[str, bytes, dict[str, str]]], tag: str =
         descriptors = []
         for kind, data, annotations in [("application/vnd.oci.image.config.v1+json", b"{}", {}), *layers]:
             if not repository.has_blob(digest_of(data)):
-                repository.write_blob(data)
+                repository.write_blob(data, digest_of(data))
             found: dict[str, Any] = {"mediaType": kind, "digest": digest_of(data), "size": len(data)}
             descriptors.append({**found, "annotations": annotations} if annotations else found)
         content = {"schemaVersion": 2, "mediaType": MANIFEST, "config": descriptors[0], "layers": descriptors[1:]}
@@ -378,7 +378,7 @@ def test_a_blob_is_compared_with_its_digest_and_size(registry: Registry, tmp_pat
     host, _, name = registry.new_repository().partition("/")
     data = b"x" * 100
     with Repository(host, name, push=True, env={}) as repository:
-        repository.write_blob(data)
+        repository.write_blob(data, digest_of(data))
         for size in (99, 101):
             file = os.open(tmp_path / str(size), os.O_RDWR | os.O_CREAT)
             with pytest.raises(InstallError, match=r"it sent more than 99 bytes|sent other bytes"):

@@ -391,7 +391,7 @@ def test_an_upload_to_an_invalid_url_is_an_error(location: str) -> None:
         Registry(f"127.0.0.1:{server.port}", "pdf", push=True, env={}) as registry,
         pytest.raises(InstallError),
     ):
-        registry.write_blob(b"data")
+        registry.write_blob(b"data", digest_of(b"data"))
 
 
 def test_a_file_of_credentials_that_is_not_json_is_an_error_without_its_content(tmp_path: Path) -> None:

@@ -35,14 +35,24 @@ _HTPASSWD = "tester:$2y$05$JkkQuNh8B6.MM93ldGYYoeuYIUoQNamhps8ectHZi1nCmqjL/qFxy
 class Registry:
     """A running registry."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, settings: Path) -> None:
         self.host = f"127.0.0.1:{port}"
+        self._settings = settings
         self._repositories = 0
+
+    def collect_garbage(self) -> None:
+        """Remove the manifests without a tag, and the blobs that no manifest names."""
+        command = [_program(), "garbage-collect", "--delete-untagged", str(self._settings)]
+        subprocess.run(command, check=True, capture_output=True)
 
     def new_repository(self) -> str:
         """Return the name of a repository that no other test uses."""
         self._repositories += 1
         return f"{self.host}/tests/skill{self._repositories}"
+
+
+def _program() -> str:
+    return shutil.which("docker-registry") or "registry"  # as Debian and Fedora call it
 
 
 def _free_port() -> int:
@@ -124,13 +134,12 @@ def start_registry(*, private: bool = False, auth: str = "") -> Iterator[Registr
         settings += f"auth:\n  htpasswd: {{realm: tests, path: {folder}/htpasswd}}\n"
     (folder / "settings.yml").write_text(settings, encoding="utf-8")
     environment = {"PATH": os.environ["PATH"], "OTEL_TRACES_EXPORTER": "none"}
-    program = shutil.which("docker-registry") or "registry"  # as Debian and Fedora call it
-    command = [program, "serve", str(folder / "settings.yml")]
+    command = [_program(), "serve", str(folder / "settings.yml")]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
         _wait_until_ready(port, process, folder / "log")
-        yield Registry(port)
+        yield Registry(port, folder / "settings.yml")
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait(30)

@@ -41,7 +41,7 @@ def parser() -> ArgumentParser:
     written.add_argument(
         "--snapshot",
         metavar="OUT",
-        help="write a snapshot of very many skills into a folder or bucket instead, for `prowess search --from`",
+        help="write a snapshot of many skills into a folder, bucket or registry instead, for `prowess search --from`",
     )
     add_json_option(result)
     return result

@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         "--from",
         metavar="URL",
         dest="snapshot",
-        help="search the snapshot at URL (https://, s3://, gs://, az:// or a folder), and not the folders of an agent",
+        help="search the snapshot at URL (https, s3, gs, az, oci or a folder), and not the folders of an agent",
     )
     add_json_option(result)
     return result

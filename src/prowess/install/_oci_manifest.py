@@ -35,6 +35,7 @@ __all__ = [
     "TITLE",
     "Layer",
     "ListedManifest",
+    "parse_descriptor",
     "parse_index",
     "parse_manifest",
 ]
@@ -158,11 +159,23 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
 
 
 def _descriptor(entry: Mapping[str, Any]) -> Descriptor:
+    try:
+        return parse_descriptor(entry)
+    except ValueError as error:
+        raise _invalid(f"its manifest has an entry {error}") from None
+
+
+def parse_descriptor(entry: Mapping[str, Any]) -> Descriptor:
+    """Return what an entry of a manifest names.
+
+    Raises:
+        ValueError: it is invalid.
+    """
     kind, digest, size = entry.get("mediaType"), entry.get("digest"), entry.get("size")
     if not isinstance(kind, str) or not isinstance(digest, str) or not _match_digest(digest):
-        raise _invalid("its manifest has an entry without a type, or without a digest of SHA-256")
+        raise ValueError("without a type, or without a digest of SHA-256")
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < _MAX_SIZE:
-        raise _invalid("its manifest has an entry with an invalid size")
+        raise ValueError("with an invalid size")
     return Descriptor(media_type=kind, digest=digest, size=size)
 
 

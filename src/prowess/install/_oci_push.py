@@ -90,7 +90,7 @@ def _push(
             if not registry.has_blob(digest_of(blob)):
                 if progress is not None:
                     progress(f"uploading {len(blob):,} bytes to {registry.name}")
-                registry.write_blob(blob)
+                registry.write_blob(blob, digest_of(blob))
         for tag in changed:
             registry.write_manifest(tag, manifest, MANIFEST_TYPES[0])
     return "moved" if moved else "new" if changed else "unchanged"

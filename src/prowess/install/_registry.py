@@ -25,7 +25,7 @@ from ._http import HttpSource
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
+    from typing import BinaryIO, Self
 
     from ._credentials import Credentials
     from ._http import Response
@@ -102,24 +102,29 @@ class Registry:
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def manifest(self, reference: str) -> StoredManifest | None:
+    def manifest(self, reference: str, *, known: str | None = None) -> StoredManifest | None:
         """Return a manifest or index, or `None` if the repository has no such.
 
         Args:
             reference: a tag or digest.
+            known: the digest of a manifest that the caller has; if the reference leads to it, `data` may be empty.
 
         Raises:
             InstallError: the reference is invalid, or the manifest cannot be read or has another digest.
         """
         if not _is_reference(reference):
             raise InstallError(f"invalid tag or digest {quoted(reference)}", hint="a digest begins with `sha256:`")
-        accept = ", ".join((*MANIFEST_TYPES, *INDEX_TYPES))
-        path = f"/manifests/{reference}"
-        response = self._request("GET", path, headers={"Accept": accept}, limit=MAX_MANIFEST)
+        headers = {"Accept": ", ".join((*MANIFEST_TYPES, *INDEX_TYPES))}
+        if known is not None:
+            headers["If-None-Match"] = f'"{known}"'
+        response = self._request("GET", f"/manifests/{reference}", headers=headers, limit=MAX_MANIFEST)
         if response.status == 404:
             return None
-        self._expect(response, 200, "read the manifest")
-        digest = digest_of(response.body)
+        if response.status == 304 and known is not None:
+            digest = known
+        else:
+            self._expect(response, 200, "read the manifest")
+            digest = digest_of(response.body)
         if reference.startswith("sha256:") and digest != reference:
             raise InstallError(
                 f"{quoted(self.name, 200)} sent {digest} in place of {reference}", hint="do not install from it"
@@ -148,8 +153,12 @@ class Registry:
         """Return whether the repository has a blob."""
         return self._request("HEAD", f"/blobs/{digest}", limit=0).status == 200
 
-    def write_blob(self, data: bytes) -> None:
+    def write_blob(self, data: bytes | BinaryIO, digest: str) -> None:
         """Upload a blob in one piece.
+
+        Args:
+            data: its bytes, or a file.
+            digest: of these.
 
         Raises:
             InstallError: the registry refuses it.
@@ -157,7 +166,7 @@ class Registry:
         begun = self._request("POST", "/blobs/uploads/", body=b"", limit=MAX_MANIFEST)
         self._expect(begun, 202, "upload")
         location = begun.headers.get("location", "")
-        url = _with_query(location, {"digest": digest_of(data)})
+        url = _with_query(location, {"digest": digest})
         headers = {"Content-Type": "application/octet-stream"}
         done = self._request("PUT", url, is_path=False, headers=headers, body=data, limit=MAX_MANIFEST)
         self._expect(done, 201, "upload")
@@ -181,7 +190,7 @@ class Registry:
         *,
         is_path: bool = True,
         headers: Mapping[str, str] | None = None,
-        body: bytes | None = None,
+        body: bytes | BinaryIO | None = None,
         limit: int,
         into: int | None = None,
         immutable: bool = False,

@@ -38,8 +38,8 @@ class SnapshotProvider:
     """The skills of a snapshot, for `discover(cwd, providers=[...])`.
 
     Args:
-        url: where `prowess index DIR --snapshot` wrote it: `https://`, `s3://`, `gs://`, `az://` or `file://`, or a
-            folder.
+        url: where `prowess index DIR --snapshot` wrote it: `https://`, `s3://`, `gs://`, `az://`, `oci://` or
+            `file://`, or a folder.
         max_age: seconds after which the place is asked for a newer snapshot; the one in the cache serves until then.
         cache: the folder of the cache; by default the user's.
         env: the environment; the process's by default.

@@ -18,12 +18,12 @@ import time
 from contextlib import contextmanager, suppress
 
 from prowess._internal.file_status import is_own_file
-from prowess._internal.frozen import Frozen
 from prowess._internal.fs import NO_LINK_FLAGS, READ_FLAGS, atomic_replace, open_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import ConfigError, InstallError, ProwessError
 
 from ._snapshot_file import open_mapped
+from ._snapshot_object import Pointer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ._snapshot_file import SnapshotFile
     from ._snapshot_places import Place
 
-__all__ = ["MAX_DATA_BYTES", "MAX_POINTER_BYTES", "POINTER", "CachedSnapshot", "Pointer", "data_name", "parse_pointer"]
+__all__ = ["MAX_DATA_BYTES", "MAX_POINTER_BYTES", "POINTER", "CachedSnapshot", "data_name", "parse_pointer"]
 
 POINTER = "snapshot.json"
 _CURRENT, _LOCK = "current.json", "lock"
@@ -43,20 +43,6 @@ MAX_DATA_BYTES = 1 << 30
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINK_FLAGS
 _DATA = re.compile(r"\.?snapshot-[0-9a-f]{64}\.bin").fullmatch
 _HEX = re.compile("[0-9a-f]{64}").fullmatch
-
-
-class Pointer(Frozen):
-    """What names the current data of a snapshot."""
-
-    sha256: str
-    """In hexadecimal."""
-    size: int
-    """Bytes of the data."""
-    etag: str | None = None
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the pointer as its file has it."""
-        return {"version": 1, "sha256": self.sha256, "size": self.size}
 
 
 def data_name(sha256: str) -> str:

@@ -1,4 +1,4 @@
-"""Describe an object of a snapshot, and the errors of those that cannot be read."""
+"""Describe the objects of a snapshot, what its pointer says, and the errors of objects that cannot be read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 
-__all__ = ["StoredObject", "too_large", "unreadable"]
+__all__ = ["Pointer", "StoredObject", "too_large", "unreadable"]
 
 
 class StoredObject(Frozen):
@@ -15,6 +15,20 @@ class StoredObject(Frozen):
     data: bytes
     etag: str | None
     """What changes when the object does; `None` if that is not known."""
+
+
+class Pointer(Frozen):
+    """What names the current data of a snapshot."""
+
+    sha256: str
+    """In hexadecimal."""
+    size: int
+    """Bytes of the data."""
+    etag: str | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the pointer as its file has it."""
+        return {"version": 1, "sha256": self.sha256, "size": self.size}
 
 
 def unreadable(origin: str, name: str, reason: str) -> InstallError:

@@ -1,4 +1,4 @@
-"""Read the objects of a snapshot from where it is: a folder, a web server or a bucket.
+"""Read the objects of a snapshot from where it is: a folder, a web server, a bucket or a registry.
 
 snapshot.json         names the current data; the only object that changes
 snapshot-HEX.bin      the data, by its SHA-256
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
             """
 
 
-__all__ = ["FolderPlace", "Place", "find_place", "is_bucket"]
+__all__ = ["FolderPlace", "Place", "find_place", "is_bucket", "is_registry"]
 
 _CHUNK = 1 << 20
 
@@ -51,11 +51,16 @@ def is_bucket(url: str) -> bool:
     return url.startswith(("s3://", "gs://", "az://"))
 
 
+def is_registry(url: str) -> bool:
+    """Return whether a URL is that of a repository of a registry."""
+    return url.startswith("oci://")
+
+
 def find_place(url: str) -> Place:
     """Return where a snapshot is.
 
     Args:
-        url: `https://`, `s3://`, `gs://`, `az://` or `file://`, or the path of a folder.
+        url: `https://`, `s3://`, `gs://`, `az://`, `oci://` or `file://`, or the path of a folder.
 
     Raises:
         ConfigError: the URL is invalid, or of another kind.
@@ -71,7 +76,11 @@ def find_place(url: str) -> Place:
         from ._snapshot_bucket import BucketPlace
 
         return BucketPlace(url)
-    hint = "use `https://`, `s3://`, `gs://`, `az://`, `file://`, or the path of a folder"
+    if is_registry(url):
+        from ._snapshot_oci import RegistryPlace
+
+        return RegistryPlace(url)
+    hint = "use `https://`, `s3://`, `gs://`, `az://`, `oci://`, `file://`, or the path of a folder"
     raise ConfigError(f"{quoted(without_secrets(url), PATH_LIMIT)} is not the URL of a snapshot", hint=hint)
 
 

@@ -24,10 +24,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BucketTarget"]
+__all__ = ["BucketTarget", "staging_folder"]
 
 _UPLOADED = "uploaded"
 _BATCH = 256
+
+
+def staging_folder(url: str, cache: str | None) -> str:
+    """Return the folder of the cache in which the snapshot for a URL is written first.
+
+    Raises:
+        ConfigError: the user has no cache.
+    """
+    if cache is None:
+        raise ConfigError("a snapshot in a bucket or registry needs the cache", hint="unset `PROWESS_NO_CACHE`")
+    return os.path.join(cache, "snapshots", f"out-{hashlib.sha256(url.encode()).hexdigest()[:32]}")
 
 
 class BucketTarget:
@@ -43,10 +54,7 @@ class BucketTarget:
 
     def __init__(self, url: str, cache: str | None) -> None:
         self._url = check_bucket_url(url)
-        if cache is None:
-            raise ConfigError("a snapshot in a bucket needs the cache", hint="unset `PROWESS_NO_CACHE`")
-        key = hashlib.sha256(self._url.encode()).hexdigest()[:32]
-        self.folder = os.path.join(cache, "snapshots", f"out-{key}")
+        self.folder = staging_folder(self._url, cache)
         """Where the snapshot is written first."""
 
     def upload(self, tell: Callable[[str], None]) -> None:

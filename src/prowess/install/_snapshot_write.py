@@ -24,9 +24,10 @@ from prowess.hosts import load_host
 
 from ._archive import pack_skill
 from ._snapshot_build import SnapshotBuilder, SnapshotRow
-from ._snapshot_cache import MAX_DATA_BYTES, POINTER, Pointer, data_name
+from ._snapshot_cache import MAX_DATA_BYTES, POINTER, data_name
 from ._snapshot_file import MAX_SKILLS, USER_ONLY, is_valid_name
-from ._snapshot_places import is_bucket
+from ._snapshot_object import Pointer
+from ._snapshot_places import is_bucket, is_registry
 from ._snapshot_records import Earlier, Records, folder_fingerprint
 from ._snapshot_skills import ARCHIVES, archive_name
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Entry
     from prowess.hosts import Host
+
+    from ._snapshot_push import RegistryTarget
+    from ._snapshot_upload import BucketTarget
 
 __all__ = ["SnapshotReport", "write_snapshot"]
 
@@ -67,29 +71,26 @@ def write_snapshot(
 
     Args:
         folder: the skills.
-        out: the folder to write to, created if it is missing; or the URL of a bucket: `s3://`, `gs://` or `az://`.
+        out: the folder to write to, created if it is missing; or the URL of a bucket (`s3://`, `gs://`, `az://`) or of
+            a tag of a registry (`oci://`).
         env: the environment, for the folder of the cache.
         progress: called with a sentence now and then.
 
     Raises:
         InstallError: it cannot be written, or there are too many skills.
-        ConfigError: the URL of the bucket is invalid, `obstore` is not installed, or a variable of the cloud is
-            missing or invalid.
+        ConfigError: the URL is invalid, `obstore` is not installed, a variable of the cloud is missing or invalid, or a
+            file with credentials for the registry is.
     """
     top, cache = real_path(folder), cache_folder(os.environ if env is None else env)
     tell = progress or (lambda _: None)
-    bucket = None
-    if is_bucket(os.fspath(out)):
-        from ._snapshot_upload import BucketTarget  # it needs modules that take long to load
-
-        bucket = BucketTarget(os.fspath(out), cache)
-    target = os.path.abspath(out) if bucket is None else bucket.folder
+    upload = _find_upload(os.fspath(out), cache)
+    target = os.path.abspath(out) if upload is None else upload.folder
     writer = _Writer(top, target, cache, tell)
     try:
         os.makedirs(os.path.join(target, ARCHIVES), exist_ok=True)
         report = writer.write()
-        if bucket is not None:
-            bucket.upload(tell)
+        if upload is not None:
+            upload.upload(tell)
     except OSError as error:
         message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}: {describe_os_error(error)}"
         raise InstallError(message, hint="make room on the disk, or write to another folder") from None
@@ -101,6 +102,23 @@ def _host_of_one_folder() -> Host:
     host = load_host("prowess")
     roots = (root.with_changes(walk="none") for root in host.roots if root.scope in ("project", "extra", "package"))
     return host.with_changes(roots=tuple(roots))
+
+
+def _find_upload(out: str, cache: str | None) -> BucketTarget | RegistryTarget | None:
+    """Return where a snapshot is uploaded to; `None` for a folder.
+
+    Raises:
+        ConfigError: the URL is invalid, or the user has no cache.
+    """
+    if is_bucket(out):
+        from ._snapshot_upload import BucketTarget  # it needs modules that take long to load
+
+        return BucketTarget(out, cache)
+    if is_registry(out):
+        from ._snapshot_push import RegistryTarget
+
+        return RegistryTarget(out, cache)
+    return None
 
 
 class _Writer:
