@@ -87,6 +87,7 @@ def test_every_skill_of_a_repository_is_fetched(server: GitServer, fetched: Fetc
         "reference.md": "100644",
         "scripts/run.sh": "100755",
     }
+    assert pdf.tree == read_tree(pdf.folder)
 
 
 @pytest.mark.slow
@@ -101,7 +102,7 @@ def test_one_skill_is_fetched_without_the_files_of_others(server: GitServer, fet
     result = fetched(f"{server.url}/team.git", only=["csv"])
     assert [skill.name for skill in result.skills] == ["csv"]
     assert files(result.skills[0].folder) == {"SKILL.md": "100644", "inner/one/SKILL.md": "100644"}
-    repository = Path(result.skills[0].folder).parents[2]
+    repository = Path(result.skills[0].folder).parents[1]
     packs = list(repository.glob("*/objects/pack/*.pack"))
     reference = git(server.folder / "team.git", "rev-parse", "main:skills/pdf/reference.md")
     listed = "".join(git(pack.parents[2], "show-index", stdin=pack.with_suffix(".idx").read_bytes()) for pack in packs)

@@ -230,7 +230,7 @@ def _without_copies(skills: Sequence[FetchedSkill], opened: OpenStore) -> list[t
             hint = "use lower case letters, digits and single hyphens in the `name` of its SKILL.md"
             raise InstallError(message, hint=hint)
         try:
-            stored = opened.add(skill.folder)
+            stored = opened.add(skill.folder, skill.tree)
         except InstallError as error:
             raise InstallError(f"{quoted(skill.name)}: {error}", hint=error.hint) from None
         first, known = found.setdefault(skill.name, (skill, stored))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "SKIPPED_FOLDERS",
     "HashedFolder",
     "NotComparableError",
     "computed_hash",
@@ -36,7 +37,7 @@ __all__ = [
 # Characters in the order of the root collation (Unicode 16, CLDR 46); capital letters follow the others of their kind.
 _ORDER = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
 _PRIMARY = {ord(char): chr(_ORDER.index(char.lower()) + 32) for char in _ORDER}
-_SKIPPED_FOLDERS = (".git", "node_modules")
+SKIPPED_FOLDERS = (".git", "node_modules")
 _MAX_DEPTH = 64
 _UNKNOWN_ORDER = "the order in which `skills` hashes its files is unknown, because of characters in their names"
 _TOO_LARGE = "it is larger than a skill can be"
@@ -171,7 +172,7 @@ class _Reader:
             raise NotComparableError(_TOO_LARGE)
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
-            if is_folder and entry.name not in _SKIPPED_FOLDERS:
+            if is_folder and entry.name not in SKIPPED_FOLDERS:
                 fd = os.open(entry.name, FOLDER_FLAGS, dir_fd=folder_fd)
                 try:
                     self.read(fd, f"{prefix}{entry.name}/", depth - 1)

@@ -75,7 +75,7 @@ def entry_for(
         source_url=url,
         ref=source.ref,
         skill_path=f"{skill.path}/SKILL.md" if skill.path else "SKILL.md",
-        computed_hash=computed_hash(stored.folder),
+        computed_hash=skill.noted.computed_hash if skill.noted else computed_hash(stored.folder),
         well_known_digest=skill.extra.get("wellKnownDigest"),
         revision=fetched.revision,
         tree_digest=stored.tree.digest,

@@ -103,7 +103,7 @@ def _match(
             continue
         try:
             if skill.folder not in stored:
-                stored[skill.folder] = opened.add(skill.folder)
+                stored[skill.folder] = opened.add(skill.folder, skill.tree)
         except InstallError as error:
             problems.append(InstallError(f"{quoted(entry.name)}: {error}", hint=error.hint))
             continue

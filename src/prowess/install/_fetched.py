@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
 
+    from ._tree import Tree
+    from ._written import NotedFiles
+
 __all__ = ["Fetched", "FetchedSkill"]
 
 
@@ -24,6 +27,13 @@ class FetchedSkill(Frozen):
     """Its folder on this machine, absolute."""
     extra: Mapping[str, str] = EMPTY
     """Further fields of the lock that only this kind of source has, such as `wellKnownDigest`."""
+    noted: NotedFiles | None = None
+    """Its files, if they were noted while they were written."""
+
+    @property
+    def tree(self) -> Tree | None:
+        """All its files, if they are known without reading them."""
+        return None if self.noted is None else self.noted.tree
 
 
 class Fetched(Frozen):

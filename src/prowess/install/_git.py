@@ -142,10 +142,10 @@ def _fetch(
         work.load(oid for of_skill in files.values() for _, oid in of_skill.values())
         skills = []
         for number, (name, folder) in enumerate(chosen.items()):
-            path = os.path.join(target, str(number), name if is_portable_name(name) else "skill")
-            work.write_skill(path, files[folder], folder or ".")
+            path = os.path.join(target, name if is_portable_name(name) else f"{number}.skill")
+            noted = work.write_skill(path, files[folder], folder or ".")
             in_source = "/".join(filter(None, (top, folder)))
-            skills.append(FetchedSkill(name=name, path=in_source, folder=path))
+            skills.append(FetchedSkill(name=name, path=in_source, folder=path, noted=noted))
     return Fetched(skills=tuple(skills), revision=commit, findings=(*report_skipped(found, top), *findings))
 
 

@@ -6,7 +6,7 @@ import os
 import re
 
 from prowess._internal.files import MAX_SKILL_FILE_BYTES
-from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
+from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError, SkillError
 from prowess.skill import check_link, from_document, parse_frontmatter
@@ -15,12 +15,14 @@ from ._git_objects import ObjectReader
 from ._git_process import GitError
 from ._git_repository import REMOTE
 from ._tree import EXECUTABLE, FILE, LINK, check_paths
+from ._written import WrittenFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ._git_repository import GitRepository
+    from ._written import NotedFiles
 
 __all__ = ["FileReader", "RefusedPartError"]
 
@@ -84,8 +86,8 @@ class FileReader:
             names[folder] = from_document(document).name or folder.rpartition("/")[2] or default
         return names
 
-    def write_skill(self, target: str, files: Mapping[str, tuple[str, str]], shown: str) -> None:
-        """Write a skill into a new folder.
+    def write_skill(self, target: str, files: Mapping[str, tuple[str, str]], shown: str) -> NotedFiles | None:
+        """Write a skill into a new folder, and return its files, if they need not be read to know them.
 
         Args:
             target: the folder, absolute.
@@ -98,27 +100,42 @@ class FileReader:
         try:
             check_paths(files)
             os.makedirs(target)
-            self._write_files(target, files)
+            return self._write_files(target, files)
         except SkillError as error:
             raise InstallError(f"the skill in {quoted(shown, PATH_LIMIT)}: {error}", hint=error.hint) from None
         except OSError as error:
             message = f"cannot write the skill in {quoted(shown, PATH_LIMIT)}: {describe_os_error(error)}"
             raise InstallError(message, hint="make room on the disk") from None
 
-    def _write_files(self, target: str, files: Mapping[str, tuple[str, str]]) -> None:
+    def _write_files(self, target: str, files: Mapping[str, tuple[str, str]]) -> NotedFiles | None:
         """Write files and then links, so that no file is written through a link."""
         modes = {path: _mode(path, mode) for path, (mode, _) in files.items()}
-        order = sorted(files, key=lambda path: (modes[path] == LINK, path))
-        folders = {path.rpartition("/")[0] for path in order} - {""}
-        for folder in sorted(folders):
-            os.makedirs(os.path.join(target, folder), exist_ok=True)
-        contents = self._objects.read([files[path][1] for path in order], "blob", _MAX_FILE)
-        for path, (_, _, data) in zip(order, contents, strict=True):
+        folders = _folders(files)
+        links = [path for path, mode in modes.items() if mode == LINK]
+        written = WrittenFiles(files.keys() - links, links, folders)
+        for folder in folders:
+            os.mkdir(f"{target}/{folder}")
+        contents = self._objects.read([files[path][1] for path in written.order], "blob", _MAX_FILE)
+        for path, (_, _, data) in zip(written.order, contents, strict=True):
             self._bytes_left -= len(data)
             if self._bytes_left < 0:
                 limit = self._repository.limits.size >> 20
                 raise InstallError(f"the source has more than {limit:,} MiB", hint="name the skills that you want")
-            _write_file(os.path.join(target, path), path, modes[path], data)
+            if modes[path] == LINK:
+                _write_link(f"{target}/{path}", path, data)
+                written.add_link(path, data)
+            else:
+                written.add_file(path, data, _write_file(f"{target}/{path}", path, modes[path], data))
+        return written.notes() if SUPPORTS_DIR_FD else None
+
+
+def _folders(paths: Iterable[str]) -> list[str]:
+    """Return the folders of files, each after the one that it is in."""
+    found: set[str] = set()
+    for path in paths:
+        while (path := path.rpartition("/")[0]) and path not in found:
+            found.add(path)
+    return sorted(found)
 
 
 def _mode(path: str, mode: str) -> str:
@@ -127,18 +144,23 @@ def _mode(path: str, mode: str) -> str:
     return _MODES[mode]
 
 
-def _write_file(target: str, path: str, mode: str, data: bytes) -> None:
-    if mode == LINK:
-        link = os.fsdecode(data)
-        if not 0 < len(data) <= _MAX_LINK or "\0" in link:
-            raise InstallError(
-                f"the link {quoted(path, PATH_LIMIT)} has no valid target", hint="ask the author to fix it"
-            )
-        check_link(path, link)
-        os.symlink(link, target)
-        return
+def _write_link(target: str, path: str, data: bytes) -> None:
+    link = os.fsdecode(data)
+    if not 0 < len(data) <= _MAX_LINK or "\0" in link:
+        message = f"the link {quoted(path, PATH_LIMIT)} has no valid target"
+        raise InstallError(message, hint="ask the author to fix it")
+    check_link(path, link)
+    os.symlink(link, target)
+
+
+def _write_file(target: str, path: str, mode: str, data: bytes) -> int:
+    """Write a new file, and return the permissions that the file system gave it."""
     if len(data) <= _MAX_LFS_POINTER and _LFS_POINTER.match(data):
         message = f"the content of {quoted(path, PATH_LIMIT)} is not in the repository, but in Git LFS"
         raise InstallError(message, hint="ask the author to commit the file itself")
-    with open_fd(target, CREATE_FLAGS, 0o777 if mode == EXECUTABLE else 0o666) as fd:
+    fd = os.open(target, CREATE_FLAGS, 0o777 if mode == EXECUTABLE else 0o666)
+    try:
         write_all(fd, data)
+        return os.fstat(fd).st_mode
+    finally:
+        os.close(fd)

@@ -235,16 +235,18 @@ class OpenStore:
         self._temporary.append(folder)
         return folder
 
-    def add(self, folder: str) -> StoredTree:
+    def add(self, folder: str, tree: Tree | None = None) -> StoredTree:
         """Move a skill into the store; it may be there already.
 
         Args:
             folder: of the skill; in a folder of `new_folder`, as it is moved.
+            tree: its files, if they are known; then they are not read now, only when they are copied.
 
         Raises:
             InstallError: its files break a rule (see `read_tree`), or cannot be stored.
         """
-        tree = read_tree(folder)
+        if tree is None:
+            tree = read_tree(folder)
         target = self._path(tree.digest)
         if os.path.isdir(target):
             if _tree_or_none(target) == tree:
