@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from prowess.install import OpenStore, PlannedUpdate, UpdatePlan
 
 _EPILOG = """\
-A skill at a commit, a digest or a tag like `v1.2` is pinned and stays; `prowess add SOURCE#REF` moves it. Trust is for
-exact files: after an update, `prowess trust SKILL` allows the tools and scripts of a skill anew."""
+A skill at a commit, a digest, a tag of git like `v1.2` or any tag of a registry but `latest` is pinned and stays;
+`prowess add` of another version moves it. Trust is for exact files: after an update, `prowess trust SKILL` allows the
+tools and scripts of a skill again."""
 
 
 def parser() -> ArgumentParser:

@@ -1,7 +1,8 @@
 """Install skills from a source, and prove later that they are what was installed.
 
-`Store` keeps fetched skills by their digest; `read_tree` describes the files of a skill so that any machine can compare
-them. Nothing of this package is loaded before it is used.
+`parse_source` says what a source is, `plan_add` and `install_planned` install from it, `read_lock` reads what is
+locked, and `verify` compares it. `Store` keeps fetched skills by their digest; `read_tree` describes the files of a
+skill so that any machine can compare them. Nothing of this package is loaded before it is used.
 """
 
 from prowess._internal.lazy import lazy_exports

@@ -139,7 +139,10 @@ def _source_text(skill: LockedSkill, kind: str) -> str:
 
 
 def is_pinned(skill: LockedSkill) -> bool:
-    """Return whether a skill stays at one version: a commit, a digest, or a tag like `v1.2`."""
+    """Return whether a skill stays at one version.
+
+    That is a commit, a digest, a tag of git like `v1.2`, or any tag of a registry but `latest`.
+    """
     if skill.ref is None:
         return False
     if skill.source_type == "oci":
