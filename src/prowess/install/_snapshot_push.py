@@ -15,7 +15,7 @@ from prowess.errors import ConfigError
 from ._oci import open_registry
 from ._registry import Descriptor, digest_of
 from ._snapshot_artifact import NO_CONFIG, parse_index, parse_pack, write_data, write_index, write_packs
-from ._snapshot_cache import POINTER, data_name, parse_pointer
+from ._snapshot_cache import MAX_POINTER_BYTES, POINTER, data_name, parse_pointer
 from ._snapshot_file import open_mapped
 from ._snapshot_oci import RegistryPlace, parse_registry_url
 from ._snapshot_skills import archive_name
@@ -33,7 +33,6 @@ __all__ = ["RegistryTarget"]
 _DATA_LAYER_TYPE = "application/vnd.prowess.snapshot.data.v1"
 _CONNECTIONS = 8
 _MAX_TAG = 100
-_MAX_POINTER_BYTES = 64 << 10
 
 
 class RegistryTarget:
@@ -101,7 +100,7 @@ class RegistryTarget:
     def _data(self) -> tuple[Descriptor, set[str]]:
         """Return the data, and the tree digests of its skills in hexadecimal."""
         with open(os.path.join(self.folder, POINTER), "rb") as file:
-            pointer = parse_pointer(file.read(_MAX_POINTER_BYTES), self._origin)
+            pointer = parse_pointer(file.read(MAX_POINTER_BYTES), self._origin)
         with open(os.path.join(self.folder, data_name(pointer.sha256)), "rb") as file:
             snapshot = open_mapped(file.fileno(), self._origin)
         trees = {snapshot.digest(row).removeprefix("sha256:") for row in range(snapshot.skills)}
