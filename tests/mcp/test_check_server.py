@@ -153,6 +153,14 @@ def test_a_large_skill_is_a_warning_with_its_size() -> None:
     assert (heavy.level, heavy.rule, "16,777,217" in heavy.message) == ("warning", "limit", True)
 
 
+def test_sizes_whose_sum_cannot_be_printed_are_a_warning() -> None:
+    """Python prints numbers of at most 4,300 digits."""
+    with serve() as (url, server):
+        server.entries = [{**ENTRY, "resources": [{**ENTRY["resources"][0], "size": 10**4300 - 1}] * 2}]
+        findings = check(url).findings
+    assert {finding.rule for finding in findings} >= {"limit"}
+
+
 def test_a_skill_without_digests_is_a_warning() -> None:
     with serve() as (url, server):
         server.entries = [{**ENTRY, "resources": "dynamic"}]

@@ -75,6 +75,20 @@ def test_a_list_that_breaks_the_rules_is_a_finding(what: str, reason: str, tmp_p
 
 
 @pytest.mark.parametrize(
+    "milliseconds",
+    [10**400, -(10**400), 1e308, True, "1", None],
+    ids=["huge", "huge and negative", "a float", "a boolean", "a text", "null"],
+)
+def test_a_list_with_an_odd_time_is_used(milliseconds: object, tmp_path: Path) -> None:
+    """JSON has numbers that are too large for a float."""
+    with serve() as (url, server):
+        server.ttl_ms = milliseconds
+        docs = provider(tmp_path, url)
+        assert [entry.name for entry in docs.list(str(tmp_path))] == ["docs:pdf"]
+        assert docs.findings == ()
+
+
+@pytest.mark.parametrize(
     ("what", "count", "reason"),
     [
         ("bad-cursor", 1, "its list of skills has an invalid cursor"),

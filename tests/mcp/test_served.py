@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from time import process_time
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -114,6 +115,17 @@ def test_a_file_has_one_uri(tmp_path: Path, uri: str) -> None:
     served = serve(tmp_path)
     assert served.file("skill://pages/a.txt") is not None
     assert served.file(uri) is None
+
+
+def test_a_long_uri_is_answered_as_fast_as_it_is_read(tmp_path: Path) -> None:
+    """A message of 1 MiB with `/` alone must not take minutes."""
+    skill(tmp_path / SKILLS / "pages")
+    served = serve(tmp_path)
+    uri = "skill://" + "a/" * 500_000
+    started = process_time()
+    assert served.file(f"{uri}a") is None
+    assert served.children(f"{uri}a") is None
+    assert process_time() - started < 2
 
 
 def test_links_are_not_served(tmp_path: Path) -> None:

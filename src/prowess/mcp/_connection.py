@@ -265,4 +265,4 @@ def _seconds(milliseconds: object) -> float:
     """Return for how long an answer is current: at most an hour."""
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         return 0.0
-    return min(max(milliseconds / 1000, 0.0), 3600.0)
+    return min(max(milliseconds, 0), 3_600_000) / 1000  # limited first: JSON has numbers that no float holds

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["directories", "entry_problems", "is_large", "sorted_files"]
 
+_MAX_SHOWN_BYTES = 1 << 60
+"""A sum of sizes can have more digits than Python prints."""
+
 
 def directories(skill: RemoteSkill) -> dict[str, set[str]]:
     """Return the directories of a skill, each with the URIs that it must contain."""
@@ -36,7 +39,8 @@ def entry_problems(entry: object) -> Iterator[tuple[str, str]]:
         yield "dynamic", "it has no list of files"
     if is_large(entry):
         count, size = _measure(entry)
-        yield "limit", f"it has {count:,} files of {size:,} bytes; the limits are {MAX_FILES} and {MAX_BYTES:,}"
+        files = "file" if count == 1 else "files"
+        yield "limit", f"it has {count:,} {files} of {size:,} bytes; the limits are {MAX_FILES} and {MAX_BYTES:,}"
     frontmatter = entry.get("frontmatter")
     if not isinstance(frontmatter, dict):
         return
@@ -50,7 +54,7 @@ def _measure(entry: Mapping[str, Any]) -> tuple[int, int]:
     rows = entry.get("resources")
     rows = rows if isinstance(rows, list) else []
     sizes = [row.get("size") for row in rows if isinstance(row, dict)]
-    return len(rows), sum(size for size in sizes if type(size) is int and size > 0)
+    return len(rows), min(sum(size for size in sizes if type(size) is int and size > 0), _MAX_SHOWN_BYTES)
 
 
 def is_large(entry: object) -> bool:

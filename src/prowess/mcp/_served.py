@@ -124,6 +124,7 @@ class ServedCatalog:
         self._folders = dict(sorted(_assign_paths(served).items()))
         """The folder of each skill by its path in the name space."""
         self._tops = [*self._folders]
+        self._longest_top = max(map(len, self._tops), default=0)
 
     def is_chosen(self, entry: Entry) -> bool:
         """Return whether a skill is among those to serve."""
@@ -223,17 +224,19 @@ class ServedCatalog:
         """Return the folder of the innermost skill that a URI is in, and the path in it."""
         if not uri.startswith("skill://"):
             return None
-        top, rest = uri.removeprefix("skill://"), ""
-        while "/" in top:
-            top, _, last = top.rpartition("/")
-            rest = f"{last}/{rest}" if rest else last
-            if top in self._folders:
-                path = unquote(rest, errors="surrogateescape")
-                parts = path.rstrip("/").split("/")
-                # Each file has one URI: what is escaped in another way is not served.
-                is_canonical = uri_path(path) == rest and not {"", ".", ".."} & {*parts[:-1], parts[-1] or "x"}
-                return (self._folders[top], path.rstrip("/")) if is_canonical and "\0" not in path else None
-        return None
+        inner = uri.removeprefix("skill://")
+        end, at = 0, inner.find("/")
+        while 0 < at <= self._longest_top:  # a client may send a megabyte of `/`
+            end = at if inner[:at] in self._folders else end
+            at = inner.find("/", at + 1)
+        if not end:
+            return None
+        rest = inner[end + 1 :]
+        path = unquote(rest, errors="surrogateescape")
+        parts = path.rstrip("/").split("/")
+        # Each file has one URI: what is escaped in another way is not served.
+        is_canonical = uri_path(path) == rest and not {"", ".", ".."} & {*parts[:-1], parts[-1] or "x"}
+        return (self._folders[inner[:end]], path.rstrip("/")) if is_canonical and "\0" not in path else None
 
 
 def _is_large(sizes: Collection[int]) -> bool:
