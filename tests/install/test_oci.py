@@ -20,7 +20,7 @@ from prowess.install._oci import fetch, newest
 from prowess.install._publish import parse_destination, prepare_skill, publish_skill
 from prowess.install._registry import Descriptor, Registry as Repository, digest_of
 from support.programs import require
-from support.registry import PASSWORD, USER, Registry, start_token_registry
+from support.registry import Registry, log_in, start_token_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -324,15 +324,6 @@ def test_one_platform_is_chosen_in_the_index_of_an_image(registry: Registry, ope
 
 
 # ── credentials ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def log_in(monkeypatch: pytest.MonkeyPatch, folder: Path, registry: Registry, password: str = PASSWORD) -> None:
-    import base64
-
-    file = folder / "auth.json"
-    auth = base64.b64encode(f"{USER}:{password}".encode()).decode()
-    file.write_text(json.dumps({"auths": {registry.host: {"auth": auth}}}), encoding="utf-8")
-    monkeypatch.setenv("REGISTRY_AUTH_FILE", str(file))
 
 
 def test_a_private_registry_needs_the_credentials_of_container_tools(

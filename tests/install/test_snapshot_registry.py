@@ -26,14 +26,14 @@ from prowess.install._snapshot_artifact import (
 )
 from support.programs import require
 from support.raw_http import RawServer, Request, answer
-from support.registry import Registry, registry, start_registry
+from support.registry import Registry, log_in, private_registry, registry, start_registry
 from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["registry"]
+__all__ = ["private_registry", "registry"]
 
 
 class Proxy(RawServer):
@@ -163,6 +163,24 @@ def test_no_archive_is_collected_as_garbage(skills: Path, tmp_path: Path) -> Non
         catalog = discover(tmp_path, home=tmp_path / "home", providers=[reader])
         for number in (0, 3, 23):
             assert " form" in Session(catalog).activate(f"pdf-{number}").content
+
+
+@pytest.mark.slow
+def test_a_private_registry_gets_the_credentials_of_the_user(
+    private_registry: Registry, skills: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"oci://{private_registry.new_repository()}"
+    monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "missing.json"))
+    with pytest.raises(InstallError, match="gives no access"):
+        write_snapshot(skills, url, env={"PROWESS_CACHE_DIR": str(tmp_path / "made")})
+    log_in(monkeypatch, tmp_path, private_registry)
+    write_snapshot(skills, url, env={"PROWESS_CACHE_DIR": str(tmp_path / "made")})
+    provider = SnapshotProvider(url, cache=tmp_path / "cache", max_age=0)
+    catalog = discover(tmp_path, home=tmp_path / "home", providers=[provider])
+    assert "Use form 3." in Session(catalog).activate("pdf-3").content
+    monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "missing.json"))
+    assert len(provider.list("/")) == 24
+    assert "gives no access" in provider.findings[0].message
 
 
 @pytest.mark.slow

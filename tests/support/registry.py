@@ -25,7 +25,7 @@ from support.raw_http import RawServer, Request, answer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["PASSWORD", "USER", "Registry", "private_registry", "registry", "start_registry", "start_token_registry"]
+__all__ = ["Registry", "log_in", "private_registry", "registry", "start_registry", "start_token_registry"]
 
 USER, PASSWORD = "tester", "secret"
 _HTPASSWD = "tester:$2y$05$JkkQuNh8B6.MM93ldGYYoeuYIUoQNamhps8ectHZi1nCmqjL/qFxy\n"
@@ -154,6 +154,14 @@ def _wait_until_ready(port: int, process: subprocess.Popen[bytes], log: Path) ->
         assert process.poll() is None, log.read_text(encoding="utf-8")
         time.sleep(0.02)
     raise TimeoutError("the registry does not start")
+
+
+def log_in(monkeypatch: pytest.MonkeyPatch, folder: Path, registry: Registry, password: str = PASSWORD) -> None:
+    """Let the programs of a test use a private registry."""
+    file = folder / "auth.json"
+    auth = base64.b64encode(f"{USER}:{password}".encode()).decode()
+    file.write_text(json.dumps({"auths": {registry.host: {"auth": auth}}}), encoding="utf-8")
+    monkeypatch.setenv("REGISTRY_AUTH_FILE", str(file))
 
 
 @pytest.fixture(scope="module")
