@@ -144,6 +144,14 @@ def test_a_skill_that_has_another_name_now_stays(machine: Machine) -> None:
     assert err == "nothing to update, 1 current, 0 pinned\n"
 
 
+def test_a_missing_lock_is_noted(machine: Machine) -> None:
+    out, err = machine.run("update")
+    assert (out, err) == (
+        "",
+        "note: no lock: skills-lock.json does not exist\nnothing to update, 0 current, 0 pinned\n",
+    )
+
+
 def test_an_unknown_name_is_wrong_use(machine: Machine) -> None:
     assert "the lock has no skill `x`" in machine.run("update", "x", code=2)[1]
 

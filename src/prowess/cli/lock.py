@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
 from prowess.errors import ConfigError, InstallError
 from prowess.install import (
     find_target,
@@ -93,9 +93,11 @@ def _imported(args: Namespace, lock: Lock, root: str) -> tuple[Lock, _Result]:
     imported = read_apm_lock(os.path.join(args.cwd or os.getcwd(), args.source))
     left_out = list(imported.left_out)
     wanted = [skill for skill in imported.skills if not args.skill or skill.entry.name in args.skill]
-    unknown = sorted(set(args.skill) - {skill.entry.name for skill in imported.skills})
+    names = [skill.entry.name for skill in imported.skills]
+    unknown = sorted(set(args.skill) - set(names))
     if unknown:
-        raise ConfigError(f"{quoted(args.source, PATH_LIMIT)} has no skill {quoted(unknown[0])}", hint="check the name")
+        hint = did_you_mean(unknown[0], names, f"it has {', '.join(map(quoted, sorted(names)[:10])) or 'no skills'}")
+        raise ConfigError(f"{quoted(args.source, PATH_LIMIT)} has no skill {quoted(unknown[0])}", hint=hint)
     taken = {skill.folder.casefold() for skill in lock.skills.values()}
     entries = []
     for skill in wanted:

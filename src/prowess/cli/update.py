@@ -20,7 +20,7 @@ from ._installing import (
     waiting,
 )
 from ._options import make_parser
-from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._output import pluralize, print_findings, print_json, print_note, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ def _show_and_update(plan: UpdatePlan, shown: Shown, opened: OpenStore, args: Na
     from prowess.install import install_planned
 
     if not args.json:
+        if not os.path.lexists(shown.target.lock_file):
+            print_note(f"no lock: {shown.path(shown.target.lock_file)} does not exist")
         _print_plan(plan)
     names = [update.name for update in plan.updates]
     installed: Sequence[str] = ()
