@@ -136,8 +136,17 @@ def test_an_invalid_answer_of_a_helper_is_not_shown(answer: str, env: dict[str, 
 
 @pytest.mark.parametrize(
     "entry",
-    [{}, {"auth": "?"}, {"auth": 7}, {"auth": "bm8="[:3]}, encoded("a\r\nX: y"), encoded("me", "a\nb"), {"auth": ""}],
-    ids=range(7),
+    [
+        {},
+        {"auth": "?"},
+        {"auth": 7},
+        {"auth": "bm8="[:3]},
+        encoded("a\r\nX: y"),
+        encoded("me", "a\nb"),
+        {"auth": ""},
+        {"username": "me", "password": "\ud800"},
+    ],
+    ids=range(8),
 )
 def test_what_no_header_can_contain_is_no_credential(entry: Any, env: dict[str, str], tmp_path: Path) -> None:
     write(tmp_path / ".docker/config.json", auths={HOST: entry})

@@ -258,6 +258,19 @@ def test_a_changed_or_added_file_breaks_a_signature_with_a_key(skill: Path, keys
         verify_signature(str(skill), SignedBy(public_key=keys["public"]))
 
 
+def test_a_signature_adds_nothing_to_what_a_command_writes(
+    skill: Path, keys: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The library prints about signatures without the digest of their key."""
+    signature = skill / "skill.oms.sig"
+    sign_skill(str(skill), str(signature), SignWith(private_key=keys["private"]))
+    bundle = json.loads(signature.read_text())
+    del bundle["verificationMaterial"]["publicKey"]["hint"]
+    signature.write_text(json.dumps(bundle))
+    verify_signature(str(skill), SignedBy(public_key=keys["public"]))
+    assert capsys.readouterr().out == ""
+
+
 def test_a_payload_exchanged_after_signing_is_refused(skill: Path, keys: dict[str, str]) -> None:
     signature = skill / "skill.oms.sig"
     sign_skill(str(skill), str(signature), SignWith(private_key=keys["private"]))

@@ -7,6 +7,7 @@ import os
 import pickle
 from pathlib import Path
 from random import Random
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -396,3 +397,23 @@ def test_what_is_not_a_snapshot_is_refused(written: Path, tmp_path: Path, cache:
 def test_urls_of_other_kinds_are_refused(url: str) -> None:
     with pytest.raises(ConfigError):
         SnapshotProvider(url)
+
+
+@pytest.mark.slow
+def test_writers_of_one_snapshot_work_one_after_another(tmp_path: Path) -> None:
+    """Otherwise one removes the data that another names a moment later."""
+    skill(tmp_path / "skills/pdf")
+    out = tmp_path / "out"
+    out.mkdir()
+    fcntl = pytest.importorskip("fcntl")
+    other = os.open(out, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    writer = Thread(target=write_snapshot, args=(tmp_path / "skills", out), kwargs={"env": {"PROWESS_NO_CACHE": "1"}})
+    writer.start()
+    try:
+        writer.join(0.3)
+        assert not (out / "snapshot.json").exists()
+    finally:
+        os.close(other)
+        writer.join()
+    assert data_file(out).is_file()

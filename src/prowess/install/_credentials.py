@@ -37,7 +37,7 @@ _MAX_FILE = 1 << 20
 _MAX_ANSWER = 1 << 16
 _HELPER_SECONDS = 60.0
 _HELPER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}").fullmatch
-_NO_SECRET = re.compile(r"[\x00-\x1f\x7f]").search
+_NO_SECRET = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]").search
 
 
 class Credentials:

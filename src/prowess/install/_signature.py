@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import base64
 import os
-from contextlib import contextmanager, suppress
+import sys
+from contextlib import contextmanager, redirect_stdout, suppress
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
@@ -225,7 +226,8 @@ def _verified_by_key(folder: str, bundle: bytes, signed_by: SignedBy) -> bytes:
             if in_copy.exists():
                 os.chmod(copy.folder, 0o700)
                 in_copy.unlink()
-            config.verify(Path(copy.folder), checked)
+            with redirect_stdout(sys.stderr):  # the library prints about some signatures
+                config.verify(Path(copy.folder), checked)
             content = json.loads(bundle)
             if signed_by.identity is not None:
                 _check_certificate_name(content, signed_by.identity)

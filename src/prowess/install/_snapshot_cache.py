@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from ._snapshot_file import SnapshotFile
     from ._snapshot_places import Place
 
-__all__ = ["MAX_DATA_BYTES", "MAX_POINTER_BYTES", "POINTER", "CachedSnapshot", "data_name", "parse_pointer"]
+__all__ = [
+    "MAX_DATA_BYTES",
+    "MAX_POINTER_BYTES",
+    "POINTER",
+    "CachedSnapshot",
+    "data_name",
+    "lock_file",
+    "parse_pointer",
+]
 
 POINTER = "snapshot.json"
 _CURRENT, _LOCK = "current.json", "lock"
@@ -250,7 +258,7 @@ class CachedSnapshot:
         except OSError as error:
             raise self._unkept(error) from None
         try:
-            yield _lock(fd, wait)
+            yield lock_file(fd, wait=wait)
         finally:
             os.close(fd)
 
@@ -259,8 +267,8 @@ class CachedSnapshot:
         return InstallError(f"{self._name} cannot be kept: {describe_os_error(error)}", hint=hint)
 
 
-def _lock(fd: int, wait: bool) -> bool:
-    """Return whether a file is locked now; a system without locks locks nothing."""
+def lock_file(fd: int, *, wait: bool) -> bool:
+    """Return whether a file or folder is locked now; a system without locks locks nothing."""
     try:
         import fcntl
     except ImportError:

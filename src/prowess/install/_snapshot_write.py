@@ -13,7 +13,7 @@ import os
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import atomic_replace, replacement_file, write_all
+from prowess._internal.fs import atomic_replace, open_fd, replacement_file, write_all
 from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess._internal.user_dirs import cache_folder
@@ -24,7 +24,7 @@ from prowess.hosts import load_host
 
 from ._archive import pack_skill
 from ._snapshot_build import SnapshotBuilder, SnapshotRow
-from ._snapshot_cache import MAX_DATA_BYTES, POINTER, data_name
+from ._snapshot_cache import MAX_DATA_BYTES, POINTER, data_name, lock_file
 from ._snapshot_file import MAX_SKILLS, USER_ONLY, is_valid_name
 from ._snapshot_object import Pointer
 from ._snapshot_places import is_bucket, is_registry
@@ -85,12 +85,13 @@ def write_snapshot(
     tell = progress or (lambda _: None)
     upload = _find_upload(os.fspath(out), cache)
     target = os.path.abspath(out) if upload is None else upload.folder
-    writer = _Writer(top, target, cache, tell)
     try:
         os.makedirs(os.path.join(target, ARCHIVES), exist_ok=True)
-        report = writer.write()
-        if upload is not None:
-            upload.upload(tell)
+        with open_fd(target, os.O_RDONLY) as locked:
+            lock_file(locked, wait=True)  # two writers would rename and remove each other's data
+            report = _Writer(top, target, cache, tell).write()
+            if upload is not None:
+                upload.upload(tell)
     except OSError as error:
         message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}: {describe_os_error(error)}"
         raise InstallError(message, hint="make room on the disk, or write to another folder") from None
