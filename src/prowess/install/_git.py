@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import PATH_LIMIT, quoted
@@ -79,6 +78,8 @@ def newest(source: Source) -> str:
     Raises:
         InstallError: the repository cannot be read, or has no such branch or tag.
     """
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="prowess-git-") as folder:
         return newest_commit(_repository(source.url, folder, None), source.ref)
 

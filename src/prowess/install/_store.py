@@ -224,12 +224,11 @@ class OpenStore:
         Raises:
             InstallError: it cannot be created.
         """
-        import tempfile
-
         top = os.path.join(self.folder, _TEMPORARY)
         try:
             os.makedirs(top, 0o700, exist_ok=True)
-            folder = tempfile.mkdtemp(dir=top)
+            folder = os.path.join(top, os.urandom(8).hex())
+            os.mkdir(folder, 0o700)
         except OSError as error:
             raise _unusable(self.folder, error) from None
         self._temporary.append(folder)
