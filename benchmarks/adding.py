@@ -3,8 +3,9 @@
     python benchmarks/adding.py              prints times and ratios, writes nothing
     python benchmarks/adding.py --write      writes them into results.json, and renders the page
 
-Both get the same repository from the same server, in turns, each time into new folders. The servers are git itself
-(`file://`), whose time counts, and git's `http-backend` on the loopback address, whose time does not.
+Both get the same repository from the same server, in turns, each time into new folders, which are removed at the end:
+ext4 takes several times as long to create files after many were deleted. The servers are git itself (`file://`), whose
+time counts, and git's `http-backend` on the loopback address, whose time does not.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -92,16 +92,18 @@ def measure_all(rounds: int = ROUNDS, skills: int = SKILLS) -> dict[str, Any]:
 
 
 def _measure_source(source: str, top: Path, rounds: int, skills: int) -> dict[str, dict[str, list[float]]]:
-    clone, project, data = top / "clone", top / "project", top / "data"
     environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
-    environment |= {"HOME": str(top), "GIT_CONFIG_NOSYSTEM": "1", "PROWESS_DATA_DIR": str(data)}
-    commands = {
-        CLONE: ["git", "clone", "--quiet", "--depth=1", source, str(clone)],
-        ADD: [sys.executable, "-m", "prowess", "add", source, "--yes", "--cwd", str(project)],
-    }
-    runs: dict[str, dict[str, list[float]]] = {name: {"processor": [], "elapsed": []} for name in commands}
+    environment |= {"HOME": str(top), "GIT_CONFIG_NOSYSTEM": "1"}
+    runs: dict[str, dict[str, list[float]]] = {name: {"processor": [], "elapsed": []} for name in (CLONE, ADD)}
     for turn in range(rounds + 1):
+        folder = Path(tempfile.mkdtemp(dir=top))
+        project = folder / "project"
         project.mkdir()
+        environment["PROWESS_DATA_DIR"] = str(folder / "data")
+        commands = {
+            CLONE: ["git", "clone", "--quiet", "--depth=1", source, str(folder / "clone")],
+            ADD: [sys.executable, "-m", "prowess", "add", source, "--yes", "--cwd", str(project)],
+        }
         for name in list(commands) if turn % 2 else list(reversed(commands)):
             seconds = measure_command(commands[name], environment)
             if turn:
@@ -110,8 +112,6 @@ def _measure_source(source: str, top: Path, rounds: int, skills: int) -> dict[st
         installed = len(list(project.glob(".agents/skills/*/SKILL.md")))
         if installed != skills:
             raise RuntimeError(f"{installed} of {skills} skills were installed")
-        for folder in (clone, project, data):
-            shutil.rmtree(folder)
     return runs
 
 

@@ -19,7 +19,8 @@ def adding_section(adding: Mapping[str, Any]) -> Iterable[str]:
     yield paragraph(
         f"`{ADD}` and `{CLONE}` of the same repository with {adding['skills']} skills of {adding['files']} files of "
         f"{adding['size'] / 1000:.0f} KB, in turns, {adding['rounds']} of each, each time into new folders with an "
-        "empty store; medians, lowest and highest in brackets. Besides fetching, `prowess add` checks every skill, "
+        "empty store, which are removed at the end, since ext4 creates files slowly after many were deleted; medians, "
+        "lowest and highest in brackets. Besides fetching, `prowess add` checks every skill, "
         "hashes every byte, puts it into the store, copies it from there, compares the copy and writes the lock. The "
         "processor time contains that of the server with `file://` only."
     )
