@@ -7,15 +7,12 @@ import re
 
 from prowess.errors import ConfigError, InstallError
 
-from ._oci import open_registry
-from ._registry import Descriptor
-from ._snapshot_artifact import parse_data, parse_index, parse_pack
 from ._snapshot_object import Pointer, StoredObject, too_large, unreadable
 from ._source import parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._registry import Registry, StoredManifest
+    from ._registry import Descriptor, Registry, StoredManifest
     from ._snapshot_artifact import SnapshotIndex
 
 __all__ = ["RegistryPlace", "parse_registry_url"]
@@ -68,6 +65,9 @@ class RegistryPlace:
             ConfigError: a file with credentials is invalid.
             InstallError: it cannot be read, or is not the index of a snapshot.
         """
+        from ._oci import open_registry  # they need modules that take long to load, and the cache may suffice
+        from ._snapshot_artifact import parse_data, parse_index
+
         del limit
         known = etag if etag and _is_digest(etag) else None
         with open_registry(self._url) as registry:
@@ -91,6 +91,9 @@ class RegistryPlace:
             ConfigError: a file with credentials is invalid.
             InstallError: it cannot be read, or has another size or digest.
         """
+        from ._oci import open_registry
+        from ._registry import Descriptor
+
         found = _parse_name(name)
         assert found is not None  # noqa: S101 - names of objects are made of digests
         with open_registry(self._url) as registry:
@@ -104,6 +107,8 @@ class RegistryPlace:
 
     def _archive(self, registry: Registry, name: str, tree: str) -> Descriptor:
         """Return the blob of an archive, as the snapshot has it now: it has those of earlier ones too."""
+        from ._snapshot_artifact import parse_index, parse_pack
+
         index = self._index
         stored = self._stored_index(registry, name, None if index is None else index.digest)
         if index is None or stored.digest != index.digest:
