@@ -91,7 +91,7 @@ class Store:
         """
         folder = data_folder(env)
         if folder is None:
-            raise ConfigError("there is no folder for the store of skills", hint="set `PROWESS_DATA_DIR` to a folder")
+            raise ConfigError("this user has no folder for data", hint="set `PROWESS_DATA_DIR` to a folder")
         return cls(os.path.join(folder, "store"))
 
     @contextmanager
