@@ -130,6 +130,12 @@ def endless_chunks(_: Request) -> Iterator[bytes]:
         yield b"1000\r\n" + b"x" * 4096 + b"\r\n"
 
 
+def endless_trailer(_: Request) -> Iterator[bytes]:
+    yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    while True:
+        yield b"X: " + b"x" * 60_000 + b"\r\n"
+
+
 def endless_head(_: Request) -> Iterator[bytes]:
     yield b"HTTP/1.1 200 OK\r\n"
     for number in itertools.count():
@@ -156,6 +162,7 @@ def drip(_: Request) -> Iterator[bytes]:
         (lambda _: answer(b"x" * 10_001), "it sent more than 10,000 bytes"),
         (lambda _: answer(content_length=10**15), "it sent more than 10,000 bytes"),
         (endless_head, "it does not speak HTTP"),
+        (endless_trailer, "it does not speak HTTP"),
         (endless_continue, "it does not speak HTTP"),
         (lambda _: answer(WWW_Authenticate="Bearer " + "x" * 70_000), "it does not speak HTTP"),
         (lambda _: b"SSH-2.0-x\r\n", "it does not speak HTTP"),

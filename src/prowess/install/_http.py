@@ -44,6 +44,8 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 5
 _MAX_HEAD = 64 << 10
 _MAX_ERROR_BODY = 64 << 10
+_OVERHEAD = 8
+"""Bytes that a server may send for each one that it can give: chunks of a few bytes each are allowed."""
 _PRIVATE_HINT = "write the address of the server itself in the source if it is in your own network"
 _KEPT_ELSEWHERE = ("accept", "accept-encoding", "range", "if-range", "user-agent")
 """The headers that another host gets."""
@@ -250,7 +252,8 @@ class HttpSource:
         for name, text in answer.headers.items():
             name = name.lower()
             headers[name] = f"{headers[name]}, {text}" if name in headers else text
-        self._connections[url.origin].end_head()
+        body_limit = request.limit if answer.status < 400 else _MAX_ERROR_BODY
+        self._connections[url.origin].end_head(_OVERHEAD * (body_limit + BLOCK))
         declared, download = answer.length, request.download
         into_file = download is not None and answer.status in (200, 206)
         if not into_file and answer.status < 400 and headers.get("content-encoding", "identity").lower() != "identity":

@@ -81,7 +81,7 @@ class _DeadlineReader(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         self._owner.set_timeout()
         count = int(self._inner.readinto(buffer) or 0)
-        self._owner.count_head(count)
+        self._owner.count(count)
         return count
 
     def close(self) -> None:
@@ -97,13 +97,13 @@ class _DeadlineSocket:
         self._sock = sock
         self.deadline = deadline
         self.idle_seconds: float | None = None
-        self.head_left: int | None = None
+        self.bytes_left: int | None = None
 
-    def count_head(self, size: int) -> None:
-        if self.head_left is not None:
-            self.head_left -= size
-            if self.head_left < 0:
-                raise http.client.HTTPException("the head is too large")
+    def count(self, size: int) -> None:
+        if self.bytes_left is not None:
+            self.bytes_left -= size
+            if self.bytes_left < 0:
+                raise http.client.HTTPException("it is too large")
 
     def set_timeout(self) -> None:
         left = self.deadline - time.monotonic()
@@ -145,11 +145,15 @@ class DeadlineConnection(http.client.HTTPConnection):
             head_limit: bytes that may come until `end_head`; more are an `http.client.HTTPException`.
         """
         limits = self._limited
-        limits.deadline, limits.idle_seconds, limits.head_left = deadline, idle_seconds, head_limit
+        limits.deadline, limits.idle_seconds, limits.bytes_left = deadline, idle_seconds, head_limit
 
-    def end_head(self) -> None:
-        """Begin with the body of the answer."""
-        self._limited.head_left = None
+    def end_head(self, limit: int) -> None:
+        """Begin with the body of the answer.
+
+        Args:
+            limit: bytes that may come with everything around the body, such as the sizes of its chunks.
+        """
+        self._limited.bytes_left = limit
 
 
 def parse_http_url(text: str) -> HttpUrl:
