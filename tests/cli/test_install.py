@@ -69,6 +69,15 @@ def test_a_store_that_cannot_be_written_changes_nothing(machine: Machine, monkey
     assert content(machine.project) == before
 
 
+def test_the_name_of_a_skill_in_a_lock_is_quoted_in_a_command(machine: Machine) -> None:
+    machine.run("add", "../source", "pdf", "--yes")
+    table = json.loads(machine.lock.read_text())
+    table["skills"]["$(touch x)"] = table["skills"].pop("pdf") | {"skillPath": "gone/SKILL.md"}
+    machine.lock.write_text(json.dumps(table))
+    forget_store(machine)
+    assert "`prowess remove '$(touch x)'`" in machine.run("install", code=1)[1]
+
+
 @pytest.mark.parametrize("other", [("update", "pdf", "--yes"), ("remove", "pdf")], ids="".join)
 def test_a_lock_that_another_command_changes_meanwhile_is_not_installed_as_it_was(
     other: tuple[str, ...], machine: Machine, monkeypatch: pytest.MonkeyPatch

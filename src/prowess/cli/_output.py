@@ -60,7 +60,8 @@ def print_error(message: str, hint: str | None = None) -> None:
     shown = "\n".join(map(neutral, message.split("\n")))
     print_stderr(f"error: {shown}")
     if hint:
-        print_stderr(f"\nhint: {hint}")
+        shown = "\n".join(map(neutral, hint.split("\n")))
+        print_stderr(f"\nhint: {shown}")
 
 
 def print_note(text: str) -> None:

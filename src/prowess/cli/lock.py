@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
     root, path = target.root, target.lock_file
     if args.source is None and not os.path.lexists(path):
         raise InstallError(
-            f"no lock: {path} does not exist", hint="`prowess add SOURCE` installs skills and locks them"
+            f"no lock: {neutral(path)} does not exist", hint="`prowess add SOURCE` installs skills and locks them"
         )
     if args.dry_run:
         _, result = _locked(args, read_lock(path), target)

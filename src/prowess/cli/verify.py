@@ -68,7 +68,7 @@ def run(args: Namespace) -> int:
     root, path = target.root, target.lock_file
     if not os.path.lexists(path):
         hint = "`prowess add SOURCE` installs skills and locks them; `prowess lock --from FILE` imports another lock"
-        raise InstallError(f"no lock: {path} does not exist", hint=hint)
+        raise InstallError(f"no lock: {neutral(path)} does not exist", hint=hint)
     lock = read_lock(path)
     found = verify(lock, root, scope=target.scope, names=args.skill, store=target.store_folder)
     if signed_by is not None:

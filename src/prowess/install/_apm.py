@@ -67,21 +67,21 @@ def read_apm_lock(path: str) -> ImportedLock:
         data = read_file(path, _MAX_BYTES)
         node = parse_yaml_node(data.decode(), max_events=_MAX_EVENTS)
     except UnreadableError as error:
-        raise ConfigError(f"{path}: {error.message}", hint=error.hint) from None
+        raise ConfigError(f"{neutral(path)}: {error.message}", hint=error.hint) from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: it is not UTF-8", hint=_AGAIN) from None
+        raise ConfigError(f"{neutral(path)}: it is not UTF-8", hint=_AGAIN) from None
     except YamlSyntaxError as error:
-        place = f"{path}:{error.line + 1}:{error.column + 1}"
+        place = f"{neutral(path)}:{error.line + 1}:{error.column + 1}"
         raise ConfigError(
             f"{place}: {neutral(str(error)).replace('the front matter', 'the file')}", hint=_AGAIN
         ) from None
-    top = _mapping(node)
+    top, shown = _mapping(node), neutral(path)
     version = top.get("lockfile_version")
     if version is not None and version.text not in ("1", "2"):
-        raise ConfigError(f"{path}: lockfile_version must be 1 or 2, and is {quoted(version.text)}", hint=_AGAIN)
+        raise ConfigError(f"{shown}: lockfile_version must be 1 or 2, and is {quoted(version.text)}", hint=_AGAIN)
     dependencies = top.get("dependencies")
     if dependencies is None or dependencies.kind not in ("list", "null"):
-        raise ConfigError(f"{path}: it has no list `dependencies`", hint=_AGAIN)
+        raise ConfigError(f"{shown}: it has no list `dependencies`", hint=_AGAIN)
     return _Import(top).run(dependencies.items)
 
 

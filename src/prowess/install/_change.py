@@ -6,6 +6,7 @@ items to install, names to remove -> conflicts | folders and the lock changed to
 from __future__ import annotations
 
 import os
+import shlex
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, normalize_name, quoted
@@ -151,7 +152,7 @@ def _problem(
         return _taken(f"{quoted(name)} is not a valid name for the folder of a skill", "remove it from the lock")
     old = locked.get(normalize_name(name))
     if old is not None and old.folder != name:
-        hint = f"`prowess remove {old.name}` first"
+        hint = f"`prowess remove {shlex.quote(old.name)}` first"
         return _taken(f"{quoted(name)} is one name with the installed skill {quoted(old.name)} on some systems", hint)
     if old is not None and not same_source(old, item.entry):
         message = f"{quoted(name)} is installed from another source: {quoted(old.source, PATH_LIMIT)}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.errors import InstallError, ProwessError, SkillNotFoundError
@@ -115,4 +117,4 @@ def _match(
 
 def _lost(source: Source, entry: LockedSkill) -> InstallError:
     message = f"{quoted(source.text)} has no skill {quoted(entry.name)} where the lock says"
-    return InstallError(message, hint=f"`prowess remove {entry.name}`, or restore the lock")
+    return InstallError(message, hint=f"`prowess remove {shlex.quote(entry.name)}`, or restore the lock")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import selectors
+import shlex
 import signal
 import subprocess
 from contextlib import suppress
@@ -255,7 +256,7 @@ _HINTS = (
 
 
 def _hint(text: str, url: str) -> str:
-    command = f"try `git ls-remote {url}`"
+    command = f"try `git ls-remote {shlex.quote(url)}`"
     return next((hint.format(command=command) for pattern, hint in _HINTS if re.search(pattern, text)), command)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import real_path_or_none
-from prowess._internal.text import quoted
+from prowess._internal.text import neutral, quoted
 from prowess.errors import ConfigError, InstallError, combine_errors
 
 from ._change import Item, is_installed, is_unchanged, link_of, make_change
@@ -60,7 +60,7 @@ def install_locked(
     lock = read_lock(target.lock_file)
     if not os.path.lexists(target.lock_file):
         hint = "`prowess add SOURCE` installs skills and locks them"
-        raise ConfigError(f"no lock: {target.lock_file} does not exist", hint=hint)
+        raise ConfigError(f"no lock: {neutral(target.lock_file)} does not exist", hint=hint)
     items, missing = _from_store(lock.select(names), target, opened)
     problems: list[ProwessError] = []
     for fetched in fetch_locked(missing, target.lock_folder, opened, problems, progress=progress):

@@ -18,7 +18,7 @@ import re
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import did_you_mean, quoted
+from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.errors import ConfigError, SkillNotFoundError
 
 from ._lock_values import EntryReader, LockValueError, check_depth, order_keys
@@ -157,12 +157,13 @@ def read_lock(path: str) -> Lock:
     except UnreadableError as error:
         if error.code == "file-missing" and error.message == "no such file":
             return Lock()
-        raise ConfigError(f"{path}: the lock cannot be read: {error.message}", hint=_HINTS.get(error.code)) from None
+        message = f"{neutral(path)}: the lock cannot be read: {error.message}"
+        raise ConfigError(message, hint=_HINTS.get(error.code)) from None
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise ConfigError(f"{path}:{line}: the lock is not UTF-8", hint=_RESTORE) from None
+        raise ConfigError(f"{neutral(path)}:{line}: the lock is not UTF-8", hint=_RESTORE) from None
     return parse_lock(text, path)
 
 
@@ -186,26 +187,29 @@ def parse_lock(text: str, path: str = LOCK_FILE) -> Lock:
     Raises:
         ConfigError: it is not a lock.
     """
+    shown = neutral(path)
     try:
         content = json.loads(text, object_pairs_hook=_object_without_repetition, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         if conflict := _CONFLICT.search(text):
+            import shlex
+
             line = text.count("\n", 0, conflict.start()) + 1
             message, hint = (
                 "the lock has a conflict of git",
-                f"resolve it, or take one side: `git checkout --ours {path}`",
+                f"resolve it, or take one side: `git checkout --ours {shlex.quote(shown)}`",
             )
-            raise ConfigError(f"{path}:{line}: {message}", hint=hint) from None
-        place = f"{path}:{error.lineno}:{error.colno}"
+            raise ConfigError(f"{shown}:{line}: {message}", hint=hint) from None
+        place = f"{shown}:{error.lineno}:{error.colno}"
         raise ConfigError(f"{place}: the lock is not valid JSON: {error.msg}", hint=_RESTORE) from None
     except RecursionError:
-        raise ConfigError(f"{path}: the lock is nested too deeply", hint=_RESTORE) from None
+        raise ConfigError(f"{shown}: the lock is nested too deeply", hint=_RESTORE) from None
     except ValueError as error:
-        raise ConfigError(f"{path}: the lock is not valid JSON: {error}", hint=_RESTORE) from None
+        raise ConfigError(f"{shown}: the lock is not valid JSON: {error}", hint=_RESTORE) from None
     try:
         return _lock_from(content)
     except LockValueError as error:
-        raise ConfigError(f"{path}: {error.place}: {error}", hint=error.hint or _RESTORE) from None
+        raise ConfigError(f"{shown}: {error.place}: {error}", hint=error.hint or _RESTORE) from None
 
 
 def _object_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
