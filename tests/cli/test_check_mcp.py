@@ -75,3 +75,23 @@ def test_a_name_in_the_own_network_is_reached_if_the_user_says_so(
 def test_wrong_arguments_are_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mcp", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--scripts", "--only=a", "--http=127.0.0.1:0", "--host=codex"])
+def test_options_of_serve_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """They would have no effect."""
+    assert main(["mcp", "check", option, "https://example.invalid/mcp"]) == 2
+    assert f"`{option.partition('=')[0]}` is for `mcp serve`" in capsys.readouterr().err
+
+
+def test_the_token_of_the_own_server_is_not_sent_to_another_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The variable says what clients of `mcp serve` must send; `check` sends only what it is given."""
+    monkeypatch.setenv("PROWESS_MCP_TOKEN", "own-secret")
+    (tmp_path / "token").write_text("given")
+    with serve() as (url, server):
+        main(["mcp", "check", url])
+        assert not [headers for headers in server.headers if "own-secret" in str(headers)]
+        main(["mcp", "check", "--token-file", str(tmp_path / "token"), url])
+        assert "Bearer given" in str(server.headers[-1])

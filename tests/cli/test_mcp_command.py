@@ -159,7 +159,7 @@ def test_over_http_a_token_is_required(project: Path, tmp_path: Path) -> None:
         (["--http", "8080"], "`--http` cannot be `8080`"),
         (["--http", "127.0.0.1:99999"], "invalid port 99999"),
         (["--http", "0.0.0.0:0"], "so clients need a token"),
-        (["--token-file", "/nosuch"], "the file `/nosuch` has no token"),
+        (["--token-file", "/nosuch"], "the file `/nosuch` cannot be read: no such file or directory"),
         (["--role", "x.yaml"], "`--role` is not a file"),
         (["--host", "nosuch"], "unknown host `nosuch`"),
         (["nosuch-folder"], "`--cwd` is not a folder"),

@@ -61,3 +61,9 @@ def test_as_text_the_findings_are_on_standard_error(
     assert main([*where, "--only", "odd"]) == 0
     captured = capsys.readouterr()
     assert (captured.out, "[mcp-left-out]" in captured.err) == ("", True)
+
+
+def test_a_name_that_no_skill_has_is_reported(where: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Otherwise a misspelt name serves nothing, without a word."""
+    assert main([*where, "--only", "godo"]) == 0
+    assert "no skill is called `godo`; did you mean `good`?\n" in capsys.readouterr().err

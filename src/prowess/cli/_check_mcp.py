@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.text import quoted
 from prowess.errors import ConfigError
 
 from ._commands import FAILED, OK
@@ -41,6 +42,8 @@ def check(target: Sequence[str], *, token: str | None, allow_private: bool, as_j
         if len(target) > 1:
             raise ConfigError("`mcp check` takes one URL", hint="check one server at a time")
         report = check_server(url=target[0], token=token, allow_private=allow_private, timeout=_SECONDS)
+    elif "://" in target[0]:
+        raise ConfigError(f"`mcp check` cannot use {quoted(target[0])}", hint="write a URL that begins with `https`")
     else:
         report = check_server(command=target, cwd=os.getcwd(), timeout=_SECONDS)
     if as_json:

@@ -31,7 +31,7 @@ COMMANDS = {
     "exec": "start an agent in an isolated home, with only the skills and variables you name",
     "test": "run the tests of skills, each in a sandbox and in a fresh copy of the skill",
     "run": "run a role: an agent defined in one YAML file",
-    "mcp": "serve skills to clients of the Model Context Protocol",
+    "mcp": "serve skills to clients of the Model Context Protocol, or check a server of skills",
     "validate": "check that a role would run, or that a role could load a skill",
     "hosts": "list the agents Prowess knows, their skills folders, and the evidence for their rules",
     "completion": "print a script that completes commands, options and names in bash, zsh or fish",

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from prowess._internal.text import neutral
+from prowess._internal.text import did_you_mean, neutral, quoted
 
 from ._commands import OK
 from ._discovery import catalog_from_args
-from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._output import pluralize, print_findings, print_json, print_note, print_stderr, print_stdout
 from ._tables import format_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterable
 
-__all__ = ["print_served"]
+    from prowess.catalog import Catalog
+
+__all__ = ["print_served", "print_unknown_names"]
+
+
+def print_unknown_names(only: Iterable[str], catalog: Catalog) -> None:
+    """Say which names of `--only` no skill has."""
+    names = {entry.name for entry in catalog.skills}
+    for name in only:
+        if name not in names:
+            hint = did_you_mean(name, names, "`prowess list` shows the names")
+            print_note(f"no skill is called {quoted(name)}; {hint}")
 
 
 def print_served(args: Namespace) -> int:
@@ -25,6 +37,7 @@ def print_served(args: Namespace) -> int:
     from prowess.mcp import ServedCatalog, served_skills
 
     catalog = catalog_from_args(args)
+    print_unknown_names(args.only, catalog)
     served = ServedCatalog(catalog, only=frozenset(args.only), tags=frozenset(args.tag))
     skills, findings = served_skills(served)
     rows = [

@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.errors import ConfigError
 
 from ._commands import OK
@@ -19,6 +19,7 @@ from ._output import pluralize, print_message, print_note
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
 
     from prowess.catalog import LiveCatalog
     from prowess.mcp import SkillServer
@@ -48,16 +49,17 @@ def parser() -> ArgumentParser:
         "target",
         metavar="TARGET",
         nargs="*",
+        default=[],  # otherwise an error about a missing ACTION names it too
         help="for `serve`: the project whose skills are served (default: --cwd); for `check`: a URL or a command",
     )
     group = result.add_argument_group("what is served, and how")
     group.add_argument(
-        "--http", metavar="HOST:PORT", help="serve over HTTP; any HOST but this machine needs a token of clients"
+        "--http", metavar="HOST:PORT", help="serve over HTTP; clients need a token unless HOST is this machine"
     )
     group.add_argument(
         "--token-file",
         metavar="FILE",
-        help=f"the token that clients must send, in a file (or set {_TOKEN_VARIABLE})",
+        help=f"a file with the token that clients must send (or set {_TOKEN_VARIABLE}), or that `check` sends",
     )
     group.add_argument(
         "--only", metavar="NAME", action="append", default=[], help="serve this skill and no others (repeatable)"
@@ -96,7 +98,9 @@ def run(args: Namespace) -> int:
     if args.action == "check":
         from ._check_mcp import check
 
-        token = _read_token(args.token_file)
+        _refuse_options_of_serve(args)
+        # The variable is the secret of the user's own server, and the URL can be anyone's.
+        token = _read_token(args.token_file) if args.token_file is not None else None
         return check(args.target, token=token, allow_private=args.allow_private, as_json=args.json)
     if args.allow_private:
         raise ConfigError("`--allow-private` is for `mcp check`", hint="leave it out")
@@ -129,7 +133,7 @@ def run(args: Namespace) -> int:
         args.cwd or ".", args.host or "prowess", args.home, skill_dirs(args), client_args=client_arguments(args)
     ) as catalog:
         server = SkillServer(catalog, only=args.only, tags=args.tag, scripts=args.scripts, on_left_out=_print_left_out)
-        _print_notes(server, catalog)
+        _print_notes(server, catalog, args.only)
         gc.freeze()
         gc.enable()
         if address is None:
@@ -137,6 +141,20 @@ def run(args: Namespace) -> int:
         else:
             _serve_http(server, *address, token=token)
     return OK
+
+
+def _refuse_options_of_serve(args: Namespace) -> None:
+    """Refuse what would have no effect on `check`.
+
+    Raises:
+        ConfigError: there is such an option.
+    """
+    names = ("http", "only", "tag", "scripts", "dry_run", "host", "cwd", "home", "skill_dir", "role", "client_arg")
+    for name in names:
+        if getattr(args, name):
+            option = name.replace("_", "-")
+            hint = "leave it out, or write `--` in front of the command if it is an option of that"
+            raise ConfigError(f"`--{option}` is for `mcp serve`", hint=hint)
 
 
 def _share_heap() -> None:
@@ -152,9 +170,13 @@ def _print_left_out(name: str, reason: str) -> None:
     print_note(f"the skill {quoted(name)} is not served: {reason}")
 
 
-def _print_notes(server: SkillServer, catalog: LiveCatalog) -> None:
+def _print_notes(server: SkillServer, catalog: LiveCatalog, only: Sequence[str]) -> None:
     """Say what is served and what is not; a client shows its user standard error."""
     served = server.current()
+    if only:
+        from ._served_mcp import print_unknown_names
+
+        print_unknown_names(only, served.catalog)
     for entry, reason in served.left_out:
         _print_left_out(entry.name, reason)
     for name, size in served.large():
@@ -213,7 +235,10 @@ def _read_token(file: str | None) -> str | None:
         try:
             with open(file, "rb") as stream:
                 text = stream.read(_MAX_TOKEN_BYTES + 1).decode("ascii")
-        except (OSError, ValueError):
+        except OSError as error:
+            message = f"{source} cannot be read: {describe_os_error(error)}"
+            raise ConfigError(message, hint="check the path of `--token-file`") from None
+        except ValueError:
             raise ConfigError(f"{source} has no token", hint="write printable ASCII characters into it") from None
     if text is None:
         return None

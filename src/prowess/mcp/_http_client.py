@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from urllib.parse import urljoin
 
-from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import ConfigError
 from prowess.sandbox import HasCredentialsError, HostRefusedError, HttpUrl, NetworkRules, connect_http, parse_http_url
 
@@ -254,7 +254,7 @@ def _parse_url(url: str) -> HttpUrl:
         raise ConfigError(f"invalid URL of a server: {quoted(url, PATH_LIMIT)}", hint=hint) from None
     if parsed.scheme == "http" and NetworkRules().refusal(parsed.host, parsed.port) is None:
         raise ConfigError(
-            f"{neutral(parsed.host)} is not an address of this machine or its network, so its URL begins with `https`",
-            hint="`http` would send the token and all skills in the clear",
+            f"{quoted(parsed.host)} is not an address of this machine or its network, so its URL begins with `https`",
+            hint="write `https` in place of `http`, which would send the token and all skills in the clear",
         )
     return parsed
