@@ -236,6 +236,18 @@ def with_count(count: int) -> bytes:
     return bytes(data)
 
 
+def with_hidden_file(*, first: bool) -> bytes:
+    """Return an archive with a file that its list does not name, before or after the other."""
+    data = bytearray(zip_of("a", "b"))
+    start = data.index(b"PK\1\2")
+    record = data.index(b"PK\1\2", start + 4) - start
+    at = start if first else start + record
+    del data[at : at + record]
+    count, size = 1, len(data) - 22 - start
+    data[-14:-6] = struct.pack("<HHI", count, count, size)
+    return bytes(data)
+
+
 def with_second_list(comment: bytes = b"") -> bytes:
     """Return an archive with another list of files in the comment of the first, which only some programs read."""
     with_comment = zip_info("a", comment=bytes(76))
@@ -265,6 +277,8 @@ ZIPS: dict[str, tuple[bytes, str]] = {
     "more than it lists": (with_count(2), "other data precedes it"),
     "less than it lists": (with_count(0), "another length than its end says"),
     "zip64": (with_count(0xFFFF), "it lists more than"),
+    "hidden file before": (with_hidden_file(first=True), "data that its list does not name"),
+    "hidden file behind": (with_hidden_file(first=False), "data that its list does not name"),
     "second list": (with_second_list(), "a second list of files"),
     "second list and a long comment": (with_second_list(bytes(0xFFFF)), "a second list of files"),
     "checksum": (zip_of(("a", b"x" * 99)).replace(zip_of(("a", b"x" * 99))[14:18], b"abcd"), "damaged"),

@@ -31,7 +31,9 @@ _LOCAL_SIZE = 30
 _RECORD_SIZE = 46
 _MAX_COMMENT = 1 << 16
 _UNIX = 3
-_UTF8, _ENCRYPTED = 0x800, 0x1
+_UTF8, _HAS_DESCRIPTOR, _ENCRYPTED = 0x800, 0x8, 0x1
+_MAX_DESCRIPTOR = 24
+"""Bytes of a record with sizes that may follow a file."""
 _UNICODE_PATH = 0x7075
 
 
@@ -53,7 +55,8 @@ def read_zip(stream: BinaryIO, limits: Limits) -> Iterator[Entry]:
     infos = archive.infolist()
     if len(infos) != count:
         raise bad_archive("its list has another length than its end says")
-    _check_places(infos, archive)
+    with _errors():
+        _check_places(stream, infos, archive.start_dir)
     unpacked = 0
     for info in infos:
         unpacked += info.file_size
@@ -98,15 +101,23 @@ def _check_end(stream: BinaryIO, limits: Limits) -> tuple[int, int]:
     return size, count
 
 
-def _check_places(infos: list[ZipInfo], archive: ZipFile) -> None:
-    """Check that each file has its own part of the archive, one after another."""
-    end = 0
+def _check_places(stream: BinaryIO, infos: list[ZipInfo], start_of_list: int) -> None:
+    """Check that each file has its own part of the archive, one after another, and nothing is between them.
+
+    Programs that read an archive from its beginning would unpack what is between them, too.
+    """
+    end = may_follow = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         if info.header_offset < end:
             raise refused_entry(info.filename, "shares its content with another file")
-        end = info.header_offset + _LOCAL_SIZE + info.compress_size
-    if end > archive.start_dir:
-        raise bad_archive("it is damaged")
+        if info.header_offset > end + may_follow:
+            raise bad_archive("it has data that its list does not name")
+        stream.seek(info.header_offset + _LOCAL_SIZE - 4)
+        name_size, extra_size = struct.unpack("<HH", stream.read(4))
+        end = info.header_offset + _LOCAL_SIZE + name_size + extra_size + info.compress_size
+        may_follow = _MAX_DESCRIPTOR if info.flag_bits & _HAS_DESCRIPTOR else 0
+    if not end <= start_of_list <= end + may_follow:
+        raise bad_archive("it is damaged, or has data that its list does not name")
 
 
 def _entry(archive: ZipFile, info: ZipInfo) -> Entry:
