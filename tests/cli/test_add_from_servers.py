@@ -22,7 +22,7 @@ TOKEN = "token-of-the-test"
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    monkeypatch.setattr("prowess.install._clouds._RETRIES", 0)
+    monkeypatch.setattr("prowess.install.bucket._clouds._RETRIES", 0)
     return make_machine(tmp_path, monkeypatch, capsys)
 
 

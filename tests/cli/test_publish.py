@@ -10,7 +10,7 @@ import pytest
 
 from prowess.cli import main, publish
 from prowess.install import parse_source, read_tree
-from prowess.install._oci import newest
+from prowess.install.oci._fetch import newest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from prowess.install._blocking_calls import run_calls
+from prowess.install.bucket._blocking_calls import run_calls
 
 
 def test_results_of_calls_at_the_same_time_are_all_there() -> None:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import ConfigError, InstallError, SkillNotFoundError
-from prowess.install import Fetched, OpenStore, Store, _objects as objects_module, parse_source, read_tree
+from prowess.install import Fetched, OpenStore, Store, parse_source, read_tree
 from prowess.install._archive import pack_skill
-from prowess.install._bucket import fetch
+from prowess.install.bucket import _objects as objects_module
+from prowess.install.bucket._fetch import fetch
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint
 from support.site_server import Request, Site, redirect
 
@@ -32,7 +33,7 @@ def opened(tmp_path: Path) -> Iterator[OpenStore]:
 
 @pytest.fixture(autouse=True)
 def few_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prowess.install._clouds._RETRIES", 0)
+    monkeypatch.setattr("prowess.install.bucket._clouds._RETRIES", 0)
     for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "AZURE_"))]:
         monkeypatch.delenv(name)
 
@@ -342,7 +343,7 @@ def test_a_list_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch, o
 def test_a_skill_that_is_too_large_is_refused_before_it_is_read(
     monkeypatch: pytest.MonkeyPatch, opened: OpenStore
 ) -> None:
-    monkeypatch.setattr("prowess.install._bucket.MAX_DIGEST_BYTES", 1000)
+    monkeypatch.setattr("prowess.install.bucket._fetch.MAX_DIGEST_BYTES", 1000)
     with (
         FakeBucket({"pdf/SKILL.md": skill("pdf"), "pdf/a": bytes(600), "pdf/b": bytes(600)}) as bucket,
         pytest.raises(InstallError, match="the skill `pdf` has more bytes than is allowed"),
@@ -370,7 +371,7 @@ def test_a_wanted_skill_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_store_that_fails_half_the_time_is_asked_again(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    monkeypatch.setattr("prowess.install._clouds._RETRIES", 8)
+    monkeypatch.setattr("prowess.install.bucket._clouds._RETRIES", 8)
     with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
         bucket.failures = 1
         assert [found.name for found in fetch_from(bucket, monkeypatch, opened).skills] == ["pdf"]

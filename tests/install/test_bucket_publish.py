@@ -12,8 +12,8 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install import Fetched, Store, parse_source, read_tree
-from prowess.install._bucket import fetch
 from prowess.install._publish import PackedSkill, Published, parse_destination, prepare_skill, publish_skill
+from prowess.install.bucket._fetch import fetch
 from support.s3_server import FakeBucket, rclone_server, use_endpoint
 
 if TYPE_CHECKING:

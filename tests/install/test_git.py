@@ -8,7 +8,7 @@ import pytest
 
 from prowess.errors import InstallError, SkillNotFoundError
 from prowess.install import Store, parse_source, read_tree
-from prowess.install._git import fetch, newest
+from prowess.install.git._fetch import fetch, newest
 from support.git_server import (
     Executable,
     GitServer,

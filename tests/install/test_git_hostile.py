@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Source, Store, _git, _git_repository, parse_source
-from prowess.install._git import fetch, newest
-from prowess.install._git_process import GitLimits
+from prowess.install import Source, Store, parse_source
+from prowess.install.git import _fetch as _git, _repository as _git_repository
+from prowess.install.git._fetch import fetch, newest
+from prowess.install.git._process import GitLimits
 from support.git_server import (
     Behaviour,
     GitServer,

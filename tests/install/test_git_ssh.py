@@ -13,7 +13,7 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install import Store, parse_source
-from prowess.install._git import fetch, newest
+from prowess.install.git._fetch import fetch, newest
 from support.git_server import git, make_repository, skill_text
 from support.processes import wait_until
 

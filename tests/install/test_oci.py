@@ -16,9 +16,9 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install import Store, parse_source, read_tree
-from prowess.install._oci import fetch, newest
 from prowess.install._publish import parse_destination, prepare_skill, publish_skill
-from prowess.install._registry import Descriptor, Registry as Repository, digest_of
+from prowess.install.oci._fetch import fetch, newest
+from prowess.install.oci._registry import Descriptor, Registry as Repository, digest_of
 from support.programs import require
 from support.registry import Registry, log_in, start_token_registry
 

@@ -18,10 +18,10 @@ import pytest
 
 from prowess.errors import ConfigError, InstallError
 from prowess.install import Store, _http, parse_source
-from prowess.install._oci import fetch
-from prowess.install._oci_manifest import parse_index, parse_manifest
 from prowess.install._publish import parse_destination, prepare_skill, publish_skill
-from prowess.install._registry import Registry, StoredManifest, digest_of
+from prowess.install.oci._fetch import fetch
+from prowess.install.oci._manifest import parse_index, parse_manifest
+from prowess.install.oci._registry import Registry, StoredManifest, digest_of
 from support.raw_http import RawServer, Request, answer
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def test_a_search_finds_what_a_search_on_this_machine_finds(
     skills: Path, written: Path, cache: Path, tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same skills in the same order with the same scores, for any number of hits."""
-    monkeypatch.setattr("prowess.install._snapshot_postings._FEW", few)
+    monkeypatch.setattr("prowess.install.snapshot._postings._FEW", few)
     local = Index(discover(tmp_path, home=tmp_path / "home", skill_dirs=[skills]).skills, cache=False)
     remote = remote_catalog(written, cache, tmp_path)
     index = Index(remote.skills)
@@ -104,7 +104,7 @@ def test_skills_of_this_machine_count_in_the_same_search(
     skills: Path, written: Path, cache: Path, tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if all were on this machine; of two skills with one name, the one of this machine is found."""
-    monkeypatch.setattr("prowess.install._snapshot_postings._FEW", few)
+    monkeypatch.setattr("prowess.install.snapshot._postings._FEW", few)
     own = tmp_path / "own"
     skill(own / "extract-tables", description="Extracts tables from a pdf.", body="pdf")
     name = next(path.name for path in sorted(skills.glob("*/*")))
@@ -183,8 +183,8 @@ def test_a_catalog_survives_a_copy_by_pickle(written: Path, cache: Path, tmp_pat
 
 def test_skills_that_did_not_change_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the new data is what it would be if all were read."""
-    monkeypatch.setattr("prowess.install._snapshot_records.SETTLE_NS", 0)
-    monkeypatch.setattr("prowess.install._snapshot_postings._DENSE_SHARE", 3)
+    monkeypatch.setattr("prowess.install.snapshot._records.SETTLE_NS", 0)
+    monkeypatch.setattr("prowess.install.snapshot._postings._DENSE_SHARE", 3)
     top, env = tmp_path / "skills", {"PROWESS_CACHE_DIR": str(tmp_path / "cache")}
     write_skills(top, 30)
     assert write_snapshot(top, tmp_path / "out", env=env).read == 30
@@ -271,8 +271,8 @@ def test_without_a_cache_each_process_fetches_for_itself(written: Path) -> None:
 
 def test_damaged_data_is_an_error_and_nothing_else(written: Path) -> None:
     """Whatever byte is wrong: all that a program can ask for gives an answer or a Prowess error."""
-    from prowess.install._snapshot_file import SnapshotFile
-    from prowess.install._snapshot_table import SnapshotTable
+    from prowess.install.snapshot._file import SnapshotFile
+    from prowess.install.snapshot._table import SnapshotTable
 
     good, dice, refused = data_file(written).read_bytes(), Random(3), 0  # noqa: S311
     for number in range(150):
@@ -304,9 +304,9 @@ def test_damaged_data_is_an_error_and_nothing_else(written: Path) -> None:
     ],
 )
 def test_names_and_paths_that_look_like_others_are_refused(values: dict[str, str], words: str) -> None:
-    from prowess.install._snapshot_build import SnapshotBuilder, SnapshotRow
-    from prowess.install._snapshot_file import SnapshotFile
-    from prowess.install._snapshot_table import SnapshotTable
+    from prowess.install.snapshot._build import SnapshotBuilder, SnapshotRow
+    from prowess.install.snapshot._file import SnapshotFile
+    from prowess.install.snapshot._table import SnapshotTable
 
     fields: dict[str, Any] = {"name": "pdf", "path": "pdf", "description": "Fills.", "digest": "sha256:" + "0" * 64}
     row = SnapshotRow(**{**fields, **values})

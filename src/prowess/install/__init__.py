@@ -2,7 +2,8 @@
 
 `parse_source` says what a source is, `plan_add` and `install_planned` install from it, `read_lock` reads what is
 locked, and `verify` compares it. `Store` keeps fetched skills by their digest; `read_tree` describes the files of a
-skill so that any machine can compare them. Nothing of this package is loaded before it is used.
+skill so that any machine can compare them. Sources with packages of their own are `git/`, `oci/` and `bucket/`;
+`snapshot/` has the skills of a whole organisation. Nothing of this package is loaded before it is used.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
         signed_copy as signed_copy,
         verify_signature as verify_signature,
     )
-    from ._snapshot import SnapshotProvider as SnapshotProvider
-    from ._snapshot_write import SnapshotReport as SnapshotReport, write_snapshot as write_snapshot
     from ._source import Source as Source, fetcher as fetcher, parse_source as parse_source
     from ._store import (
         OpenStore as OpenStore,
@@ -74,6 +73,11 @@ if TYPE_CHECKING:
         Verification as Verification,
         VerifiedSkill as VerifiedSkill,
         verify as verify,
+    )
+    from .snapshot import (
+        SnapshotProvider as SnapshotProvider,
+        SnapshotReport as SnapshotReport,
+        write_snapshot as write_snapshot,
     )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -133,11 +137,6 @@ else:  # otherwise every misspelt name would have a type
                 "signed_copy",
                 "verify_signature",
             ),
-            "_snapshot": ("SnapshotProvider",),
-            "_snapshot_write": (
-                "SnapshotReport",
-                "write_snapshot",
-            ),
             "_source": (
                 "Source",
                 "fetcher",
@@ -171,5 +170,6 @@ else:  # otherwise every misspelt name would have a type
                 "VerifiedSkill",
                 "verify",
             ),
+            "snapshot": ("SnapshotProvider", "SnapshotReport", "write_snapshot"),
         },
     )

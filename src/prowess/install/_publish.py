@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PackedSkill", "Published", "parse_destination", "prepare_skill", "publish_skill"]
 
-_KINDS = {"oci": "_oci_push", "bucket": "_bucket_publish"}
+_KINDS = {"oci": "oci", "bucket": "bucket"}
 """Each kind of place, and the module whose `publish` writes there."""
 
 

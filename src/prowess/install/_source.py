@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "Source", "fetcher", "parse_source"]
 
 KINDS = {
-    "git": "_git",
-    "oci": "_oci",
-    "bucket": "_bucket",
+    "git": "git",
+    "oci": "oci",
+    "bucket": "bucket",
     "well-known": "_well_known",
     "folder": "_folder",
 }

@@ -1,0 +1,291 @@
+"""Keep the data of snapshots in the cache folder, for all processes, and refresh it with one conditional request.
+
+    CACHE/snapshots/KEY/current.json        the digest, size and ETag of the current data; its time is that of the check
+    CACHE/snapshots/KEY/snapshot-HEX.bin    the data, which never changes
+    CACHE/snapshots/KEY/lock                locked by the process that refreshes
+
+The digest of the data is compared when it is fetched. What replaces a snapshot is complete and readable, or the last
+one stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from contextlib import contextmanager, suppress
+
+from prowess._internal.file_status import is_own_file
+from prowess._internal.fs import NO_LINK_FLAGS, READ_FLAGS, atomic_replace, open_fd
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess.errors import ConfigError, InstallError, ProwessError
+
+from ._file import open_mapped
+from ._object import Pointer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._file import SnapshotFile
+    from ._places import Place
+
+__all__ = [
+    "MAX_DATA_BYTES",
+    "MAX_POINTER_BYTES",
+    "POINTER",
+    "CachedSnapshot",
+    "data_name",
+    "lock_file",
+    "parse_pointer",
+]
+
+POINTER = "snapshot.json"
+_CURRENT, _LOCK = "current.json", "lock"
+MAX_POINTER_BYTES = 64 << 10
+"""Bytes of `snapshot.json` that are read."""
+MAX_DATA_BYTES = 1 << 30
+"""Bytes of a snapshot that are fetched."""
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINK_FLAGS
+_DATA = re.compile(r"\.?snapshot-[0-9a-f]{64}\.bin").fullmatch
+_HEX = re.compile("[0-9a-f]{64}").fullmatch
+
+
+def data_name(sha256: str) -> str:
+    """Return the name of the data with a digest."""
+    return f"snapshot-{sha256}.bin"
+
+
+def parse_pointer(data: bytes, origin: str, etag: str | None = None) -> Pointer:
+    """Return what a pointer says.
+
+    Raises:
+        InstallError: it is invalid.
+    """
+    try:
+        table = json.loads(data)
+        sha256, size, version = table["sha256"], table["size"], table["version"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        table, sha256, size, version = {}, "", 0, 0
+    valid = isinstance(sha256, str) and _HEX(sha256) and type(size) is int and size > 0
+    if version != 1 or not valid:
+        hint = "check the URL; `prowess index DIR --snapshot OUT` writes a snapshot"
+        raise InstallError(f"{POINTER} of the snapshot {quoted(origin, PATH_LIMIT)} is invalid", hint=hint)
+    if size > MAX_DATA_BYTES:
+        hint = f"Prowess reads snapshots of at most {MAX_DATA_BYTES >> 20:,} MiB"
+        raise InstallError(f"the snapshot {quoted(origin, PATH_LIMIT)} is too large: {size:,} bytes", hint=hint)
+    kept = table.get("etag") if etag is None else etag
+    return Pointer(sha256=sha256, size=size, etag=kept if isinstance(kept, str) else None)
+
+
+class CachedSnapshot:
+    """The data of one snapshot.
+
+    Args:
+        place: where it is.
+        folder: the folder of the cache; `None` to keep nothing.
+    """
+
+    def __init__(self, place: Place, folder: str | None) -> None:
+        self._place = place
+        key = hashlib.sha256(place.origin.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        self._folder = folder and os.path.join(folder, "snapshots", key)
+
+    def open(self, max_age: float) -> tuple[SnapshotFile, str, ProwessError | None]:
+        """Return the snapshot, its digest, and why it could not be refreshed.
+
+        Args:
+            max_age: seconds since the last check after which the place is asked whether there is a newer one.
+
+        Raises:
+            InstallError: there is no snapshot, and it cannot be fetched.
+            ConfigError: the same, because of the settings of this machine.
+        """
+        if self._folder is None:
+            return self._open_unkept()
+        try:
+            known = self._open_current(max_age)
+        except InstallError:  # it is damaged, so a better one is looked for
+            known = None
+        if known is not None:
+            return (*known, None)
+        try:
+            known = self._open_current(None)
+        except InstallError:
+            known = None
+        try:
+            with self._locked(self._folder, wait=known is None) as is_locked:
+                if known is not None and not is_locked:
+                    return (*known, None)  # another process is refreshing it
+                # Another process may have refreshed it meanwhile.
+                return (*(self._open_current(max_age) or self._refresh(self._folder)), None)
+        except (InstallError, ConfigError) as error:
+            if known is None:
+                raise
+            return (*known, error)
+
+    def _open_current(self, max_age: float | None) -> tuple[SnapshotFile, str] | None:
+        """Return the kept snapshot, if it was checked in the last `max_age` seconds."""
+        for _ in range(3):  # another process may replace the data before it is opened
+            current = self._current(max_age)
+            if current is None:
+                return None
+            with suppress(OSError):
+                return self._open_data(current), current.sha256
+        return None
+
+    def _current(self, max_age: float | None) -> Pointer | None:
+        try:
+            with open_fd(os.path.join(self._folder or "", _CURRENT), READ_FLAGS) as fd:
+                status = os.fstat(fd)
+                if not is_own_file(status) or status.st_size > MAX_POINTER_BYTES:
+                    return None
+                data = os.read(fd, MAX_POINTER_BYTES)
+            if max_age is not None and not 0 <= time.time() - status.st_mtime <= max_age:
+                return None
+            return parse_pointer(data, self._place.origin)
+        except (OSError, InstallError):
+            return None
+
+    def _open_data(self, pointer: Pointer) -> SnapshotFile:
+        """Map the data.
+
+        Raises:
+            OSError: it is missing or not what it was.
+            InstallError: it is damaged.
+        """
+        with open_fd(os.path.join(self._folder or "", data_name(pointer.sha256)), READ_FLAGS) as fd:
+            status = os.fstat(fd)
+            if not is_own_file(status) or status.st_size != pointer.size:
+                raise OSError("it was changed")
+            return open_mapped(fd, self._name)
+
+    @property
+    def _name(self) -> str:
+        return f"the snapshot {quoted(self._place.origin, PATH_LIMIT)}"
+
+    def _refresh(self, folder: str) -> tuple[SnapshotFile, str]:
+        """Ask whether there is a newer snapshot, and fetch it.
+
+        Raises:
+            InstallError: that failed.
+        """
+        current = self._current(None)
+        if current is not None and not os.path.isfile(os.path.join(folder, data_name(current.sha256))):
+            current = None
+        found = self._place.read(POINTER, MAX_POINTER_BYTES, current.etag if current else None)
+        pointer = current if found is None else parse_pointer(found.data, self._place.origin, found.etag or "")
+        if pointer is None:
+            raise InstallError(f"{self._name} did not change, but was never fetched", hint="try again")
+        try:
+            try:
+                file = self._open_data(pointer)
+            except (OSError, InstallError):
+                file = self._fetch(folder, pointer)
+            text = json.dumps({**pointer.as_dict(), "etag": pointer.etag or None})
+            atomic_replace(os.path.join(folder, _CURRENT), text.encode())
+            _remove_others(folder, data_name(pointer.sha256))
+        except OSError as error:
+            raise self._unkept(error) from None
+        return file, pointer.sha256
+
+    def _fetch(self, folder: str, pointer: Pointer) -> SnapshotFile:
+        """Fetch the data, and keep it if it is what the pointer says.
+
+        Raises:
+            InstallError: it is not, or cannot be fetched.
+            OSError: it cannot be written.
+        """
+        name = data_name(pointer.sha256)
+        staged = os.path.join(folder, f".{name}")  # removed below, or by the next process if this one is killed
+        with suppress(FileNotFoundError):
+            os.unlink(staged)
+        try:
+            with open_fd(staged, _NEW_FILE) as fd:
+                file = self._download(pointer, fd)
+            os.replace(staged, os.path.join(folder, name))
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(staged)
+            raise
+        return file
+
+    def _download(self, pointer: Pointer, fd: int) -> SnapshotFile:
+        """Write the data to an empty file, and return it if its digest is right.
+
+        Raises:
+            InstallError: it cannot be fetched, or is not what the pointer says.
+            OSError: it cannot be written.
+        """
+        self._place.download(data_name(pointer.sha256), fd, pointer.size)
+        sha256 = hashlib.sha256()
+        os.lseek(fd, 0, os.SEEK_SET)
+        while chunk := os.read(fd, 1 << 20):
+            sha256.update(chunk)
+        if sha256.hexdigest() != pointer.sha256:
+            hint = "try again; if that does not help, ask who makes it to make it again"
+            raise InstallError(f"the data of {self._name} does not have the digest that it names", hint=hint)
+        return open_mapped(fd, self._name)
+
+    def _open_unkept(self) -> tuple[SnapshotFile, str, None]:
+        """Fetch the snapshot for this process alone.
+
+        Raises:
+            InstallError: it cannot be fetched.
+        """
+        import tempfile
+
+        found = self._place.read(POINTER, MAX_POINTER_BYTES)
+        pointer = parse_pointer(b"" if found is None else found.data, self._place.origin)
+        try:
+            with tempfile.TemporaryFile() as file:
+                return self._download(pointer, file.fileno()), pointer.sha256, None
+        except OSError as error:
+            raise self._unkept(error) from None
+
+    @contextmanager
+    def _locked(self, folder: str, *, wait: bool) -> Iterator[bool]:
+        """Let one process at a time refresh the snapshot; yield whether it is this one.
+
+        Raises:
+            InstallError: the folder cannot be written.
+        """
+        try:
+            os.makedirs(folder, 0o700, exist_ok=True)
+            fd = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | NO_LINK_FLAGS, 0o600)
+        except OSError as error:
+            raise self._unkept(error) from None
+        try:
+            yield lock_file(fd, wait=wait)
+        finally:
+            os.close(fd)
+
+    def _unkept(self, error: OSError) -> InstallError:
+        hint = "make room on the disk, or set `PROWESS_CACHE_DIR` to a folder that you can write to"
+        return InstallError(f"{self._name} cannot be kept: {describe_os_error(error)}", hint=hint)
+
+
+def lock_file(fd: int, *, wait: bool) -> bool:
+    """Return whether a file or folder is locked now; a system without locks locks nothing."""
+    try:
+        import fcntl
+    except ImportError:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def _remove_others(folder: str, kept: str) -> None:
+    """Remove the data of older snapshots; processes that have it open keep it."""
+    with os.scandir(folder) as files:
+        for file in files:
+            if file.name != kept and _DATA(file.name):
+                with suppress(OSError):
+                    os.unlink(file.path)
