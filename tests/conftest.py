@@ -28,6 +28,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
+    monkeypatch.setenv("PROWESS_DATA_DIR", str(home / "data"))
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
     for variable in ("NO_COLOR", "FORCE_COLOR"):  # a CI system may set one
         monkeypatch.delenv(variable, raising=False)
