@@ -1,6 +1,8 @@
 # The tasks of this repository. Each sets up what it needs, from Python 3.11 and a package index: environments in .venv*,
 # and system packages where that needs no password (tools/system_packages.sh says what it installs).
 PYTHON ?= python3
+# Tests start Prowess a thousand times: without compiled files each start would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -17,7 +19,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared proofs faults size docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -59,7 +61,7 @@ test: test-packages test-browser test-registries test-conformance lint  ## run a
 
 # Hypothesis tries an eighth of its examples here. The adapters are only imported, `make adapters` tests them.
 quick: test-packages lint  ## lint and run the tests that find nine faults of ten (about a minute on two cores)
-	PYTHONDONTWRITEBYTECODE= PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py
+	PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py
 
 test-packages:
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres zsh fish
@@ -82,12 +84,12 @@ adapters:  ## test the adapters, each with its real framework
 
 # Some tests of test_role_files.py need the package of MCP too.
 adapter-frameworks: $(FRAMEWORKS)/.ready
-	$(<D)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py' --ignore-glob '*/test_contract_$(name).py')
+	$(<D)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py')
 
 $(APART:%=adapter-%): module = $(subst -,_,$*)
 $(APART:%=adapter-%): adapter-%: .venv-%/.ready
 	@$(SYSTEM_PACKAGES) bwrap
-	$(<D)/bin/python -m pytest -q -n auto --dist worksteal $(wildcard tests/adapters/test_$(module)*.py tests/adapters/test_contract_$(module).py) tests/adapters/test_docs_as_installed.py
+	$(<D)/bin/python -m pytest -q -n auto --dist worksteal $(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py
 
 .venv-%/.ready: pyproject.toml | $(READY)
 	$(environment)
@@ -130,6 +132,9 @@ $(INSTALLED)/.ready: tests/clients/package.json tests/clients/package-lock.json 
 	done; echo 'make: Mistral Vibe is not installed: it needs Python 3.12' >&2
 	@touch $@
 
+size:            ## count the lines of code of each room and of the tests, beside the limits of the house
+	@$(PYTHON) tools/size.py
+
 lint: $(READY)   ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -138,7 +143,7 @@ lint: $(READY)   ## ruff, mypy, import-linter
 
 mutations: $(READY)  ## change folders of skills ten thousand times, no cached result may be stale; damage skills for a minute (three minutes)
 	$(BIN)/python tests/mutations.py
-	PROWESS_FUZZ_SECONDS=60 $(BIN)/python -m pytest -q tests/test_fuzz.py
+	PROWESS_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -q tests/test_fuzz.py
 
 endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during mounts; run five hundred commands that leave processes behind; have 100 conversations beside 100 slow clients and 100 in a database while processes are killed (minutes)
 	$(BIN)/python tests/endurance.py
@@ -162,6 +167,13 @@ $(SKILLS_TOOL)/.ready: tests/install/skills_tool/package.json tests/install/skil
 	@echo "setting up $(SKILLS_TOOL) (once) ..."
 	@npm install --prefix $(@D) --no-audit --no-fund --loglevel=error
 	@touch $@
+
+# Each has a short form in `make test`.
+proofs: mutations endurance shared conformance clients  ## all that takes long: random worlds, killed processes, other tools, official suites, real clients (half an hour)
+
+# COUNT=200 SEED=1 JOBS=2 ROOMS="skill mount" AT=COMMIT; at another commit the same seed gives a share to compare with.
+faults: $(READY)  ## plant random faults in a copy of the source, and say which share of them the tests find
+	$(BIN)/python tests/faults.py $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(ROOMS),--rooms $(ROOMS)) $(if $(AT),--at $(AT)) --json faults.json
 
 docs: $(READY)   ## write the generated pages of docs/ and the modules made from src/prowess/hosts/*.toml
 	$(BIN)/python docs/hosts_module.py

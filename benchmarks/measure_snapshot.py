@@ -16,7 +16,7 @@ def main() -> None:
     url, *queries = sys.argv[1:]
     began = time.perf_counter()
     from prowess import Session, discover
-    from prowess.install import SnapshotProvider
+    from prowess.install.snapshot import SnapshotProvider
 
     provider = SnapshotProvider(url)
     catalog = discover(".", providers=[provider])

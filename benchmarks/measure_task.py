@@ -63,7 +63,7 @@ def mentions(project: str, kind: str) -> tuple[int, float]:
 def search(project: str, when: str) -> tuple[int, float]:
     """Search the skills of a project: the first query of a process, or the median of later ones."""
     from prowess import discover
-    from prowess.catalog import Index
+    from prowess.search import Index
 
     catalog = discover(project)
     skills = catalog.skills

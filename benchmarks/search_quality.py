@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from generate import SKILLS
 from prowess import discover
-from prowess.catalog import Index, render
+from prowess.prompt import render
+from prowess.search import Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bench import HERE, SETTLE_SECONDS, Bench
 from changes import edit_description
 from generate import FILLER_WORDS, NOUNS, SKILLS, VERBS, StableRandom
-from prowess.install import write_snapshot
+from prowess.install.snapshot import write_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

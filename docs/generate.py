@@ -25,17 +25,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess.agent import role
-from prowess.agent.role import _initrunner as initrunner, _initrunner_tools as initrunner_tools, _keys as keys
-from prowess.agent.role._several import MEMBER_KEYS, OTHER_KINDS, RUN_EACH
-from prowess.agent.role._tool_schemas import SHARED_FIELDS, TOOL_FIELDS
+from prowess.agent.role import _initrunner as initrunner, _keys as keys
+from prowess.agent.role._tools import SHARED_FIELDS, TOOL_FIELDS
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
-from prowess.cli.hosts import folders as skills_folders
+from prowess.cli.skills.hosts import folders as skills_folders
 from prowess.findings import CODES, DOCS_URL
 from prowess.hosts import (
     _configuration,
     _host,
-    _market_folders,
     _plugins,
     _reading,
     _root,
@@ -43,7 +41,7 @@ from prowess.hosts import (
     host_names,
     load_host,
 )
-from prowess.testing._adapter_claims import CLAIMS
+from prowess.testing._adapter_suite import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -130,8 +128,6 @@ TABLES = {
     "Setting": "`[[settings]]`",
     "Argument": "`[[arguments]]`",
     "PluginRules": "`[plugins.NAME]`",
-    "MarketRules": "`[plugins.NAME.market]`",
-    "MarketFolderRules": "`[market_folders.NAME]`",
     "Budget": "`[budget]`",
     "ShortPathRules": "`[budget.short_paths]`",
     "Template": "`[template]`",
@@ -142,7 +138,7 @@ TABLES = {
 
 def _host_keys() -> Iterator[str]:
     """Yield the tables of the keys of a host file, with the docstrings of the modules that define them."""
-    modules = (_host, _root, _reading, _configuration, _plugins, _market_folders)
+    modules = (_host, _root, _reading, _configuration, _plugins)
     trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in modules]
     classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     for name, title in TABLES.items():
@@ -208,17 +204,17 @@ def _initrunner_table() -> Iterator[str]:
     """Yield a table of the keys of InitRunner's roles, with what happens to each."""
     yield from ("| key | here | what to use instead, or why |", "|---|---|---|")
     yield from _initrunner_rows(keys.INITRUNNER_FIELDS, "")
-    for name, field in initrunner.TEAM_FIELDS.items():
+    for name, field in initrunner.table("flat").items():
         yield f"| `{name}` (flat form) | refused | {field.doc}; {field.hint} |"
-    yield f"| `kind: {'`, `'.join(MEMBER_KEYS)}` | refused | a role is one agent; {RUN_EACH} |"
-    for kind, hint in OTHER_KINDS.items():
+    yield f"| `kind: {'`, `'.join(initrunner.MEMBER_KEYS)}` | refused | a role is one agent; {initrunner.SEVERAL} |"
+    for kind, hint in initrunner.OTHER_KINDS.items():
         yield f"| `kind: {kind}` | refused | it is not an agent; {hint} |"
     for kind, table in TOOL_FIELDS.items():
         yield f"| tool `{kind}` | run |  |"
         yield from _initrunner_rows({name: field for name, field in table.items() if field.unused}, f"{kind}.")
-    for kind, field in initrunner_tools.UNUSED_TOOLS.items():
+    for kind, field in initrunner.UNUSED_TOOLS.items():
         yield f"| tool `{kind}` | read | {field.unused} |"
-    yield f"| any other tool | read | {initrunner_tools.instead_of_tool('')} |"
+    yield f"| any other tool | read | {initrunner.instead_of_tool('')} |"
     yield ""
 
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["TABLES"]
-
 TABLES: Mapping[str, Mapping[str, Any]] = (
 '''
 
@@ -45,8 +43,6 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-__all__ = ["CLIENT_FIELDS"]
 
 CLIENT_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = (
 '''

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from argparse import SUPPRESS, HelpFormatter
-from importlib import import_module
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from prowess import __version__
 from prowess.cli._commands import COMMANDS
+from prowess.cli._parser import command_parser
 
 if TYPE_CHECKING:
     from argparse import Action, ArgumentParser
@@ -74,7 +74,7 @@ def _definitions(terms: dict[str, str]) -> Iterator[str]:
 
 
 def _command(name: str, description: str) -> Iterator[str]:
-    parser: ArgumentParser = import_module(f"prowess.cli.{name}").parser()
+    parser: ArgumentParser = command_parser(name)
     yield f".SS prowess {name}"
     yield _text(f"{description[0].upper()}{description[1:]}.")
     yield ".PP"

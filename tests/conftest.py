@@ -21,6 +21,11 @@ collect_ignore = ["testing/corpus"]
 """Skills with test cases, which the plugin would run; `tests/testing/test_corpus.py` runs them."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of the case documents (tests/cases/README.md)."""
+    parser.addoption("--update-cases", action="store_true", help="write what is into the documents of tests/cases")
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read no configuration or variables of the user who runs the tests, and leave no files in their home."""

@@ -1,7 +1,7 @@
 """Kill mounts, make them fail and run many at once, and check that a home only ever contains whole old or new skills.
 
 `python tests/endurance.py` kills two thousand processes at random points of a mount, a replacement and a removal, and
-runs sixteen processes that mount into one home, two hundred rounds each. `tests/mount/test_transaction.py` does the
+runs sixteen processes that mount into one home, two hundred rounds each. `tests/mount/test_skills_folder.py` does the
 same with smaller numbers, and kills a process before each single step.
 """
 
@@ -28,7 +28,7 @@ from unittest.mock import patch
 from prowess._internal import fs
 from prowess.errors import SkillNotFoundError
 from prowess.mount import SkillMount, mount, skills_root, unmount
-from prowess.mount._transaction import lock_skills_folder
+from prowess.mount._skills_folder import lock_skills_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,17 +26,17 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 from unittest.mock import patch
 
+import prowess.cache
 from prowess import cli
-from prowess.catalog import LiveCatalog, _cache, discover
-from prowess.catalog._cache import Cache
-from prowess.catalog._cached_catalog import COLUMN_ATTRIBUTES, UNUSUAL_ATTRIBUTES
+from prowess.cache import Cache
+from prowess.catalog import Entry, LiveCatalog, discover
 from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from prowess.cache import Recorded
     from prowess.catalog import Catalog
-    from prowess.catalog._cache import CachedResult
     from prowess.hosts import Host
 
 SETTLE_SECONDS = 0.02
@@ -62,8 +62,8 @@ class Counted(Cache):
     def __init__(self, folder: str) -> None:
         super().__init__(folder, settle_ns=int(SETTLE_SECONDS * 1_000_000_000))
 
-    def load(self, query: Sequence[str], env: Mapping[str, str], *, outdated: bool = False) -> CachedResult | None:
-        answer = super().load(query, env, outdated=outdated)
+    def load(self, key: Sequence[str], env: Mapping[str, str], *, outdated: bool = False) -> Recorded | None:
+        answer = super().load(key, env, outdated=outdated)
         self.counts["misses" if answer is None else "outdated" if answer.changed else "hits"] += 1
         return answer
 
@@ -82,7 +82,7 @@ class Counted(Cache):
 def counted() -> Iterator[Counter[str]]:
     """Make `discover` use such a cache, and yield the counts."""
     Counted.counts = Counter()
-    with patch.object(_cache, "Cache", Counted):
+    with patch.object(prowess.cache, "Cache", Counted):
         yield Counted.counts
 
 
@@ -280,13 +280,16 @@ def _settings(host: Host, world: World, chance: Random) -> Iterator[tuple[str, s
     for row, path in files:
         file = path.partition("|")[2] if path.startswith("$") else path
         path = f"home/{file[2:]}" if file.startswith("~/") else f"repo/{file}"
-        word = chance.choice(sorted(row.effects)) if row.effects else "off"
+        words = chance.choice(
+            ({"alpha": "off", "delta": "user-invocable-only"}, {str(world.top / world.cwd): "TRUST_FOLDER"})
+        )
         value: Any = {
             "switch": chance.choice((True, False)),
             "names": ["alpha", "bravo"],
-            "effects": {"alpha": word, "delta": word},
-            "folders": {str(world.top / world.cwd): word},
-            "entries": [{"name": "alpha", "enabled": False}],
+            "": chance.choice(
+                (words, ["alpha"], [{"name": "alpha", "enabled": False}], {"skill": {"al*": "deny"}}, 20)
+            ),
+            "trust": {str(world.top / world.cwd): chance.choice((True, "TRUST_FOLDER", {"trust_level": "trusted"}))},
         }.get(row.form, True)
         if file.startswith("/"):
             continue
@@ -730,7 +733,7 @@ def _change_beside_live_catalogs(world: World, rounds: int, counts: Counter[str]
 
 def content_of(catalog: Catalog) -> tuple[Any, ...]:
     """Return all that a catalog says."""
-    names = (*COLUMN_ATTRIBUTES, *UNUSUAL_ATTRIBUTES, "path", "scope", "root", "namespace", "folder", "findings")
+    names = Entry._fields()[:-2]  # all but the parsed skill
     skills = [tuple(getattr(entry, name) for name in names) for entry in catalog.skills]
     return skills, catalog.findings, [(root.path, root.scope) for root in catalog.scan_roots]
 

@@ -17,17 +17,9 @@ import tempfile
 from pathlib import Path
 
 from prowess.cli import main as prowess
-from prowess.install import (
-    Store,
-    Verification,
-    fetcher,
-    find_project,
-    parse_lock,
-    parse_source,
-    read_lock,
-    read_tree,
-    verify,
-)
+from prowess.install import Store, Verification, find_project, verify
+from prowess.install.lock import parse_lock, read_lock, read_tree
+from prowess.install.sources import fetcher, parse_source
 from support.web_server import static_server
 
 TOP = Path(__file__).parent.parent

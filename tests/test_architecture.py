@@ -61,8 +61,8 @@ def exists(file: str, name: str) -> bool:
 WALKS = re.findall(r"^### (An? .+ becomes .+)$", PAGE, re.MULTILINE)
 
 
-def test_there_are_five_walks() -> None:
-    assert len(WALKS) == 5
+def test_there_are_six_walks() -> None:
+    assert len(WALKS) == 6
 
 
 @pytest.mark.parametrize("heading", WALKS)
@@ -87,17 +87,6 @@ def test_each_row_of_changes_starts_in_one_file() -> None:
     assert [row for row in table("I want to change") if len(code(row[1])) != 1] == []
 
 
-def test_every_module_has_a_row_or_is_internal() -> None:
-    """Only the front doors of packages have neither."""
-    named = [name for _, files, _ in table("I want to change") for name in code(files)]
-    with_row = {file for name in named for file in SOURCE.glob(pattern(name))}
-    sentence = re.search(r"^Internal, without a row: (.+?)\.$", PAGE, re.MULTILINE | re.DOTALL)
-    assert sentence is not None
-    internal = {SOURCE / name for name in code(sentence[1])}
-    modules = {file for file in SOURCE.rglob("*.py") if file.name != "__init__.py"}
-    assert sorted(modules - with_row) == sorted(internal)
-
-
 def test_the_keys_of_files_are_in_the_files_that_read_and_use_them() -> None:
     """A key in a file may be an attribute: `stdout-json` is `stdout_json`."""
     rows = table("Keys of files")
@@ -110,24 +99,6 @@ def test_the_keys_of_files_are_in_the_files_that_read_and_use_them() -> None:
         & set(re.findall(r"[\w-]+", (SOURCE / use[1]).read_text(encoding="utf-8")))
     ]
     assert absent == []
-
-
-def test_the_methods_that_delegate_exist() -> None:
-    rows = table("Methods that delegate")
-    steps = [(f"src/prowess/{code(file)[0]}", code(method)[0]) for method, file, _ in rows]
-    assert [step for step in steps if not exists(*step)] == []
-    assert missing([name for _, _, files in rows for name in code(files)], SOURCE) == []
-
-
-def test_every_page_of_the_docs_has_its_source_files() -> None:
-    """The pages of agents and findings share a row each."""
-    rows = table("Docs and source")
-    pages = {str(page.relative_to(TOP / "docs")) for page in (TOP / "docs").rglob("*.md")} - {"architecture.md"}
-    generic = {page for page in pages if page.startswith(("hosts/", "findings/")) and not page.endswith("README.md")}
-    listed = {page for cells in rows for page in code(cells[0]) if "NAME" not in page and "CODE" not in page}
-    assert listed == pages - generic
-    files = [name for _, cell in rows for name in code(cell) if name.endswith((".py", ".toml"))]
-    assert missing(files, SOURCE) == []
 
 
 def test_each_invariant_names_a_test() -> None:

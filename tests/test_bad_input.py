@@ -8,15 +8,15 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.catalog import Catalog, discover
-from prowess.catalog._check import check
-from prowess.catalog._prompt import render
+from prowess.checks._check import check
 from prowess.hosts import host_names
+from prowess.prompt._prompt import render
+from support.growth import assert_linear, calls_at_most, ends
 from support.sarif import validate
 from support.skills import finding_codes, skill
 
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-SECONDS = 2
-"""Of processor time, for the whole process."""
 PEAK_MEBIBYTES = 200
-# To block for ever ends in a time-out; what is limited is processor time, as the machine of a test may be a busy one.
 LIMITED = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({{0}}, {{0}}))
@@ -73,18 +70,18 @@ class Bad:
         env = {"INFER_AGENT_SKILLS_ENABLED": "true"}
         return discover(self.repo, host=host, home=self.home, env=env, client_args=arguments)
 
-    def run(self, *arguments: str, within: float = SECONDS) -> subprocess.CompletedProcess[bytes]:
-        """Run the command line, with limits on its time, memory and exit codes."""
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        """Run the command line, with limits on its processor time (generous), memory and exit codes."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "INFER_AGENT_SKILLS_ENABLED": "true"}
         where = ["--cwd", str(self.repo), "--home", str(self.home)]
         with subprocess.Popen(
-            [sys.executable, "-c", LIMITED.format(int(within) + 1), *arguments, *where],
+            [sys.executable, "-c", LIMITED.format(60), *arguments, *where],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=env,
             cwd=self.repo,
         ) as process:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=120)
         done = subprocess.CompletedProcess(arguments, process.returncode, out, err)
         assert done.returncode in (0, 1), (done.returncode, err)
         assert b"Traceback" not in err
@@ -213,10 +210,9 @@ def test_a_bad_skill_is_a_finding_and_the_others_load(name: str, bad: Bad) -> No
     """The walk ends, the bad skill has a state, and the two good skills are active."""
     make, code, state = BAD[name]
     make(bad)
-    start = time.process_time()
-    catalog = bad.see()
-    text = render(catalog).text
-    assert time.process_time() - start < SECONDS
+    with calls_at_most(800_000):
+        catalog = bad.see()
+        text = render(catalog).text
     good = [entry.name for entry in catalog.active if entry.folder.endswith("-good")]
     assert good == ["aa-good", "zz-good"]
     assert "zz-good" in text
@@ -246,10 +242,9 @@ def test_no_host_fails_on_bad_input(host: str, bad: Bad) -> None:
         if not (bad.repo / root).exists():
             (bad.repo / root).parent.mkdir(exist_ok=True)
             (bad.repo / root).symlink_to(bad.root)
-    start = time.process_time()
-    catalog = bad.see(host)
-    text = render(catalog).text
-    assert time.process_time() - start < SECONDS
+    with calls_at_most(2_000_000):
+        catalog = bad.see(host)
+        text = render(catalog).text
     assert not UNSEEN.search(text)
     if catalog.skills:
         assert {"aa-good", "zz-good"} <= {entry.folder for entry in catalog.active}
@@ -360,13 +355,12 @@ def test_five_thousand_folders_reach_a_limit(bad: Bad) -> None:
     assert {"aa-good", "zz-good"} <= {entry.name for entry in catalog.active}
     for number in range(2100):
         (bad.root / f"f{number:04}/notes.txt").touch()
-    start = time.process_time()
-    catalog = bad.see()
-    assert time.process_time() - start < SECONDS
+    with calls_at_most(500_000):
+        catalog = bad.see()
     assert "folder-limit" in finding_codes(catalog)
     assert "aa-good" in [entry.name for entry in catalog.active]
     bad.run("list", "--host", "prowess", "--json")
-    bad.run("check", "--json", within=4)
+    bad.run("check", "--json")
 
 
 @pytest.mark.slow
@@ -398,9 +392,8 @@ def test_a_tree_of_three_hundred_levels_is_walked(host: str, bad: Bad) -> None:
     finally:
         os.chdir(here)
     skill(root / "top")
-    start = time.process_time()
-    catalog = bad.see(host)
-    assert time.process_time() - start < SECONDS
+    with calls_at_most(70_000):
+        catalog = bad.see(host)
     assert "top" in [entry.name for entry in catalog.active]
 
 
@@ -473,9 +466,9 @@ def test_for_another_user_an_unreadable_folder_is_a_finding(bad: Bad) -> None:
     bad.write(FRONT.format("d"))
     bad.file.chmod(0)
     script = (
-        "import prowess.catalog, prowess.catalog._cache, prowess.catalog._prompt, prowess.catalog._check\n"
-        "import prowess.catalog._cached_catalog, prowess.catalog._catalog_columns, prowess.catalog._cache_files\n"
-        "import prowess.catalog._kept_rows, prowess.catalog._catalog, prowess.catalog._resolve\n"
+        "import prowess.catalog, prowess.cache._recorded, prowess.prompt._prompt, prowess.checks._check\n"
+        "import prowess.catalog._recorded_catalog, prowess.cache._writing\n"
+        "import prowess.catalog._catalog, prowess.catalog._resolve\n"
         "import os, encodings.idna, yaml, tomllib\n"
         "from prowess.hosts import load_host; load_host('prowess')\n"
         "os.setgid(65534); os.setuid(65534)\n"
@@ -569,18 +562,18 @@ def test_no_command_prints_text_of_a_file_outside_a_skill(command: list[str], ba
     assert CANARY.encode() not in done.stdout + done.stderr
 
 
-LONG = {
-    "blanks-in-a-key": "---\nname: a\na" + " " * 60_000 + "b\ndescription: [x\n---\nb\n",
-    "blanks-after-the-fence": "---" + " " * 1_000_000 + "x\nname: a\n---\n",
-    "digits": "---\nname: a\ndescription: " + "1" * 60_000 + "x: [\n---\nb\n",
-    "line-ends": '---\nname: a\ndescription: "a' + "\\n" * 30_000 + 'b"\n---\nb\n',
-    "line-ends-in-a-tag": "---\nname: a\ndescription: |\n  a<" + "\n" * 60_000 + "  b\n---\nb\n",
-    "a-long-alias": '---\nname: a\ndescription: [&a "' + "x" * 30_000 + '"' + ",*a" * 9000 + "]\n---\nb\n",
-    "a-number-past-all-floats": "---\nname: 0x" + "f" * 400 + "\ndescription: 0x" + "f" * 400 + "\n---\nb\n",
-    "hidden-at-the-end": "---\nname: a\ndescription: a" + "\u00ad" * 30_000 + "\n---\nb\n",
-    "hidden-body": "x" + "\u00ad" * 500_000,
-    "links": "---\nname: a\ndescription: b\n---\n" + "[](a/b)\n" * 120_000,
-    "keys": "---\nname: a\ndescription: b\n" + "".join(f"k{n}: \n" for n in range(8000)) + "---\nb\n",
+LONG: dict[str, Callable[[int], str]] = {
+    "blanks-in-a-key": lambda n: f"---\nname: a\na{' ' * n}b\ndescription: [x\n---\nb\n",
+    "blanks-after-the-fence": lambda n: f"---{' ' * 10 * n}x\nname: a\n---\n",
+    "digits": lambda n: f"---\nname: a\ndescription: {'1' * n}x: [\n---\nb\n",
+    "line-ends": lambda n: '---\nname: a\ndescription: "a' + "\\n" * n + 'b"\n---\nb\n',
+    "line-ends-in-a-tag": lambda n: f"---\nname: a\ndescription: |\n  a<{chr(10) * n}  b\n---\nb\n",
+    "a-long-alias": lambda n: f'---\nname: a\ndescription: [&a "{"x" * n}"{",*a" * 3000}]\n---\nb\n',
+    "a-number-past-all-floats": lambda n: f"---\nname: 0x{'f' * (n // 75)}\ndescription: 0x{'f' * n}\n---\nb\n",
+    "hidden-at-the-end": lambda n: "---\nname: a\ndescription: a" + "\u00ad" * n + "\n---\nb\n",
+    "hidden-body": lambda n: "x" + "\u00ad" * 10 * n,
+    "links": lambda n: "---\nname: a\ndescription: b\n---\n" + "[](a/b)\n" * n,
+    "keys": lambda n: "---\nname: a\ndescription: b\n" + "".join(f"k{i}: \n" for i in range(n // 6)) + "---\nb\n",
 }
 
 
@@ -591,13 +584,14 @@ def test_no_text_takes_quadratic_time(name: str, host: str, tmp_path: Path) -> N
     """Runs that a pattern could try from each position, and repetitions that grow beyond the file."""
     file = tmp_path / "skills/a/SKILL.md"
     file.parent.mkdir(parents=True)
-    file.write_text(LONG[name])
-    start = time.process_time()
-    text = render(discover(tmp_path, host=host, home=tmp_path, skill_dirs=[tmp_path / "skills"], env={})).text
-    found = check(file, hosts=[host])
-    assert time.process_time() - start < SECONDS
-    assert len(text) < 2_000_000
-    assert len(found) < 200
+
+    def work(size: int) -> None:
+        file.write_text(LONG[name](size))
+        catalog = discover(tmp_path, host=host, home=tmp_path, skill_dirs=[tmp_path / "skills"], env={}, cache=False)
+        assert len(render(catalog).text) < 2_000_000
+        assert len(check(file, hosts=[host])) < 200
+
+    assert_linear(work, 30_000)
 
 
 @pytest.mark.slow
@@ -607,10 +601,9 @@ def test_the_bytes_read_for_copies_are_limited(tmp_path: Path) -> None:
         folder = skill(tmp_path / f"s{number:02}", name="same").parent
         with (folder / "big").open("wb") as file:
             file.truncate(60 << 20)
-    start = time.process_time()
-    catalog = discover(tmp_path, home=tmp_path, skill_dirs=[tmp_path], env={})
-    digests = [entry.digest for entry in catalog.explain("same")]
-    assert time.process_time() - start < SECONDS
+    with ends():
+        catalog = discover(tmp_path, home=tmp_path, skill_dirs=[tmp_path], env={})
+        digests = [entry.digest for entry in catalog.explain("same")]
     assert digests[0] is not None
     assert digests[-1] is None
 
@@ -624,9 +617,8 @@ def test_links_to_large_folders_are_not_listed(tmp_path: Path) -> None:
     root.mkdir(parents=True)
     for number in range(1000):
         (root / f"l{number}").symlink_to(tmp_path / "large")
-    start = time.process_time()
-    discover(tmp_path / "repo", host="camel", home=tmp_path)
-    assert time.process_time() - start < SECONDS / 2
+    with calls_at_most(300_000):
+        discover(tmp_path / "repo", host="camel", home=tmp_path)
 
 
 @pytest.mark.parametrize("command", ["list", "show", "check"])

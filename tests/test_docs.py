@@ -21,6 +21,7 @@ import pytest
 import prowess.hosts
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
+from prowess.cli._parser import command_parser
 from prowess.findings import CODES
 from prowess.hosts import host_from_table, host_names, load_host
 from prowess.skill import SPEC_FIELDS
@@ -92,7 +93,7 @@ def options(parser: ArgumentParser) -> Iterator[str]:
 def test_every_option_is_documented(name: str) -> None:
     """On the page of the command, and in the generated help. `--color` of all commands has one page."""
     page = text_of(f"docs/commands/{name}.md")
-    parser = import_module(f"prowess.cli.{name}").parser()
+    parser = command_parser(name)
     common = ("-h", "--help", "--color")
     assert [option for option in options(parser) if option not in common and option not in page] == []
     assert "`--color auto`" in text_of("docs/terminal.md")
@@ -107,7 +108,7 @@ def test_every_key_of_a_host_file_is_documented() -> None:
         section = page.split(f"### {table}\n")[1].split("\n### ")[0]
         rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| (.+) \|$", section, re.MULTILINE))
         assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts, title))], title
-    modules = ("_configuration", "_host", "_market_folders", "_plugins", "_reading", "_root")
+    modules = ("_configuration", "_host", "_plugins", "_reading", "_root")
     defined = {
         name: value for module in modules for name, value in vars(import_module(f"prowess.hosts.{module}")).items()
     }
@@ -186,7 +187,6 @@ MAPS = (
     "rules",
     "agents",
     "settings_aliases",
-    "market_folders",
     "settings_files",
     "settings_types",
     "sidecar_types",
@@ -321,7 +321,7 @@ def test_no_change_is_listed_twice() -> None:
 def test_the_guide_mentions_only_commands_and_options_that_exist() -> None:
     for name, rest in re.findall(r"(?:`|^)prowess ([a-z]+)([^`\n#]*)", SKILLS, re.MULTILINE):
         assert name in COMMANDS
-        assert set(re.findall(r"--[a-z-]+", rest)) <= set(options(import_module(f"prowess.cli.{name}").parser()))
+        assert set(re.findall(r"--[a-z-]+", rest)) <= set(options(command_parser(name)))
 
 
 def test_the_guide_mentions_only_fields_that_exist() -> None:

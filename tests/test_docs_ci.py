@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from prowess.cli import main
-from prowess.cli.check import parser
+from prowess.cli._parser import command_parser
 
 TOP = Path(__file__).parent.parent
 PAGE = (TOP / "docs/ci.md").read_text(encoding="utf-8")
@@ -92,7 +92,7 @@ def test_the_hooks_exist_and_take_their_arguments() -> None:
     assert source["repo"] == REPOSITORY
     for hook in source["hooks"]:
         assert hook["id"] in hooks
-        assert parser().parse_args([*hook["args"], "a/SKILL.md"]).path == ["a/SKILL.md"]
+        assert command_parser("check").parse_args([*hook["args"], "a/SKILL.md"]).path == ["a/SKILL.md"]
     assert [name for name in hooks if f"`{name}`" not in PAGE and f"id: {name}" not in PAGE] == []
 
 

@@ -21,8 +21,8 @@ PUBLIC_NAMES = {
     "parse": "skill",
     "Finding": "findings",
     "Severity": "findings",
-    "check": "catalog",
-    "render": "catalog",
+    "check": "checks",
+    "render": "prompt",
     "Host": "hosts",
     "Session": "session",
     "Activation": "session",
@@ -94,7 +94,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(prowess, "__path__x")
 
 
-@pytest.mark.parametrize("first", ["import prowess.mount", "import prowess.cli.mount", "pass"])
+@pytest.mark.parametrize("first", ["import prowess.mount", "import prowess.cli.agents.mount", "pass"])
 def test_mount_is_the_function_in_any_order_of_imports(first: str) -> None:
     """The package `prowess.mount` does not hide the function."""
     line = f"{first}; import prowess, sys; from prowess import mount; print(prowess.mount is mount, callable(mount))"

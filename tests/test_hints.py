@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
-from prowess.catalog import check
-from prowess.catalog._check_file import check_file
 from prowess.catalog._entry import State
 from prowess.catalog._resolve import evaluate_file
+from prowess.checks import check
+from prowess.checks._check_file import check_file
 from prowess.findings import Severity
 from prowess.hosts import host_names
 from prowess.skill import fix_file, from_document, parse_frontmatter

@@ -10,7 +10,6 @@ import tarfile
 import tomllib
 import zipfile
 from email.parser import BytesParser
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ import pytest
 
 from prowess import __version__
 from prowess.cli._commands import COMMANDS
+from prowess.cli._parser import command_parser
 from prowess.findings import DOCS_URL
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def test_the_manual_page_names_every_command_and_option() -> None:
     page = (TOP / "docs/prowess.1").read_text(encoding="utf-8").replace("\\-", "-")
     for command in COMMANDS:
         section = page.split(f"\n.SS prowess {command}\n")[1].split("\n.S")[0]
-        actions = import_module(f"prowess.cli.{command}").parser()._actions
+        actions = command_parser(command)._actions
         options = [name for action in actions for name in action.option_strings if name != "--names"]
         assert [name for name in options if name not in section] == []
 

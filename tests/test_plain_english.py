@@ -56,7 +56,7 @@ IDIOMS = {
 
 PATTERN = re.compile(rf"(?<![A-Za-z0-9\-])(?:{'|'.join(IDIOMS)})(?![A-Za-z0-9\-])", re.IGNORECASE)
 
-VOCABULARY = "src/prowess/catalog/_search_vocabulary.py"
+VOCABULARY = "src/prowess/search/_vocabulary.py"
 SKIPPED = ("tests/golden/", "tests/testing/corpus/", "tests/roles/", VOCABULARY)
 """Test data: other people's files, inputs that must stay as they are, and words of messages."""
 

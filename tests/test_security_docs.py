@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 TOP = Path(__file__).parent.parent
 ROW = re.compile(r"^\|(?! Threat|-)(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
-TEST_ID = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+TEST_ID = re.compile(r"`(tests/[\w/]+\.(?:py|md|yaml))::([^`]+)`")
 CAPITALIZED = re.compile(r"(?!Prowess|Python|Unix|Windows)[A-Z][a-z']*\b")
 ROWS = [tuple(cell.strip() for cell in row) for row in ROW.findall((TOP / "docs/security.md").read_text("utf-8"))]
 
@@ -22,7 +23,12 @@ def test_each_rule_names_tests_that_exist(threat: str, rule: str, tests: str) ->
     assert named, f"name a test as `tests/FILE.py::NAME`: {tests}"
     for file, name in named:
         source = (TOP / file).read_text("utf-8")
-        assert re.search(rf"^(async )?def {name}\(", source, re.MULTILINE), f"{file} has no test {name}"
+        if file.endswith(".yaml"):  # a case, by the first words of its claim
+            claims = [case["claim"] for case in yaml.safe_load(source)["cases"]]
+            assert [claim for claim in claims if claim.startswith(name)], f"{file} has no claim {name}"
+            continue
+        place = rf"^## {re.escape(name)}$" if file.endswith(".md") else rf"^(async )?def {name}\("
+        assert re.search(place, source, re.MULTILINE), f"{file} has no test {name}"
 
 
 @pytest.mark.parametrize("cell", [cell for row in ROWS for cell in row[:2]])

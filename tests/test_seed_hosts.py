@@ -15,9 +15,10 @@ from hypothesis import given, strategies as st
 
 from prowess import SkillMount, mount, validate_skill
 from prowess._internal.text import neutral, without_hidden
-from prowess.catalog import _prompt as prompt, discover
+from prowess.catalog import discover
 from prowess.errors import SkillValidationError
 from prowess.hosts import load_host
+from prowess.prompt import _prompt as prompt
 from support.skills import (
     FakeMachine,
     entry_in_folder,
@@ -62,34 +63,6 @@ class Listings:
 
 
 # infer
-
-
-def test_infer_looks_in_two_places_one_level_deep(here: FakeMachine) -> None:
-    """`.infer/skills/<name>/SKILL.md` and `~/.infer/skills/<name>/SKILL.md`; the project's come first."""
-    skill(here.repo / ".infer/skills/mine")
-    skill(here.home / ".infer/skills/yours")
-    deeper = skill(here.repo / ".infer/skills/group/deeper")
-    skill(here.repo / ".claude/skills/other")
-    assert here.active() == {"mine": "repo/.infer/skills/mine", "yours": "home/.infer/skills/yours"}
-    (note,) = here.discover_skills().findings
-    assert (note.code, note.path) == ("folder-too-deep", str(deeper))
-
-
-def test_infer_looks_from_the_working_directory_not_above(here: FakeMachine) -> None:
-    """The document names the project's own folder, and no other."""
-    skill(here.repo / ".infer/skills/above")
-    (here.repo / "below").mkdir()
-    assert here.active(here.repo / "below") == {}
-
-
-def test_infer_project_wins_over_user(here: FakeMachine) -> None:
-    """Project wins on name collision."""
-    skill(here.home / ".infer/skills/pdf", description="the user's")
-    mine = skill(here.repo / ".infer/skills/pdf", description="the project's")
-    assert here.states() == {"repo/.infer/skills/pdf": "active", "home/.infer/skills/pdf": "shadowed"}
-    loser = here.discover_skills().skills[1]
-    assert loser.shadowed_by == str(mine)
-    assert loser.reason == f"{mine} wins: project before user"
 
 
 ON_OFF = [
@@ -142,23 +115,6 @@ def test_infer_project_settings_count_before_the_users(tmp_path: Path) -> None:
     assert list(here.active()) == ["pdf"]
     (here.repo / ".infer/config.yaml").write_text("agent: {skills: {enabled: false}}\n")
     assert list(here.active()) == []
-
-
-@pytest.mark.parametrize("form", ["[foo, bar]", "\n    - foo\n    - 'bar'"], ids=["flow", "block"])
-def test_infer_disabled_skills_are_off_by_name(form: str, tmp_path: Path) -> None:
-    """`disabled_skills: [foo, bar]` skips those skills by name; the others stay."""
-    here = make_machine(tmp_path, "infer")
-    for name in ("foo", "bar", "baz"):
-        skill(here.repo / ".infer/skills" / name)
-    config = here.repo / ".infer/config.yaml"
-    config.write_text(f"agent:\n  skills:\n    enabled: true\n    disabled_skills: {form}\n")
-    catalog = here.discover_skills()
-    assert {entry.name: str(entry.state) for entry in catalog.skills} == {
-        "bar": "disabled",
-        "baz": "active",
-        "foo": "disabled",
-    }
-    assert entry_in_folder(catalog, "foo").reason == f"switched off in {config}"
 
 
 def test_infer_without_a_skills_folder_sees_nothing(here: FakeMachine) -> None:
@@ -355,34 +311,6 @@ def test_camel_without_a_repository_looks_at_the_working_directory(here: FakeMac
     assert here.active(here.top / "plain/inner") == {"mine": "plain/inner/.camel/skills/mine"}
 
 
-def test_camel_scans_recursively_but_not_below_a_skill(here: FakeMachine) -> None:
-    """SKILL.md files are found at any depth; a skill's folder is not scanned further."""
-    skill(here.repo / ".camel/skills/a/b/c/d/e/f/deep")
-    skill(here.repo / ".camel/skills/outer")
-    skill(here.repo / ".camel/skills/outer/inner")
-    assert sorted(here.active()) == ["deep", "outer"]
-
-
-def test_camel_skips_and_reports_hidden_folders_and_links(here: FakeMachine) -> None:
-    """Skip hidden dirs and symlinks: each is a finding."""
-    root = here.repo / ".camel/skills"
-    skill(root / ".hidden/secret")
-    skill(root / ".alone")
-    elsewhere = skill(here.repo / "elsewhere/linked")
-    (root / "linked").symlink_to(elsewhere.parent)
-    (root / "file").mkdir()
-    (root / "file/SKILL.md").symlink_to(elsewhere)
-    skill(root / "plain")
-    catalog = here.discover_skills()
-    assert here.states() == {"repo/.camel/skills/file": "rejected", "repo/.camel/skills/plain": "active"}
-    assert [item.code for item in entry_in_folder(catalog, "file").findings] == ["file-is-link"]
-    assert [(item.code, here.relative_folder(item.path or "")) for item in catalog.findings] == [
-        ("folder-skipped", "repo/.camel/skills/.alone"),
-        ("folder-skipped", "repo/.camel/skills/.hidden/secret"),
-        ("folder-skipped", "repo/.camel/skills/linked"),
-    ]
-
-
 def test_camel_suppresses_findings_of_the_system(here: FakeMachine) -> None:
     """System-scope errors are suppressed; the states and the findings of other scopes stay."""
     for folder in (here.etc / "camel/skills/bad", here.repo / ".camel/skills/wrong"):
@@ -472,29 +400,6 @@ def test_aam_nested_skills_are_active(here: FakeMachine) -> None:
     assert set(here.active(here.repo / "services/a")) == want
 
 
-def test_aam_does_not_scan_a_folder_inside_a_skill(here: FakeMachine) -> None:
-    """Even if it is called `skills`."""
-    skill(here.repo / "skills/pdf")
-    skill(here.repo / "skills/pdf/skills/example")
-    skill(here.repo / "skills/pdf/.claude/skills/example2")
-    assert list(here.active()) == ["pdf"]
-
-
-def test_aam_packages_are_always_namespaced(here: FakeMachine) -> None:
-    """Package skills are `package:skill` and never collide with skills without a namespace."""
-    skill(here.repo / "skills/pdf", description="the project's")
-    skill(here.repo / ".aam/packages/tools/skills/pdf", description="the package's")
-    skill(here.repo / ".aam/packages/tools/skills/doc")
-    skill(here.repo / ".aam/packages/other/skills/pdf")
-    assert here.active() == {
-        "pdf": "repo/skills/pdf",
-        "other:pdf": "repo/.aam/packages/other/skills/pdf",
-        "tools:doc": "repo/.aam/packages/tools/skills/doc",
-        "tools:pdf": "repo/.aam/packages/tools/skills/pdf",
-    }
-    assert entry_in_folder(here.discover_skills(), "doc").namespace == "tools"
-
-
 @pytest.mark.parametrize("host", ["aam", "prowess"])
 @pytest.mark.parametrize("forged", ["tools:pdf", '"tools:pdf"', "TOOLS:PDF"])
 def test_a_bare_name_never_hides_a_packages(host: str, forged: str, here: FakeMachine) -> None:
@@ -570,47 +475,6 @@ def test_initrunner_variable_may_hold_several_folders(tmp_path: Path) -> None:
     skill(here.top / "two/cd")
     assert list(here.active()) == ["ab", "cd"]
     assert finding_codes(here.discover_skills()) == ["root-not-folder"]
-
-
-def test_initrunner_looks_one_level_deep_and_not_above(here: FakeMachine) -> None:
-    """Only `{name}/SKILL.md`, from the role's folder."""
-    skill(here.repo / "skills/group/deep")
-    skill(here.repo / ".agents/skills/top")
-    assert list(here.active()) == ["top"]
-    assert finding_codes(here.discover_skills()) == ["folder-too-deep"]
-    (here.repo / "below").mkdir()
-    assert here.active(here.repo / "below") == {}
-
-
-@pytest.mark.parametrize("name", [".git", "node_modules", "__pycache__", ".venv", "dist"])
-def test_initrunner_skips_by_name(name: str, tmp_path: Path) -> None:
-    """Five names are skipped; a skill in one of them is reported."""
-    here = make_machine(tmp_path, "initrunner")
-    skill(here.repo / "skills" / name, "ab")
-    skill(here.repo / "skills/cd")
-    assert here.active() == {"cd": "repo/skills/cd"}
-    assert finding_codes(here.discover_skills()) == ["folder-skipped"]
-
-
-def test_initrunner_does_not_discover_flat_files(here: FakeMachine) -> None:
-    """`NAME.md` stays available for explicit references only."""
-    skill(here.repo / "skills/dir")
-    (here.repo / "skills/flat.md").write_text("---\nname: flat\ndescription: Flat.\n---\nDo it.\n")
-    assert list(here.states()) == ["repo/skills/dir"]
-
-
-def test_initrunner_skips_a_skill_without_description(here: FakeMachine) -> None:
-    """Skills without a description in front matter are skipped."""
-    for folder, text in {"none": "name: none\n", "empty": "name: empty\ndescription:\n"}.items():
-        (here.repo / "skills" / folder).mkdir(parents=True)
-        (here.repo / "skills" / folder / "SKILL.md").write_text(f"---\n{text}---\nBody.\n")
-    skill(here.repo / "skills/good")
-    assert here.states() == {
-        "repo/skills/empty": "rejected",
-        "repo/skills/good": "active",
-        "repo/skills/none": "rejected",
-    }
-    assert reason(here, "none") == "rejected: its description is missing"
 
 
 @pytest.mark.parametrize(

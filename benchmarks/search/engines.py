@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from labelled import LabelledSkill
 
-    from prowess.catalog import Ranker
+    from prowess.search import Ranker
 
 LISTED = 40
 """Results of a search."""
@@ -44,7 +44,8 @@ class Prowess:
     """The search of Prowess."""
 
     def __init__(self, skills: Sequence[LabelledSkill], ranker: Ranker | None = None) -> None:
-        from prowess.catalog import Index, discover
+        from prowess.catalog import discover
+        from prowess.search import Index
 
         with tempfile.TemporaryDirectory() as top:
             (Path(top) / "home").mkdir()
@@ -59,7 +60,7 @@ class Prowess:
 
     def block(self, message: str) -> tuple[str, ...]:
         """Return the names of the skills in the block of a model."""
-        from prowess.catalog import render
+        from prowess.prompt import render
 
         return render(self.catalog, format="xml", budget=BLOCK_CHARS, query=message, index=self.index).shown
 
@@ -82,7 +83,7 @@ def shortened_block(names: Sequence[str], skills: Mapping[str, LabelledSkill]) -
 
 def prowess_semantic(skills: Sequence[LabelledSkill]) -> Engine:
     """Return the search of Prowess with the embedding of its extra `semantic`."""
-    from prowess.catalog import installed_ranker
+    from prowess.search import installed_ranker
 
     ranker = installed_ranker()
     if ranker is None:
@@ -92,7 +93,7 @@ def prowess_semantic(skills: Sequence[LabelledSkill]) -> Engine:
 
 def embedding(skills: Sequence[LabelledSkill]) -> Engine:
     """Return the embedding of `wordllama` alone."""
-    from prowess.catalog import installed_ranker
+    from prowess.search import installed_ranker
 
     ranker = installed_ranker()
     if ranker is None:

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
         LiveCatalog as LiveCatalog,
         SkillProvider as SkillProvider,
         State as State,
-        check as check,
         discover as discover,
-        render as render,
     )
+    from .checks import check as check
     from .errors import (
         ActivationError as ActivationError,
         AmbiguousSkillError as AmbiguousSkillError,
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
         validate_skill as validate_skill,
         validate_skill_name as validate_skill_name,
     )
+    from .prompt import render as render
     from .session import (
         Activation as Activation,
         Mention as Mention,
@@ -77,8 +77,9 @@ _NAMES = {
     "_internal.files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
     "catalog": (
         *("Catalog", "Entry", "FilesystemSkillProvider", "LiveCatalog", "SkillProvider", "State"),
-        *("check", "discover", "render"),
+        "discover",
     ),
+    "checks": ("check",),
     "errors": (
         *("ActivationError", "AmbiguousSkillError", "ConfigError", "HostNotFoundError", "ProwessError"),
         *("RoleError", "SandboxError", "SkillError", "SkillFileError", "SkillMountError", "SkillNotFoundError"),
@@ -91,6 +92,7 @@ _NAMES = {
         *("MountReport", "SkillConfig", "SkillMount"),
         *("mount", "resolve_skill_name", "unmount", "validate_skill", "validate_skill_name"),
     ),
+    "prompt": ("render",),
     "session": ("Activation", "Mention", "Scripts", "Session", "Tool", "Trust", "UntrustedSkill"),
     "skill": ("Skill", "parse"),
     "testing": ("run_tests",),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.openai_server import ModelServer
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -41,3 +42,10 @@ def many_skills(folder: Path) -> Path:
     for number in range(300):
         skill(folder / f".agents/skills/s{number:03}", description="Does it. " * 40, body=f"Body of {number}.")
     return folder
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """A server of chat completions, whose model says `Done.`."""
+    with ModelServer("Done.") as server:
+        yield server

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import runpy
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -31,19 +29,17 @@ from agent_framework.openai import OpenAIChatClient
 from openai import AsyncOpenAI
 
 from adapters.test_docs_as_installed import Model
-from prowess import LiveCatalog, Scripts, Session, Trust, discover
+from prowess import Scripts, Session, Trust
 from prowess.adapters.agent_framework import Skills
-from prowess.errors import ConfigError
-from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
+from support.sessions import discover_project
+from support.skills import GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
+    from pathlib import Path
 
-    from prowess.catalog import Catalog
 
-TOP = Path(__file__).parents[2]
 BODY = "Count the pages twice."
-LINE = "The skill `pages` is already active since turn 1; its instructions have not changed."
 
 
 class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # type: ignore[misc]
@@ -88,10 +84,6 @@ def use(tool: str, /, **arguments: Any) -> dict[str, Any]:
 PAGES = use("activate_skill", name="pages")
 
 
-def catalog_of(folder: Path) -> Catalog:
-    return discover(folder, home=folder.parent / "home", cache=False)
-
-
 class Chat:
     """Conversations with one agent."""
 
@@ -130,30 +122,14 @@ def counts(chat: Chat, text: str) -> list[int]:
     return [whole(chat, number).count(text) for number in range(len(chat.model.requests))]
 
 
-def tool_names(options: Mapping[str, Any]) -> list[str]:
-    return [tool.name for tool in options.get("tools") or ()]
-
-
 def stored(chat: Chat) -> str:
     """The framework's own record of the conversation."""
     return json.dumps(chat.conversation.to_dict())
 
 
-def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
-    """The body is the tool's result, once, and its files after it."""
-    chat = Chat(catalog_of(folder), PAGES, use("read_skill_file", name="pages", path="notes.md"), "Done.")
-    assert chat.say("How many?") == "Done."
-    _, content, text = texts(chat.model.requests[2])
-    assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
-    assert text == "Page 3 is blank."
-    assert counts(chat, BODY) == [0, 1, 1]
-    (record,) = chat.session().ledger
-    assert (record.name, record.by, record.files) == ("pages", "model", ("notes.md",))
-
-
 def test_an_agent_may_stream(folder: Path) -> None:
     """With the same requests."""
-    chats = [Chat(catalog_of(folder), PAGES, "Done."), Chat(catalog_of(folder), PAGES, "Done.")]
+    chats = [Chat(discover_project(folder), PAGES, "Done."), Chat(discover_project(folder), PAGES, "Done.")]
     chats[0].say("Use $pages.")
 
     async def stream() -> str:
@@ -167,100 +143,17 @@ def test_an_agent_may_stream(folder: Path) -> None:
     assert counts(chats[1], BODY) == [1, 1]
 
 
-def test_the_catalog_is_in_every_request_and_always_the_same_bytes(folder: Path) -> None:
-    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
-    chat.say("How many?")
-    chat.say("And now, with the pages skill?")
-    block = Session(catalog_of(folder)).static_block()
-    assert {options["instructions"] for options in chat.model.options} == {f"You count pages.\n{block}"}
-    assert [tool_names(options) for options in chat.model.options] == [["activate_skill", "read_skill_file"]] * 3
-    schemas = [tool.parameters() for tool in chat.model.options[0]["tools"]]
-    assert schemas == [tool.parameters for tool in Session(catalog_of(folder)).tools()]
-
-
-@pytest.mark.parametrize(("prompt", "content"), [("Use $pages.", BODY), ("/secret now", "Whisper.")])
-def test_a_skill_that_the_user_names_is_sent_in_that_turn_and_never_stored(
-    folder: Path, prompt: str, content: str
-) -> None:
-    chat = Chat(catalog_of(folder), use("read_skill_file", name="pages", path="notes.md"), "Done.", "Done.")
-    chat.say(prompt)
-    chat.say("Go on")
-    assert counts(chat, content) == [1, 1, 0]
-    assert content not in stored(chat)
-
-
-def test_a_second_activation_is_one_line_also_in_a_later_turn(folder: Path) -> None:
-    chat = Chat(catalog_of(folder), PAGES, "Done.", PAGES, "Done.")
-    chat.say("How many?")
-    chat.say("Again?")
-    assert texts(chat.model.requests[3])[-1] == LINE
-
-
-def test_an_active_skill_is_sent_again_when_the_history_is_lost(folder: Path) -> None:
-    """It is added to each request and not stored."""
-    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
-    chat.say("How many?")
-    chat.conversation.state["in_memory"]["messages"] = [Message("user", ["They counted."])]
-    chat.say("Go on")
-    assert counts(chat, BODY) == [0, 1, 1]
-    assert BODY not in stored(chat)
-
-
 @pytest.mark.parametrize("where", ["agent", "client"])
 def test_an_active_skill_is_sent_again_when_a_strategy_drops_it(folder: Path, where: str) -> None:
     """The framework compacts after every middleware has run."""
     strategy = {"compaction_strategy": SlidingWindowStrategy(keep_last_groups=1, preserve_system=True)}
     client = Scripted(PAGES, "Done.", "Done.", "Done.", **(strategy if where == "client" else {}))
-    chat = Chat(catalog_of(folder), client=client, agent=strategy if where == "agent" else {})
+    chat = Chat(discover_project(folder), client=client, agent=strategy if where == "agent" else {})
     for text in ("How many?", "And then?", "Go on"):
         chat.say(text)
     assert counts(chat, BODY) == [0, 1, 1, 1]
     assert [message.role for message in client.requests[-1]] == ["user", "user"]
     assert stored(chat).count(BODY) <= 2  # of the tool's result, as text and as items
-
-
-def test_a_conversation_continues_in_a_new_process(folder: Path) -> None:
-    """The framework's own JSON has all that is needed."""
-    first = Chat(catalog_of(folder), PAGES, "Done.")
-    first.say("How many?")
-    chat = Chat(catalog_of(folder), PAGES, "Done.")
-    chat.conversation = AgentSession.from_dict(json.loads(stored(first)))
-    chat.say("Again?")
-    assert texts(chat.model.requests[1])[-1] == LINE
-    assert [record.turn for record in chat.session().ledger] == [1]
-
-
-def test_tools_of_one_answer_are_all_recorded(folder: Path) -> None:
-    """The framework calls them at once."""
-    for name in ("one", "two", "three"):
-        skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
-    names = ["three", "pages", "one", "two"]
-    chat = Chat(catalog_of(folder), [use("activate_skill", name=name) for name in names], "Done.")
-    chat.say("All of them")
-    assert sorted(record.name for record in chat.session().ledger) == sorted(names)
-
-
-def test_conversations_with_one_agent_do_not_mix(folder: Path) -> None:
-    """Each has its own skills, turns and tail, also while others run."""
-    names = [f"skill{number}" for number in range(20)]
-    for name in names:
-        skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
-
-    def load_or_repeat(messages: Sequence[Message]) -> Any:
-        found = texts(messages)
-        return use("activate_skill", name=found[0][5:-1]) if len(found) == 1 else "\n".join(found)
-
-    chat = Chat(catalog_of(folder), *[load_or_repeat] * 40)
-    conversations = [chat.agent.create_session() for _ in names]
-
-    async def all_of_them() -> list[str]:
-        runs = (chat.agent.run(f"Load {name}.", session=each) for name, each in zip(names, conversations, strict=True))
-        return [str(answer.text) for answer in await asyncio.gather(*runs)]
-
-    for name, each, answer in zip(names, conversations, asyncio.run(all_of_them()), strict=True):
-        assert answer.count("Body of ") == 1
-        assert f"Body of {name}." in answer
-        assert [record.name for record in chat.skills.session(each.state).ledger] == [name]
 
 
 def test_runs_of_one_conversation_at_once_keep_what_each_activated(folder: Path) -> None:
@@ -270,7 +163,7 @@ def test_runs_of_one_conversation_at_once_keep_what_each_activated(folder: Path)
         found = texts(messages)
         return use("activate_skill", name=found[0]) if len(found) == 1 else "Done."
 
-    chat = Chat(catalog_of(folder), *[load_once] * 4)
+    chat = Chat(discover_project(folder), *[load_once] * 4)
 
     async def both() -> None:
         await asyncio.gather(*(chat.agent.run(name, session=chat.conversation) for name in ("pages", "birds")))
@@ -279,49 +172,16 @@ def test_runs_of_one_conversation_at_once_keep_what_each_activated(folder: Path)
     assert sorted(record.name for record in chat.session().ledger) == ["birds", "pages"]
 
 
-def test_a_changed_skill_is_seen_in_the_next_turn_and_not_before(folder: Path) -> None:
-    """A turn has one catalog, however many requests it has."""
-    with LiveCatalog(folder, home=folder.parent / "home") as live:
-
-        def change(_: Any) -> Any:
-            skill(folder / ".agents/skills/late", body="Late.")
-            return PAGES
-
-        chat = Chat(live, change, "Done.", "Done.")
-        chat.say("How many?")
-        chat.say("And now?")
-    assert counts(chat, "<name>late</name>") == [0, 0, 1]
-
-
-@pytest.mark.parametrize("wrong", [None, 3, "no/such/folder", b"bytes", ["a"]], ids=repr)
-def test_a_wrong_catalog_is_an_error_that_says_what_to_pass(wrong: Any) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Skills(wrong)
-    assert "pass a directory" in (caught.value.hint or "")
-
-
-def test_a_failed_tool_call_is_a_result_and_the_conversation_continues(folder: Path) -> None:
-    """The model gets the tool's own words, not the framework's."""
-    calls = [use("activate_skill", name="pags"), use("read_skill_file", path=3), use("activate_skill", x=1)]
-    chat = Chat(catalog_of(folder), calls, "Done.")
-    assert chat.say("How many?") == "Done."
-    first, second, third = texts(chat.model.requests[1])[1:]
-    assert first.startswith("error: ")
-    assert "`pages`" in first
-    assert second.startswith("error: `name` is missing; `path` must be of type string")
-    assert third.startswith("error: `name` is missing; unknown argument `x`")
-
-
 def test_a_turn_that_continues_after_an_approval_keeps_its_mention(folder: Path) -> None:
     """In a new process, whose first run has no text, only the user's approval of a tool."""
     ask = FunctionTool(name="wipe", func=lambda: "Wiped.", approval_mode="always_require")
     write_many_skills(folder / ".agents/skills")
     model, tools = Scripted(use("wipe"), "Done."), {"tools": [ask]}
-    chat = Chat(catalog_of(folder), client=model, agent=tools, budget=4000)
+    chat = Chat(discover_project(folder), client=model, agent=tools, budget=4000)
     answer = asyncio.run(chat.agent.run(f"Use $pages. {GARDEN_MESSAGE}", session=chat.conversation))
     (request,) = answer.user_input_requests
     saved = stored(chat)
-    chat = Chat(catalog_of(folder), client=model, agent=tools, budget=4000)
+    chat = Chat(discover_project(folder), client=model, agent=tools, budget=4000)
     chat.conversation = AgentSession.from_dict(json.loads(saved))
     chat.say(Message("user", [request.to_function_approval_response(approved=True)]))
     assert counts(chat, BODY) == [1, 1]
@@ -334,7 +194,7 @@ def test_a_script_may_need_an_approval_beside_the_trust(folder: Path, tmp_path: 
     scripts = folder / ".agents/skills/pages/scripts"
     scripts.mkdir()
     (scripts / "count.sh").write_text("#!/bin/sh\necho COUNTED\n")
-    catalog, trust = catalog_of(folder), Trust(str(tmp_path / "trust.json"))
+    catalog, trust = discover_project(folder), Trust(str(tmp_path / "trust.json"))
     count = use("run_skill_script", skill="pages", script="scripts/count.sh")
     options: dict[str, Any] = {"scripts": Scripts(sandbox="none"), "approve_scripts": True, "trust": trust}
     chat = Chat(catalog, PAGES, count, "Done.", count, "Done.", **options)
@@ -349,7 +209,7 @@ def test_a_script_may_need_an_approval_beside_the_trust(folder: Path, tmp_path: 
 
 def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Path) -> None:
     """A named skill once; a skill that the model activated is in the result that the service keeps."""
-    chat = Chat(catalog_of(folder), client=Scripted(PAGES, "Done.", PAGES, "Done.", stores=True))
+    chat = Chat(discover_project(folder), client=Scripted(PAGES, "Done.", PAGES, "Done.", stores=True))
     chat.say("Use $pages.")
     chat.say("Go on")
     assert counts(chat, BODY) == [1, 0, 0, 0]
@@ -361,7 +221,7 @@ def test_the_responses_api_is_sent_a_named_skill_once(folder: Path) -> None:
     """The framework's own client, which lets the service keep the conversation."""
     with Model() as service:
         openai = AsyncOpenAI(base_url=f"{service.url}/v1", api_key="none", max_retries=0)
-        chat = Chat(catalog_of(folder), client=OpenAIChatClient("any", async_client=openai))
+        chat = Chat(discover_project(folder), client=OpenAIChatClient("any", async_client=openai))
 
         async def two_runs() -> None:
             for text in ("Use $pages.", "Go on"):
@@ -376,30 +236,12 @@ def test_the_responses_api_is_sent_a_named_skill_once(folder: Path) -> None:
 def test_a_history_that_is_saved_with_each_request_does_not_have_the_texts(folder: Path) -> None:
     history = InMemoryHistoryProvider()
     options = {"require_per_service_call_history_persistence": True}
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     chat = Chat(skills, PAGES, "Done.", "Done.", agent={"context_providers": [history, skills], **options})
     chat.say("Use $pages.")
     chat.say("Go on")
     assert all(count >= 1 for count in counts(chat, BODY))
     assert BODY not in stored(chat)
-
-
-def test_a_shortened_catalog_shows_what_the_turn_needs(tmp_path: Path) -> None:
-    """The best skills for the user's message, the same bytes in each request of the turn, and a search."""
-    write_many_skills(tmp_path / ".agents/skills")
-    chat = Chat(catalog_of(tmp_path), PAGES, "Done.", "Done.", budget=4000)
-    chat.say(BANK_MESSAGE)
-    chat.say(GARDEN_MESSAGE)
-    first, second, third = (options["instructions"] for options in chat.model.options)
-    assert first == second != third
-    assert "search_skills" in tool_names(chat.model.options[0])
-
-
-def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
-    chat = Chat(catalog_of(tmp_path), "Done.")
-    chat.say("Hello")
-    assert tool_names(chat.model.options[0]) == []
-    assert whole(chat, 0) == "You count pages.\nHello"
 
 
 INVALID: list[Any] = [
@@ -416,7 +258,7 @@ INVALID: list[Any] = [
 @pytest.mark.parametrize("record", INVALID, ids=lambda record: repr(record)[:40])
 def test_an_invalid_record_starts_a_new_session(folder: Path, record: Any) -> None:
     """At worst a skill is given a second time."""
-    chat = Chat(catalog_of(folder), PAGES, "Done.")
+    chat = Chat(discover_project(folder), PAGES, "Done.")
     chat.say("Hello")
     (key,) = chat.conversation.state["prowess"]["sessions"]
     if isinstance(record, dict) and isinstance(record["sessions"], dict):
@@ -431,8 +273,8 @@ def test_an_invalid_record_starts_a_new_session(folder: Path, record: Any) -> No
 def test_agents_with_different_skills_may_share_a_conversation(folder: Path, tmp_path: Path) -> None:
     """One after the other; each has its own record, and sees nothing of the other's skills."""
     skill(tmp_path / "other/.agents/skills/birds", body="Listen first.")
-    first = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
-    second = Chat(catalog_of(tmp_path / "other"), "Done.")
+    first = Chat(discover_project(folder), PAGES, "Done.", "Done.")
+    second = Chat(discover_project(tmp_path / "other"), "Done.")
     second.conversation = first.conversation
     first.say("How many?")
     second.say("Use $birds.")
@@ -440,8 +282,3 @@ def test_agents_with_different_skills_may_share_a_conversation(folder: Path, tmp
     assert ["Listen first." in whole(second, 0), "cannot be read" in whole(second, 0)] == [True, False]
     assert [(record.name, record.turn) for record in first.session().ledger] == [("pages", 1)]
     assert [(record.name, record.turn) for record in second.session().ledger] == [("birds", 1)]
-
-
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(TOP / "examples/adapters/agent_framework_agent.py"), run_name="__main__")
-    assert "What was activated: commit-message, csv-profile" in capsys.readouterr().out

@@ -39,7 +39,7 @@ from prowess.adapters.camel import (
 )
 from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
 from prowess.hosts import load_host
-from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -191,17 +191,6 @@ def test_a_mentioned_skill_comes_before_the_users_message_and_is_not_stored(worl
 
 
 # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_skill_mentioned_again_in_a_later_turn_is_injected_again(world: World, way: str) -> None:
-    """And no turn in between has it."""
-    model = Script(stream="stream" in way)
-    agent = attach(agent_of(model), world.session())
-    for text in ("use $pdf", "go on", "use $pdf again"):
-        steps(agent, way, text)
-    assert [str(sent).count(PDF) for sent in model.sent] == [1, 0, 1]
-    assert PDF not in memory_of(agent)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -608,28 +597,6 @@ def test_a_skill_that_the_model_chose_outlives_what_the_memory_forgets(world: Wo
     assert CSV not in memory_of(agent)
 
 
-def test_a_tool_result_is_not_repeated_by_a_mention(world: World) -> None:
-    """It is in the conversation."""
-    model = Script([("activate_skill", {"name": "csv"})])
-    agent = attach(agent_of(model), world.session(), catalog=True)
-    agent.step("hello")
-    agent.step("now use $csv")
-    assert str(model.sent[-1]).count(CSV) == 1
-
-
-def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(world: World) -> None:
-    for number in range(300):
-        skill(world.cwd / f".camel/skills/s{number:03}", description="Does it. " * 40, body=f"Body of {number}.")
-    model = Script([("activate_skill", {"name": "s299"})])
-    agent = attach(agent_of(model), world.session(), catalog=True)
-    agent.step("hello")
-    system = model.sent[0][0]["content"]
-    schemas = str([tool.get_openai_tool_schema() for tool in agent.tool_dict.values()])
-    assert "s299" not in system + schemas
-    assert 4 * 7_000 < len(system) + len(schemas) < 4 * 8_800
-    assert "Body of 299." in str(model.sent[-1])
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_a_model_runs_the_scripts_of_a_skill_that_its_user_allows(world: World, way: str) -> None:
     """Also in a clone of the agent."""
@@ -684,46 +651,11 @@ def test_scripts_need_the_tools_of_the_session(world: World) -> None:
         attach(agent, world.session(), catalog=True, scripts="yes")  # type: ignore[arg-type]
 
 
-def test_a_name_that_no_skill_has_is_reported_to_the_model_once(world: World) -> None:
-    """In the requests of that turn; the program is not warned of what its user wrote."""
-    model = Script([("activate_skill", {"name": "csv"})])
-    agent = attach(agent_of(model), world.session(), catalog=True)
-    agent.step("use the pfd skill")
-    agent.step("use the pfd skill again")
-    reports = [sum(text.startswith("user: warning: ") for text in texts) for texts in model.texts]
-    assert reports == [1, 1, 0]
-    assert "pfd" in model.texts[0][1]
-    assert "warning: " not in memory_of(agent)
-
-
 def test_an_agent_without_a_system_message_gets_the_catalog_too(world: World) -> None:
     """In one of its own."""
     model, session = Script(), world.session()
     attach(ChatAgent(model=model), session, catalog=True).step("hello")
     assert model.sent[0][0] == {"role": "system", "content": session.static_block()}
-
-
-def test_a_changed_catalog_changes_the_next_request(world: World) -> None:
-    """At the next turn, with the names its tools take."""
-    model, session = Script(), world.session()
-    agent = attach(agent_of(model), session, catalog=True)
-    skill(world.cwd / ".camel/skills/docx")
-    session.update(world.session().catalog)
-    agent.step("hello")
-    assert "docx" in model.sent[0][0]["content"]
-    schema = agent.tool_dict["activate_skill"].get_openai_tool_schema()
-    assert schema["function"]["parameters"]["properties"]["name"]["enum"] == ["docx", "pdf", "csv"]
-    session.update(discover(world.top, host="camel", home=world.top))
-    agent.step("hello")
-    assert (model.tools[-1], model.sent[-1][0]["content"]) == ([], "Be kind.")
-
-
-def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
-    """Neither tools nor words."""
-    model = Script()
-    agent = attach(agent_of(model), Session(discover(tmp_path, host="camel", home=tmp_path)), catalog=True)
-    agent.step("hello")
-    assert (model.texts, model.tools) == ([["system: Be kind.", "user: hello"]], [[]])
 
 
 def test_a_tool_of_the_same_name_is_not_replaced(world: World) -> None:
@@ -924,16 +856,3 @@ def test_the_page_and_the_example_run(capsys: pytest.CaptureFixture[str]) -> Non
     said = capsys.readouterr().out
     assert "Create an Agent Skill" in said
     assert "kept: no" in said
-
-
-def test_a_message_chooses_the_skills_that_fit(world: World) -> None:
-    """Once per turn: the same bytes in each request of it."""
-    write_many_skills(world.cwd / ".camel/skills")
-    model = Script([("activate_skill", {"name": "a-50"})], "one", "two")
-    agent = attach(agent_of(model), world.session(budget=1_500), catalog=True)
-    agent.step(BANK_MESSAGE)
-    agent.step(GARDEN_MESSAGE)
-    first, again, other = (request[0]["content"] for request in model.sent)
-    assert first == again
-    assert ("z-books" in first, "y-garden" in first) == (True, False)
-    assert ("z-books" in other, "y-garden" in other) == (False, True)

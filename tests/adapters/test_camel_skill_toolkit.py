@@ -233,7 +233,7 @@ def test_a_byte_that_is_not_utf8_ends_the_scan(here: FakeMachine) -> None:
 
 def test_the_text_for_the_model_lists_the_same_skills(here: FakeMachine) -> None:
     """The block is a part of the description of the toolkit's tool; the files of a skill are left out."""
-    from prowess.catalog import render
+    from prowess.prompt import render
 
     skill(here.repo / ".agents/skills/pdf", description="Reads PDF & more.")
     skill(here.home / ".config/camel/skills/doc")

@@ -2,110 +2,53 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import pty
 import re
-import select
-import struct
-import subprocess
-import sys
-import termios
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support.openai_server import SLOW, ModelServer
+from support.role_folder import RoleFolder, Terminal
 from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-TOP = Path(__file__).parent.parent.parent
-ROLE = "name: helper\nprompt: You help.\nmodel: openai:m\n"
 ASKS = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: true\n"
-_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CTRL_C, CTRL_D = "\x03", "\x04"
 
 
 class Chat:
-    """A chat with a role on a pseudo-terminal, which also answers cursor position requests."""
+    """Chats with a role on a terminal, one after the other."""
 
     def __init__(self, top: Path) -> None:
-        self.top = top
-        (top / "home").mkdir()
-        self.role()
-        self._leader = -1
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def role(self, more: str = "") -> None:
-        (self.top / "role.yaml").write_text(ROLE + more)
+        self.top, self.folder = top, RoleFolder(top)
+        self._terminals: list[Terminal] = []
 
     def start(self, *steps: Any, model: str | None = None, options: Sequence[str] = ()) -> None:
-        (self.top / "script.yaml").write_text(json.dumps(steps))
-        self._leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
-        argv = [sys.executable, "-m", "prowess", "run", "role.yaml", "-i", "--model", model or "script:script.yaml"]
-        argv += options
-        self._process = subprocess.Popen(
-            argv,
-            cwd=self.top,
-            env={
-                "HOME": str(self.top / "home"),
-                "PATH": os.environ["PATH"],
-                "PYTHONPATH": str(TOP / "src"),
-                "LANG": "C.UTF-8",
-                "TERM": "xterm",
-                "PROWESS_CONFIG_DIR": str(self.top / "config"),
-            },
-            stdin=follower,
-            stdout=follower,
-            stderr=follower,
-            start_new_session=True,
-            # Ctrl-C is a signal only from the process's controlling terminal.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
-        )
-        os.close(follower)
+        script = self.folder.write_script(*steps)
+        self._terminals.append(Terminal(self.folder, "-i", "--model", model or script, *options))
         self.read_until(" 0 tokens")
 
     def type(self, text: str) -> None:
-        os.write(self._leader, text.encode())
+        self._terminals[-1].type(text)
 
-    def read_until(self, words: str, seconds: float = 30) -> str:
-        """Return what the terminal shows until a text appears."""
-        data, until = b"", time.monotonic() + seconds
-        while words not in (text := _SEQUENCE.sub("", data.decode("utf-8", "replace"))):
-            ready, _, _ = select.select([self._leader], [], [], max(0.0, until - time.monotonic()))
-            assert ready, f"there is only {text!r}"
-            try:
-                part = os.read(self._leader, 65536)
-            except OSError:
-                part = b""
-            assert part, f"it ended with {text!r}"
-            data += part
-            for _ in range(part.count(b"\x1b[6n")):
-                self.type("\x1b[1;1R")
-        return text
+    def read_until(self, words: str) -> str:
+        return self._terminals[-1].read_until(words)
+
+    def wait(self) -> int:
+        return self._terminals[-1].wait()
 
     def end(self) -> int:
         """End the chat with Ctrl-D, and return its exit code."""
         self.type(CTRL_D)
         return self.wait()
 
-    def wait(self) -> int:
-        """Return its exit code when it has ended."""
-        assert self._process is not None
-        return self._process.wait(20)
-
     def close(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-        if self._leader >= 0:
-            os.close(self._leader)
+        for terminal in self._terminals:
+            terminal.close()
 
 
 @pytest.fixture
@@ -149,7 +92,7 @@ def test_ctrl_c_ends_an_answer_and_not_the_chat(chat: Chat) -> None:
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False)])
 def test_the_user_confirms_a_call(chat: Chat, answer: str, written: bool) -> None:
     """The question shows the tool and its arguments."""
-    chat.role(ASKS)
+    chat.folder.write_role(ASKS)
     chat.start({"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."})
     chat.type("Write it.\r")
     assert 'the model wants to call `write_file` with {"path": "new.txt", "content": "x"}' in chat.read_until(
@@ -212,7 +155,7 @@ def test_a_skill_is_in_use_after_it_was_mentioned(chat: Chat) -> None:
 
 def test_tool_calls_are_shown_as_they_happen(chat: Chat) -> None:
     """One line each: short arguments, and the size of the result or the error. None of it can touch the terminal."""
-    chat.role("tools:\n- type: filesystem\n  read_only: true\n")
+    chat.folder.write_role("tools:\n- type: filesystem\n  read_only: true\n")
     (chat.top / "notes.txt").write_text("x" * 1234)
     long = "y" * 500 + ".txt"
     chat.start(

@@ -6,10 +6,8 @@ import asyncio
 import copy
 import json
 import pickle
-import runpy
 import threading
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,8 +20,6 @@ from google.adk.agents.live_request_queue import LiveRequestQueue
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App, ResumabilityConfig
-from google.adk.events import Event, EventActions
-from google.adk.events.event_actions import EventCompaction
 from google.adk.models import BaseLlm, Gemini, LlmResponse
 from google.adk.models.base_llm_connection import BaseLlmConnection
 from google.adk.runners import Runner
@@ -33,21 +29,21 @@ from google.adk.tools import FunctionTool
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
-from prowess import LiveCatalog, Session, discover
+from prowess import Session
 from prowess.adapters.google_adk import Skills
 from prowess.errors import ConfigError
-from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
+from support.sessions import discover_project
+from support.skills import GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
+    from pathlib import Path
 
+    from google.adk.events import Event
     from google.adk.models import LlmRequest
 
-    from prowess.catalog import Catalog
 
-TOP = Path(__file__).parents[2]
 BODY = "Count the pages twice."
-LINE = "The skill `pages` is already active since turn 1; its instructions have not changed."
 
 
 class Scripted(BaseLlm):  # type: ignore[misc]
@@ -76,10 +72,6 @@ def use(tool: str, /, **arguments: Any) -> dict[str, Any]:
 
 
 PAGES = use("activate_skill", name="pages")
-
-
-def catalog_of(folder: Path) -> Catalog:
-    return discover(folder, home=folder.parent / "home", cache=False)
 
 
 class Chat:
@@ -135,83 +127,15 @@ def tool_names(request: LlmRequest) -> list[str]:
     return [declaration.name for tool in request.config.tools or () for declaration in tool.function_declarations or ()]
 
 
-def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
-    """The body is the tool's result, once, and its files after it."""
-    chat = Chat(catalog_of(folder), PAGES, use("read_skill_file", name="pages", path="notes.md"), "Done.")
-    assert chat.say("How many?") == "Done."
-    _, content, text = texts(chat.model.requests[2])
-    assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
-    assert text == "Page 3 is blank."
-    assert [whole(request).count(BODY) for request in chat.model.requests] == [0, 1, 1]
-    (record,) = chat.session().ledger
-    assert (record.name, record.by, record.files) == ("pages", "model", ("notes.md",))
-
-
-def test_the_catalog_is_in_every_request_and_always_the_same_bytes(folder: Path) -> None:
-    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.")
-    chat.say("How many?")
-    chat.say("And now, with the pages skill?")
-    block = Session(catalog_of(folder)).static_block()
-    instructions = {request.config.system_instruction for request in chat.model.requests}
-    assert len(instructions) == 1
-    assert instructions.pop().endswith(f"\n\n{block}")
-    assert [tool_names(request) for request in chat.model.requests] == [["activate_skill", "read_skill_file"]] * 3
-
-
-@pytest.mark.parametrize(("prompt", "content"), [("Use $pages.", BODY), ("/secret now", "Whisper.")])
-def test_a_skill_that_the_user_names_is_sent_in_that_turn_and_never_saved(
-    folder: Path, prompt: str, content: str
-) -> None:
-    chat = Chat(catalog_of(folder), use("read_skill_file", name="pages", path="notes.md"), "Done.", "Done.")
-    chat.say(prompt)
-    chat.say("Go on")
-    assert [whole(request).count(content) for request in chat.model.requests] == [1, 1, 0]
-    assert content not in chat.saved().model_dump_json()
-
-
 def test_a_turn_without_tools_is_saved(folder: Path) -> None:
     """A user names a skill for the user only, and its files can be read in the next turn."""
     secret = use("read_skill_file", name="secret", path="SKILL.md")
-    chat = Chat(catalog_of(folder), "Done.", secret, "Done.")
+    chat = Chat(discover_project(folder), "Done.", secret, "Done.")
     chat.say("Use $secret.")
     (record,) = chat.session().ledger
     assert (record.name, record.by, record.turn) == ("secret", "user", 1)
     chat.say("Go on")
     assert "Whisper." in texts(chat.model.requests[2])[-1]
-
-
-def test_a_second_activation_is_one_line_also_in_a_later_turn(folder: Path) -> None:
-    chat = Chat(catalog_of(folder), PAGES, "Done.", PAGES, "Done.")
-    chat.say("How many?")
-    chat.say("Again?")
-    assert texts(chat.model.requests[3])[-1] == LINE
-
-
-def test_an_active_skill_is_sent_again_after_compaction(folder: Path) -> None:
-    """ADK replaces the events by a summary; the skill is added to each request and not saved."""
-    chat = Chat(catalog_of(folder), PAGES, "Done.", "Done.", "Done.")
-    chat.say("How many?")
-    first, *_, last = chat.saved().events
-    summary = EventCompaction(
-        start_timestamp=first.timestamp,
-        end_timestamp=last.timestamp,
-        compacted_content=types.Content(role="model", parts=[types.Part(text="They counted.")]),
-    )
-    chat.append(Event(author="user", actions=EventActions(compaction=summary)))
-    chat.say("Go on")
-    assert "They counted." in whole(chat.model.requests[2])
-    assert [whole(request).count(BODY) for request in chat.model.requests] == [0, 1, 1]
-    assert chat.saved().model_dump_json().count(BODY) == 1  # in the tool's result
-
-
-def test_a_conversation_continues_in_a_new_process(folder: Path, tmp_path: Path) -> None:
-    """ADK's own database has all that is needed."""
-    file = str(tmp_path / "sessions.db")
-    Chat(catalog_of(folder), PAGES, "Done.", service=SqliteSessionService(file)).say("How many?")
-    chat = Chat(catalog_of(folder), PAGES, "Done.", service=SqliteSessionService(file))
-    chat.say("Again?")
-    assert texts(chat.model.requests[1])[-1] == LINE
-    assert [record.turn for record in chat.session().ledger] == [1]
 
 
 def test_tools_of_one_answer_are_all_recorded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,88 +154,12 @@ def test_tools_of_one_answer_are_all_recorded(folder: Path, monkeypatch: pytest.
     for name in ("one", "two", "three"):
         skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
     names = ["three", "pages", "one", "two"]
-    chat = Chat(catalog_of(folder), [use("activate_skill", name=name) for name in names], "Done.")
+    chat = Chat(discover_project(folder), [use("activate_skill", name=name) for name in names], "Done.")
     chat.say("All of them")
     assert sorted(record.name for record in chat.session().ledger) == sorted(names)
     (saved,) = (event for event in chat.saved().events if len(event.get_function_responses()) == 4)
     rows = json.loads(saved.actions.state_delta["prowess:counter"]["session"])["ledger"]
     assert sorted(row["name"] for row in rows) == sorted(names)
-
-
-def test_conversations_with_one_agent_do_not_mix(folder: Path) -> None:
-    """Each has its own skills, turns and tail, also while others run."""
-    names = [f"skill{number}" for number in range(20)]
-    for name in names:
-        skill(folder / ".agents/skills" / name, body=f"Body of {name}.")
-
-    class Echo(Scripted):
-        async def generate_content_async(
-            self,
-            llm_request: LlmRequest,
-            stream: bool = False,  # noqa: ARG002
-        ) -> AsyncGenerator[LlmResponse, None]:
-            await asyncio.sleep(0.001)
-            found = texts(llm_request)
-            name = found[0].removeprefix("Load ").rstrip(".")
-            part = (
-                types.Part(function_call=types.FunctionCall(**use("activate_skill", name=name)))
-                if len(found) == 1
-                else types.Part(text="\n".join(found))
-            )
-            yield LlmResponse(content=types.Content(role="model", parts=[part]))
-
-    skills = Skills(catalog_of(folder))
-    agent = LlmAgent(name="counter", model=Echo(), tools=[skills])
-    chat = Chat(skills, agent=agent)
-
-    async def all_of_them() -> list[str]:
-        return await asyncio.gather(*(chat.asend(f"Load {name}.", name) for name in names))
-
-    for name, answer in zip(names, asyncio.run(all_of_them()), strict=True):
-        assert answer.count("Body of ") == 1
-        assert f"Body of {name}." in answer
-        assert [record.name for record in chat.session(name).ledger] == [name]
-
-
-def test_a_changed_skill_is_seen_in_the_next_turn_and_not_before(folder: Path) -> None:
-    """A turn has one catalog, however many requests it has."""
-    with LiveCatalog(folder, home=folder.parent / "home") as live:
-        chat = Chat(live, PAGES, "Done.", "Done.")
-
-        def change(callback_context: Any, llm_request: LlmRequest) -> None:
-            skill(folder / ".agents/skills/late", body="Late.")
-
-        chat.agent.before_model_callback = change
-        chat.say("How many?")
-        chat.say("And now?")
-    instructions = [request.config.system_instruction for request in chat.model.requests]
-    assert ["<name>late</name>" in text for text in instructions] == [False, False, True]
-
-
-def test_a_directory_is_a_live_catalog(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(folder.parent / "home"))
-    chat = Chat(str(folder), "Done.")
-    skill(folder / ".agents/skills/late", body="Late.")
-    chat.say("Hello")
-    assert "<name>late</name>" in chat.model.requests[0].config.system_instruction
-
-
-@pytest.mark.parametrize("wrong", [None, 3, "no/such/folder", b"bytes", ["a"]], ids=repr)
-def test_a_wrong_catalog_is_an_error_that_says_what_to_pass(wrong: Any) -> None:
-    with pytest.raises(ConfigError) as caught:
-        Skills(wrong)
-    assert "pass a directory" in (caught.value.hint or "")
-
-
-def test_a_failed_tool_call_is_a_result_and_the_conversation_continues(folder: Path) -> None:
-    calls = [use("activate_skill", name="pags"), use("read_skill_file", path=3), use("activate_skill", x=1)]
-    chat = Chat(catalog_of(folder), calls, "Done.")
-    assert chat.say("How many?") == "Done."
-    first, second, third = texts(chat.model.requests[1])[1:]
-    assert first.startswith("error: ")
-    assert "`pages`" in first
-    assert second.startswith("error: `name` is missing; `path` must be of type string")
-    assert third.startswith("error: ")
 
 
 @pytest.mark.filterwarnings("ignore:.EXPERIMENTAL. ResumabilityConfig")
@@ -330,7 +178,7 @@ def test_a_turn_that_continues_after_a_confirmation_keeps_its_mention(
 
     async def turn(part: types.Part, **options: Any) -> list[Event]:
         """Do a turn as a new process would."""
-        skills = Skills(catalog_of(folder), budget=4000)
+        skills = Skills(discover_project(folder), budget=4000)
         agent = LlmAgent(name="counter", model=model, tools=[skills, FunctionTool(wipe, require_confirmation=True)])
         app = App(name="books", root_agent=agent, resumability_config=ResumabilityConfig(is_resumable=resumable))
         runner = Runner(app=app, session_service=service, auto_create_session=True)
@@ -353,14 +201,14 @@ def test_a_turn_that_continues_after_a_confirmation_keeps_its_mention(
     saved = asyncio.run(confirm())
     assert [BODY in str(request.contents) for request in model.requests] == [True, True]
     assert len({request.config.system_instruction for request in model.requests}) == 1
-    assert Skills(catalog_of(folder)).session(saved.state, "counter").turn == 1
+    assert Skills(discover_project(folder)).session(saved.state, "counter").turn == 1
     assert BODY not in saved.model_dump_json()
 
 
 @pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated")
 def test_agents_that_run_at_once_in_one_conversation_save_their_skills(folder: Path, tmp_path: Path) -> None:
     """ADK's databases refuse an event if another process changed the session; here nothing did."""
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     agents = [
         LlmAgent(name=name, model=Scripted(script=[PAGES, "Done."] * 2, requests=[]), tools=[skills])
         for name in ("one", "two", "three", "four")
@@ -377,9 +225,9 @@ def test_agents_that_run_at_once_in_one_conversation_save_their_skills(folder: P
 def test_an_agent_that_is_a_tool_has_skills_of_its_own(folder: Path) -> None:
     """In each call of the tool; ADK gives it a conversation of its own."""
     inner = Scripted(script=[PAGES, "Counted.", "Counted again."], requests=[])
-    child = LlmAgent(name="child", model=inner, tools=[Skills(catalog_of(folder))])
+    child = LlmAgent(name="child", model=inner, tools=[Skills(discover_project(folder))])
     outer = Scripted(script=[use("child", request="Count"), use("child", request="Again"), "Done."], requests=[])
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     chat = Chat(skills, agent=LlmAgent(name="counter", model=outer, tools=[skills, AgentTool(child)]))
     assert chat.say("Hello") == "Done."
     assert [whole(request).count(BODY) for request in inner.requests] == [0, 1, 1]
@@ -402,7 +250,7 @@ def test_a_service_that_keeps_the_conversation_is_sent_nothing_twice(folder: Pat
                 yield response.model_copy(update={"interaction_id": "kept"})
 
     scripted = Scripted(script=[PAGES, "Done.", "Done.", PAGES, "Done."], requests=[])
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     agent = LlmAgent(name="counter", model=Interactions(scripted=scripted), tools=[skills])
     chat = Chat(skills, agent=agent)
     for text in ("Use $pages.", "Go on", "Use $pages again."):
@@ -450,7 +298,7 @@ def test_a_live_stream_has_the_catalog_the_tools_and_the_active_skills(folder: P
             yield self.streams[-1][1]
 
     model = Live(streams=[])
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     chat = Chat(skills, agent=LlmAgent(name="counter", model=model, tools=[skills]))
 
     async def stream(thread: str) -> None:
@@ -490,7 +338,7 @@ def two_agents(first: Skills, second: Skills, *script: Any) -> tuple[Chat, Scrip
 def test_agents_of_one_conversation_have_their_own_skills(folder: Path, tmp_path: Path) -> None:
     """A skill that the user names is given to each agent that has it, also in turns after a transfer."""
     skill(tmp_path / "other/.agents/skills/birds", body="Listen first.")
-    chat, first, second = two_agents(Skills(catalog_of(folder)), Skills(catalog_of(tmp_path / "other")))
+    chat, first, second = two_agents(Skills(discover_project(folder)), Skills(discover_project(tmp_path / "other")))
     chat.say("Use $pages and $birds.")
     assert [BODY in whole(model.requests[0]) for model in (first, second)] == [True, False]
     assert ["Listen first." in whole(model.requests[0]) for model in (first, second)] == [False, True]
@@ -501,7 +349,7 @@ def test_agents_of_one_conversation_have_their_own_skills(folder: Path, tmp_path
 
 def test_one_toolset_may_serve_two_agents_of_an_invocation(folder: Path) -> None:
     """The tools of each are bound to its own session."""
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     chat, *_ = two_agents(skills, skills, PAGES)
     chat.say("Count")
     state = chat.saved().state
@@ -509,29 +357,10 @@ def test_one_toolset_may_serve_two_agents_of_an_invocation(folder: Path) -> None
     assert [record.name for record in skills.session(state, "watcher").ledger] == ["pages"]
 
 
-def test_a_shortened_catalog_shows_what_the_turn_needs(tmp_path: Path) -> None:
-    """The best skills for the user's message, the same bytes in each request of the turn, and a search."""
-    write_many_skills(tmp_path / ".agents/skills")
-    chat = Chat(catalog_of(tmp_path), PAGES, "Done.", "Done.", budget=4000)
-    chat.say(BANK_MESSAGE)
-    chat.say(GARDEN_MESSAGE)
-    first, second, third = (request.config.system_instruction for request in chat.model.requests)
-    assert first == second != third
-    assert "search_skills" in tool_names(chat.model.requests[0])
-
-
-def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
-    chat = Chat(catalog_of(tmp_path), "Done.")
-    chat.say("Hello")
-    (request,) = chat.model.requests
-    assert tool_names(request) == []
-    assert "skill" not in whole(request)
-
-
 @pytest.mark.parametrize("text", ["", "{", json.dumps({"version": 9})], ids=repr)
 def test_an_invalid_record_starts_a_new_session(folder: Path, text: str) -> None:
     """At worst a skill is given a second time."""
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     records: list[Any] = [text, {"session": text, "invocation": 3}, {"session": 3}, [], None]
     for record in records:
         assert skills.session({"prowess:counter": record}, "counter").ledger == ()
@@ -539,7 +368,7 @@ def test_an_invalid_record_starts_a_new_session(folder: Path, text: str) -> None
 
 def test_the_tools_may_be_filtered_and_prefixed(folder: Path) -> None:
     chat = Chat(
-        catalog_of(folder),
+        discover_project(folder),
         use("book_activate_skill", name="pages"),
         tool_filter=["activate_skill"],
         tool_name_prefix="book",
@@ -553,8 +382,8 @@ def test_two_toolsets_of_one_agent_need_different_names(folder: Path, tmp_path: 
     """With a prefix each has its own session; otherwise ADK would call the tools of the last one only."""
     skill(tmp_path / "other/.agents/skills/birds", body="Listen first.")
     model = Scripted(script=[use("bird_activate_skill", name="birds"), "Done."], requests=[])
-    first, same = Skills(catalog_of(folder)), Skills(catalog_of(tmp_path / "other"))
-    second = Skills(catalog_of(tmp_path / "other"), tool_name_prefix="bird")
+    first, same = Skills(discover_project(folder)), Skills(discover_project(tmp_path / "other"))
+    second = Skills(discover_project(tmp_path / "other"), tool_name_prefix="bird")
     chat = Chat(first, agent=LlmAgent(name="counter", model=model, tools=[first, second]))
     chat.say("Use $pages.")
     state = chat.saved().state
@@ -568,7 +397,7 @@ def test_conversations_do_not_mix_if_their_clients_choose_the_same_invocation(fo
     """ADK's server takes the id of an invocation from its client."""
 
     async def turns() -> list[list[str]]:
-        skills, service = Skills(catalog_of(folder)), InMemorySessionService()
+        skills, service = Skills(discover_project(folder)), InMemorySessionService()
         agent = LlmAgent(name="counter", tools=[skills])
         found = []
         for text in ("Use $pages.", "Hello"):
@@ -600,10 +429,5 @@ def test_an_agent_can_be_pickled_and_copied(folder: Path, monkeypatch: pytest.Mo
 
 def test_the_tools_are_listed_without_a_conversation(folder: Path) -> None:
     """As agent cards and user interfaces do."""
-    tools = asyncio.run(Skills(catalog_of(folder)).get_tools_with_prefix())
+    tools = asyncio.run(Skills(discover_project(folder)).get_tools_with_prefix())
     assert [tool.name for tool in tools] == ["activate_skill", "read_skill_file"]
-
-
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    runpy.run_path(str(TOP / "examples/adapters/google_adk_agent.py"), run_name="__main__")
-    assert "What was activated: commit-message, csv-profile" in capsys.readouterr().out

@@ -18,9 +18,10 @@ from google.adk.runners import InMemoryRunner
 from google.adk.tools.skill_toolset import SkillToolset
 from google.genai import types
 
-from prowess import LiveCatalog, Trust, discover
+from prowess import LiveCatalog, Trust
 from prowess.adapters.google_adk import CatalogSkillRegistry
 from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
+from support.sessions import discover_project
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from google.adk.models import LlmRequest
 
-    from prowess.catalog import Catalog
 
 BODY = "Count the pages twice."
 METADATA = "metadata:\n  adk_additional_tools: [wipe]\n  adk_inject_state: true\n"
@@ -76,10 +76,6 @@ def load(name: str) -> tuple[str, dict[str, Any]]:
     return "load_skill", {"skill_name": name}
 
 
-def catalog_of(folder: Path) -> Catalog:
-    return discover(folder, home=folder.parent / "home", cache=False)
-
-
 @pytest.fixture
 def trust(tmp_path: Path) -> Trust:
     return Trust(str(tmp_path / "trust.json"))
@@ -102,7 +98,7 @@ def project(folder: Path) -> Path:
 
 def test_the_toolset_finds_and_loads_the_skills_of_the_catalog(project: Path) -> None:
     """By the rules of the host, not of ADK."""
-    registry = CatalogSkillRegistry(catalog_of(project))
+    registry = CatalogSkillRegistry(discover_project(project))
     file = ("load_skill_resource", {"skill_name": "pages", "file_path": "references/api.md"})
     model = run(registry, ("search_skills", {"query": "count pages"}), load("pages"), file)
     found, loaded, text = model.results
@@ -113,7 +109,7 @@ def test_the_toolset_finds_and_loads_the_skills_of_the_catalog(project: Path) ->
 
 
 def test_a_skill_for_its_user_only_is_not_given_to_a_model(folder: Path) -> None:
-    registry = CatalogSkillRegistry(catalog_of(folder))
+    registry = CatalogSkillRegistry(discover_project(folder))
     model = run(registry, ("search_skills", {"query": "secret"}), load("secret"), load("pags"))
     found, hidden, unknown = model.results
     assert found["result"] == []
@@ -131,7 +127,7 @@ def test_an_untrusted_skill_brings_no_script_no_tool_and_reads_no_state(
     project: Path, trust: Trust, scripts: bool
 ) -> None:
     """ADK would run its scripts, offer the tools it names, and put the state into its instructions."""
-    registry = CatalogSkillRegistry(catalog_of(project), scripts=scripts, trust=trust)
+    registry = CatalogSkillRegistry(discover_project(project), scripts=scripts, trust=trust)
     script = ("run_skill_script", {"skill_name": "pages", "file_path": "scripts/count.py"})
     loaded, ran = run(registry, load("pages"), script).results
     assert ran["error_code"] == "SCRIPT_NOT_FOUND"
@@ -143,7 +139,7 @@ def test_an_untrusted_skill_brings_no_script_no_tool_and_reads_no_state(
 
 
 def test_a_trusted_skill_brings_its_scripts_and_metadata(project: Path, trust: Trust) -> None:
-    catalog = catalog_of(project)
+    catalog = discover_project(project)
     trust.allow(catalog.resolve("pages"))
     registry = CatalogSkillRegistry(catalog, scripts=True, trust=trust)
     got = asyncio.run(registry.get_skill(name="pages"))
@@ -165,14 +161,14 @@ def test_files_outside_the_skill_are_not_read(project: Path) -> None:
     (project.parent / "outside.md").write_text("Outside.")
     (references / "link.md").symlink_to(project.parent / "outside.md")
     os.mkfifo(references / "pipe.md")
-    got = asyncio.run(CatalogSkillRegistry(catalog_of(project)).get_skill(name="pages"))
+    got = asyncio.run(CatalogSkillRegistry(discover_project(project)).get_skill(name="pages"))
     assert got.resources.list_references() == ["api.md"]
 
 
 def test_a_name_that_adk_does_not_accept_is_a_skill_too(folder: Path) -> None:
     """The rules of the host decide."""
     skill(folder / ".agents/skills/Count_It", body="Count it.")
-    registry = CatalogSkillRegistry(catalog_of(folder))
+    registry = CatalogSkillRegistry(discover_project(folder))
     found, loaded = run(registry, ("search_skills", {"query": "Count_It"}), load("Count_It")).results
     assert "Count_It" in [hit["name"] for hit in found["result"]]
     assert "Count it." in loaded["instructions"]

@@ -15,6 +15,7 @@ import pytest
 
 from prowess.agent.tools import _mcp_toolset, _network
 from prowess.errors import ConfigError
+from support.growth import ends
 
 from .test_mcp_tool import run
 
@@ -158,7 +159,5 @@ def test_a_server_that_never_finishes_starting_is_an_error(server: str, monkeypa
     """Its endpoint is at another host, which the client waits for."""
     monkeypatch.setattr(_mcp_toolset, "MIN_START_SECONDS", 0.5)
     options = {"transport": "sse", "url": f"{server}/elsewhere", "allow_private": True, "timeout_seconds": 0.5}
-    start = time.monotonic()
-    with pytest.raises(ConfigError, match="did not start"):
+    with ends(), pytest.raises(ConfigError, match="did not start"):
         run(options)
-    assert time.monotonic() - start < 10

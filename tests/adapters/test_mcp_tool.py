@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,11 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
-from prowess.agent.role._tool_schemas import TOOL_FIELDS
+from prowess.agent.role import TOOL_FIELDS
 from prowess.agent.tools import make_mcp_toolset
 from prowess.errors import ConfigError
+from support.growth import ends
+from support.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +56,7 @@ def flood() -> str:
 
 @server.tool()
 def hang() -> str:
-    time.sleep(60)
+    time.sleep(600)
     return "late"
 
 @server.tool()
@@ -81,6 +83,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def is_listening(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
 @pytest.fixture(scope="module", params=["streamable-http", "sse"])
 def remote(request: pytest.FixtureRequest, program: Path) -> Iterator[dict[str, Any]]:
     """The configuration of the same server on the loopback address."""
@@ -90,13 +98,7 @@ def remote(request: pytest.FixtureRequest, program: Path) -> Iterator[dict[str, 
     with subprocess.Popen(
         [sys.executable, str(program), request.param, str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
     ) as process:
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.05)
+        wait_until(lambda: is_listening(port))
         path = "mcp" if request.param == "streamable-http" else "sse"
         yield {"transport": request.param, "url": f"http://127.0.0.1:{port}/{path}", "allow_private": True}
         process.kill()
@@ -191,9 +193,8 @@ def test_a_process_s_output_does_not_reach_the_terminal(program: Path, capfd: py
 
 def test_a_call_that_hangs_floods_or_kills_its_server_is_an_error(program: Path) -> None:
     """The run goes on."""
-    begun = time.monotonic()
-    assert run(stdio(program, timeout_seconds=1.0), ("hang", {}))[1] == ["error: no answer within 1 seconds"]
-    assert time.monotonic() - begun < 15
+    with ends():
+        assert run(stdio(program, timeout_seconds=1.0), ("hang", {}))[1] == ["error: no answer within 1 seconds"]
     (text,) = run(stdio(program), ("flood", {}), around=around(policy=Policy(max_result_bytes=100)))[1]
     assert text == "x" * 100 + "\n[cut after 100 bytes]"
     died, after = run(stdio(program, timeout_seconds=5.0), ("die", {}), ("add", {"a": 1, "b": 2}))[1]

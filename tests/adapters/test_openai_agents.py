@@ -1,34 +1,46 @@
-"""Skills in an agent of the OpenAI Agents SDK, with a model that follows a script."""
+"""Skills in several runs and several agents of one conversation, with the OpenAI Agents SDK."""
 
 from __future__ import annotations
 
 import asyncio
-import re
-import runpy
-from pathlib import Path
+import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("agents")
 
-from agents import Agent, Runner, SQLiteSession, set_tracing_disabled
+from agents import (
+    Agent,
+    GuardrailFunctionOutput,
+    InputGuardrail,
+    RunContextWrapper,
+    Runner,
+    RunState,
+    SQLiteSession,
+    function_tool,
+    handoff,
+    set_tracing_disabled,
+)
+from agents.extensions.handoff_filters import remove_all_tools
 from agents.run import ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
-from prowess import LiveCatalog, discover
-from prowess.adapters.openai_agents import Skills
+from prowess import LiveCatalog, Scripts, Session, discover
+from prowess.adapters.openai_agents import Skills, SkillWarning
 from prowess.errors import ConfigError
-from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
+from support.sessions import discover_project
+from support.skills import skill
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
+    from pathlib import Path
 
-    from prowess.catalog import Catalog
-    from prowess.session import Session
 
-TOP = Path(__file__).parent.parent.parent
-BODY = "Count the pages twice."
+BODY, OTHER = "Count the pages twice.", "Water the roses."
 DONE = [assistant_message("Done.")]
 
 pytestmark = pytest.mark.usefixtures("loop")
@@ -40,13 +52,38 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     set_tracing_disabled(True)
 
 
-def catalog_of(folder: Path) -> Catalog:
-    return discover(folder, home=folder.parent / "home", cache=False)
+@pytest.fixture
+def garden(tmp_path: Path) -> Path:
+    """Another project, with a skill `roses`."""
+    skill(tmp_path / "garden/.agents/skills/roses", body=OTHER)
+    return tmp_path / "garden"
 
 
-def use(name: str, arguments: Any, call_id: str = "1") -> list[Any]:
+def call(name: str, arguments: Any, call_id: str = "1") -> list[Any]:
     """What a model says to call one tool."""
     return [function_call(name, arguments, call_id=call_id)]
+
+
+def activate(name: str, call_id: str = "1") -> list[Any]:
+    return call("activate_skill", {"name": name}, call_id)
+
+
+def sent(model: ScriptedModel) -> list[str]:
+    """The whole text of each request."""
+    return [f"{request.system_instructions}\n{request.input}" for request in model.calls]
+
+
+def counts(model: ScriptedModel, text: str) -> list[int]:
+    return [request.count(text) for request in sent(model)]
+
+
+def outputs(request: Any) -> list[str]:
+    return [item["output"] for item in request.input if item.get("type") == "function_call_output"]
+
+
+def agent_of(skills: Skills, model: ScriptedModel, name: str = "Counter", **options: Any) -> Agent[Any]:
+    tools = [*skills.tools(), *options.pop("tools", ())]
+    return Agent(name=name, instructions=skills.instructions(f"You are {name}."), tools=tools, model=model, **options)
 
 
 class Chat:
@@ -64,195 +101,164 @@ class Chat:
 
 def agent_with(skills: Skills, *steps: Any) -> tuple[Agent[Any], ScriptedModel]:
     model = ScriptedModel(steps)
-    instructions = skills.instructions("You count pages.")
-    return Agent(name="Counter", instructions=instructions, tools=[*skills.tools()], model=model), model
+    return agent_of(skills, model), model
 
 
-def outputs(call: Any) -> list[str]:
-    return [item["output"] for item in call.input if item.get("type") == "function_call_output"]
+# ── turns ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def whole(call: Any) -> str:
-    """All the text that one call of the model was sent, as it was."""
-    texts = [str(item.get("content", item.get("output", ""))) for item in call.input]
-    return "\n".join([call.system_instructions, *texts])
+def test_each_run_after_one_with_a_tool_call_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    """Three runs that one coroutine awaits, with one context."""
+    skills = Skills(discover_project(folder))
+    model = ScriptedModel([call("read_skill_file", {"name": "pages", "path": "notes.md"}), DONE, DONE, DONE])
+    agent, session, config = agent_of(skills, model), skills.session(), skills.run_config()
+
+    async def run() -> None:
+        for text in ("Use $pages.", "Thanks.", "Use /secret."):
+            await Runner.run(agent, text, context=session, run_config=config)
+
+    loop.run_until_complete(run())
+    assert counts(model, BODY) == [1, 1, 0, 0]
+    assert counts(model, "Whisper.") == [0, 0, 0, 1]
+    assert session.turn == 3
 
 
-def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
-    """The body comes as the tool's result, once, and its files after it."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(
-        skills,
-        use("activate_skill", {"name": "pages"}),
-        use("read_skill_file", {"name": "pages", "path": "notes.md"}, "2"),
-        DONE,
-    )
-    assert Chat(skills, agent).say("How many?").final_output == "Done."
-    content, notes = outputs(model.calls[2])
-    assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
-    assert notes == "Page 3 is blank."
-    assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 1]
+def test_a_streamed_run_begins_a_turn_too(folder: Path, loop: AbstractEventLoop) -> None:
+    skills = Skills(discover_project(folder))
+    model = ScriptedModel([call("read_skill_file", {"name": "pages", "path": "notes.md"}), DONE, DONE])
+    agent, session, config = agent_of(skills, model), skills.session(), skills.run_config()
+
+    async def run() -> None:
+        for text in ("Use $pages.", "Use /secret."):
+            async for _ in Runner.run_streamed(agent, text, context=session, run_config=config).stream_events():
+                pass
+
+    loop.run_until_complete(run())
+    assert (counts(model, BODY), counts(model, "Whisper.")) == ([1, 1, 0], [0, 0, 1])
 
 
-def test_the_catalog_is_sent_once_and_always_the_same_bytes(folder: Path) -> None:
-    """In the instructions of every call, and nowhere else."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, DONE)
-    chat = Chat(skills, agent)
-    chat.say("How many?")
-    chat.say("And now, with the pages skill?")
-    assert len({call.system_instructions for call in model.calls}) == 1
-    assert [whole(call).count("<available_skills>") for call in model.calls] == [1, 1, 1]
-    assert model.calls[0].system_instructions == f"You count pages.\n\n{chat.session.static_block()}"
+def test_a_run_that_waits_for_an_approval_continues_its_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    """Also from the state of the run and the record of the session in another process."""
+    approved: list[str] = []
+
+    @function_tool(needs_approval=True)
+    def delete() -> str:
+        """Delete it."""
+        approved.append("yes")
+        return "deleted"
+
+    skills = Skills(discover_project(folder))
+    model = ScriptedModel([call("delete", {}), DONE])
+    agent, session = agent_of(skills, model, tools=[delete]), skills.session()
+
+    async def run() -> None:
+        result = await Runner.run(agent, "Use $pages.", context=session, run_config=skills.run_config())
+        record, state = session.to_json(), result.to_state().to_json(context_serializer=lambda _: {})
+        later = await RunState.from_json(agent, json.loads(json.dumps(state)), context_override=skills.session(record))
+        later.approve(later.get_interruptions()[0])
+        await Runner.run(agent, later, run_config=skills.run_config())
+
+    loop.run_until_complete(run())
+    assert approved == ["yes"]
+    assert counts(model, BODY) == [1, 1]
 
 
-def test_a_live_catalog_is_as_it_is_when_a_turn_begins(tmp_path: Path) -> None:
-    """For all conversations with an agent that was made before its first skill."""
-    with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
-        skills = Skills(live)
-        agent, model = agent_with(skills, DONE, use("activate_skill", {"name": "late"}), DONE, DONE)
-        chat = Chat(skills, agent)
-        chat.say("How many?")
-        skill(tmp_path / ".agents/skills/late", body="Count late.")
-        chat.say("And now?")
-        Chat(skills, agent).say("And here?")
-    shown = [call.system_instructions.count("<name>late</name>") for call in model.calls]
-    assert shown == [0, 1, 1, 1]
-    assert "Count late." in outputs(model.calls[2])[0]
+def test_a_message_that_is_added_to_a_waiting_run_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    @function_tool(needs_approval=True)
+    def delete() -> str:
+        """Delete it."""
+        return "deleted"
+
+    skills = Skills(discover_project(folder))
+    model = ScriptedModel([call("delete", {}), DONE])
+    agent, session = agent_of(skills, model, tools=[delete]), skills.session()
+
+    async def run() -> None:
+        result = await Runner.run(agent, "Use $pages.", context=session, run_config=skills.run_config())
+        state = result.to_state()
+        state.approve(state.get_interruptions()[0])
+        state.add_input("Use /secret.")
+        await Runner.run(agent, state, run_config=skills.run_config())
+
+    loop.run_until_complete(run())
+    assert (session.turn, counts(model, BODY), counts(model, "Whisper.")) == (2, [1, 0], [0, 1])
 
 
-def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:
-    """As it is, with what may be left out."""
-    skills = Skills(catalog_of(folder))
-    schemas = [(tool.name, tool.description, tool.params_json_schema) for tool in skills.tools()]
-    assert schemas == [(tool.name, tool.description, tool.parameters) for tool in skills.session().tools()]
-    assert schemas[0][2]["properties"]["name"]["enum"] == ["pages"]
+def test_text_that_a_tool_passes_to_another_run_names_no_skill(folder: Path, loop: AbstractEventLoop) -> None:
+    """If the tool passes its own context on, as `as_tool` does."""
+    skills = Skills(discover_project(folder))
+    inner = ScriptedModel([DONE])
+    other = agent_of(skills, inner, "Other")
+
+    @function_tool
+    async def ask(context: RunContextWrapper[Any], text: str) -> str:
+        """Ask the other agent."""
+        result = await Runner.run(other, text, context=context, run_config=skills.run_config())
+        return str(result.final_output)
+
+    model = ScriptedModel([call("ask", {"text": "Use /secret."}), DONE])
+    session, agent = skills.session(), agent_of(skills, model, tools=[ask])
+    run = Runner.run(agent, "Use $pages.", context=session, run_config=skills.run_config())
+    loop.run_until_complete(run)
+    assert (session.turn, counts(inner, "Whisper."), counts(inner, BODY)) == (1, [0], [1])
 
 
-def test_without_skills_there_are_no_tools_and_no_text(tmp_path: Path) -> None:
-    """The agent is as it would be without Prowess."""
-    (tmp_path / "project").mkdir()
-    skills = Skills(catalog_of(tmp_path / "project"))
-    agent, model = agent_with(skills, DONE)
-    assert (agent.tools, agent.instructions) == ([], "You count pages.")
-    Chat(skills, agent).say("How many pages?")
-    assert model.calls[0].input == [{"content": "How many pages?", "role": "user"}]
+def test_a_run_that_a_finished_one_started_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    """In a task that a tool started."""
+    skills = Skills(discover_project(folder))
+    session, config, tasks = skills.session(), skills.run_config(), []
+
+    async def later() -> None:
+        await asyncio.sleep(0.01)
+        await Runner.run(agent, "Use /secret.", context=session, run_config=config)
+
+    @function_tool
+    async def remind() -> str:
+        """Go on later."""
+        tasks.append(asyncio.create_task(later()))
+        return "later"
+
+    model = ScriptedModel([call("remind", {}), DONE, DONE])
+    agent = agent_of(skills, model, tools=[remind])
+
+    async def run() -> None:
+        await Runner.run(agent, "Use $pages.", context=session, run_config=config)
+        await tasks[0]
+
+    loop.run_until_complete(run())
+    assert (session.turn, counts(model, "Whisper.")) == (2, [0, 0, 1])
 
 
-def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path, loop: AbstractEventLoop) -> None:
-    """The model sees it behind the user's words; the SDK's history has only the words."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(skills, DONE)
-    chat = Chat(skills, agent)
-    result = chat.say("Use $pages on this.")
-    said, injected = model.calls[0].input
-    assert said == {"content": "Use $pages on this.", "role": "user"}
-    assert injected["role"] == "user"
-    assert injected["content"].startswith('<skill_content name="pages">')
-    assert BODY not in str(result.to_input_list())
-    assert BODY not in str(loop.run_until_complete(chat.memory.get_items()))
+def test_guardrails_of_the_configuration_are_kept(folder: Path, loop: AbstractEventLoop) -> None:
+    seen: list[str] = []
 
+    async def check(_: Any, __: Any, text: Any) -> GuardrailFunctionOutput:
+        seen.append(text)
+        return GuardrailFunctionOutput(output_info=None, tripwire_triggered=False)
 
-def test_a_named_skill_stays_while_tools_run(folder: Path) -> None:
-    """Once in every call of its turn."""
-    skills = Skills(catalog_of(folder))
-    notes = use("read_skill_file", {"name": "pages", "path": "notes.md"})
-    agent, model = agent_with(skills, notes, use("activate_skill", {"name": "pages"}, "2"), DONE)
-    Chat(skills, agent).say("Use $pages on this.")
-    assert [whole(call).count(BODY) for call in model.calls] == [1, 1, 1]
-    assert outputs(model.calls[2])[1].startswith("The skill `pages` is already active since turn 1;")
-
-
-def test_a_skill_in_the_conversation_is_not_injected_again(folder: Path) -> None:
-    """Neither where its user names it, nor where the model asks for it again afterwards."""
-    skills = Skills(catalog_of(folder))
-    again = use("activate_skill", {"name": "pages"}, "2")
-    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, DONE, again, DONE)
-    chat = Chat(skills, agent)
-    chat.say("How many?")
-    chat.say("Use $pages again.")
-    chat.say("And now?")
-    assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 1, 1, 1]
-
-
-def test_only_its_user_reaches_a_skill_that_is_user_only(folder: Path) -> None:
-    """The model gets an error; a mention by the user activates it."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(skills, use("activate_skill", {"name": "secret"}), DONE, DONE)
-    chat = Chat(skills, agent)
-    chat.say("Hm?")
-    assert outputs(model.calls[1]) == [
-        "error: only the user can activate the skill `secret`\nhint: ask the user to name it in a message"
-    ]
-    assert "Whisper." not in whole(model.calls[1])
-    chat.say("/secret now")
-    assert whole(model.calls[2]).count("Whisper.") == 1
-
-
-def test_a_second_activation_is_one_line(folder: Path) -> None:
-    """In the same run, even beside the first."""
-    skills = Skills(catalog_of(folder))
-    both = [*use("activate_skill", {"name": "pages"}), *use("activate_skill", {"name": "pages"}, "2")]
-    agent, model = agent_with(skills, both, use("activate_skill", {"name": "pages"}, "3"), DONE)
-    Chat(skills, agent).say("How many?")
-    lines = sorted(outputs(model.calls[2]), key=len)
-    line = "The skill `pages` is already active since turn 1; its instructions have not changed."
-    assert lines[:2] == [line, line]
-    assert whole(model.calls[2]).count(BODY) == 1
+    skills = Skills(discover_project(folder))
+    model = ScriptedModel([DONE])
+    config = skills.run_config(input_guardrails=[InputGuardrail(check)])
+    loop.run_until_complete(Runner.run(agent_of(skills, model), "Hm.", context=skills.session(), run_config=config))
+    assert seen == ["Hm."]
 
 
 def test_a_skill_outlives_the_messages_it_came_with(folder: Path) -> None:
     """Whatever trims or sums up a conversation: the skill is there again, once, at the end."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, DONE)
+    skills = Skills(discover_project(folder))
+    agent, model = agent_with(skills, call("activate_skill", {"name": "pages"}), DONE, DONE)
     chat = Chat(skills, agent)
     chat.say("How many?")
     chat.say("And now?", call_model_input_filter=lambda data: ModelInputData(data.model_data.input[-1:], "Count."))
     last = model.calls[-1]
     assert last.system_instructions == "Count."
     assert [item["content"][:15] for item in last.input] == ["And now?", "<active_skills>"]
-    assert whole(last).count(BODY) == 1
-
-
-def test_conversations_with_one_agent_are_independent(folder: Path) -> None:
-    """Both are given the body."""
-    skills = Skills(catalog_of(folder))
-    script = [use("activate_skill", {"name": "pages"}), DONE]
-    agent, model = agent_with(skills, *script, *script)
-    for _ in range(2):
-        Chat(skills, agent).say("How many?")
-    assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 0, 1]
-
-
-def test_a_conversation_continues_in_another_process(folder: Path) -> None:
-    """From what `to_json` returned."""
-    skills = Skills(catalog_of(folder))
-    again = use("activate_skill", {"name": "pages"}, "2")
-    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, again, DONE)
-    chat = Chat(skills, agent)
-    chat.say("How many?")
-    chat.session = skills.session(chat.session.to_json())
-    chat.say("And now?")
-    assert outputs(model.calls[3])[1].startswith("The skill `pages` is already active since turn 1;")
-
-
-def test_a_run_may_be_streamed(folder: Path, loop: AbstractEventLoop) -> None:
-    """With the same input."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE)
-
-    async def run() -> None:
-        result = Runner.run_streamed(agent, "Hm, /pages?", context=skills.session(), run_config=skills.run_config())
-        async for _ in result.stream_events():
-            pass
-
-    loop.run_until_complete(run())
-    assert [whole(call).count(BODY) for call in model.calls] == [1, 1]
+    assert counts(model, BODY)[-1] == 1
 
 
 def test_each_run_of_a_task_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
     """One after the other, in one event loop, with the configuration of the first."""
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     agent, model = agent_with(skills, DONE, DONE, DONE, DONE)
     session, config = skills.session(), skills.run_config()
 
@@ -262,32 +268,21 @@ def test_each_run_of_a_task_begins_a_turn(folder: Path, loop: AbstractEventLoop)
         await asyncio.create_task(Runner.run(agent, "Use /secret.", context=session, run_config=config))
 
     loop.run_until_complete(run())
-    assert [whole(call).count(BODY) for call in model.calls] == [1, 0, 1, 0]
-    assert ("Whisper." in whole(model.calls[3]), session.turn) == (True, 4)
+    assert counts(model, BODY) == [1, 0, 1, 0]
+    assert (counts(model, "Whisper.")[3], session.turn) == (1, 4)
 
 
 def test_text_of_a_model_to_another_agent_names_no_skill(folder: Path) -> None:
     """An agent that is a tool has the session of the run, but its first message is not the user's."""
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     other, asked = agent_with(skills, DONE)
-    agent, model = agent_with(skills, use("other", {"input": "Use $secret."}), DONE)
+    agent, model = agent_with(skills, call("other", {"input": "Use $secret."}), DONE)
     agent.tools.append(other.as_tool("other", "Ask another agent."))
     chat = Chat(skills, agent)
     chat.say("Use $pages.")
     assert chat.session.turn == 1
-    assert "Whisper." not in whole(asked.calls[0])
-    assert [whole(call).count(BODY) for call in (*model.calls, *asked.calls)] == [1, 1, 1]
-
-
-def test_a_missing_skill_is_reported_and_the_run_continues(folder: Path) -> None:
-    """To the model that asked for it, and where its user named it."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE)
-    (folder / ".agents/skills/pages/SKILL.md").unlink()
-    chat = Chat(skills, agent)
-    assert chat.say("Use $pages on this.").final_output == "Done."
-    assert outputs(model.calls[1])[0].startswith("error: the skill `pages` cannot be read now: ")
-    assert model.calls[0].input[1]["content"].startswith("warning: the skill `pages` cannot be read now: ")
+    assert counts(asked, "Whisper.") == [0]
+    assert counts(model, BODY) + counts(asked, BODY) == [1, 1, 1]
 
 
 @pytest.mark.parametrize(
@@ -303,8 +298,8 @@ def test_a_missing_skill_is_reported_and_the_run_continues(folder: Path) -> None
 )
 def test_errors_are_reported_to_the_model(folder: Path, arguments: str, message: str) -> None:
     """A run never ends by it."""
-    skills = Skills(catalog_of(folder))
-    agent, model = agent_with(skills, use("activate_skill", arguments), DONE)
+    skills = Skills(discover_project(folder))
+    agent, model = agent_with(skills, call("activate_skill", arguments), DONE)
     assert Chat(skills, agent).say("How many?").final_output == "Done."
     assert outputs(model.calls[1]) == [message]
 
@@ -316,8 +311,8 @@ def test_a_context_of_one_s_own_has_the_session_as_skills(folder: Path) -> None:
         def __init__(self, session: Session) -> None:
             self.skills = session
 
-    skills = Skills(catalog_of(folder))
-    agent, _ = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE)
+    skills = Skills(discover_project(folder))
+    agent, _ = agent_with(skills, call("activate_skill", {"name": "pages"}), DONE)
     mine = Mine(skills.session())
     Runner.run_sync(agent, "How many?", context=mine, run_config=skills.run_config())
     assert [record.name for record in mine.skills.ledger] == ["pages"]
@@ -325,7 +320,7 @@ def test_a_context_of_one_s_own_has_the_session_as_skills(folder: Path) -> None:
 
 def test_a_run_without_a_session_is_a_mistake_of_the_program(folder: Path) -> None:
     """It is an error before the model is called."""
-    skills = Skills(catalog_of(folder))
+    skills = Skills(discover_project(folder))
     agent, model = agent_with(skills, DONE)
     with pytest.raises(ConfigError) as caught:
         Runner.run_sync(agent, "How many?", run_config=skills.run_config())
@@ -335,52 +330,256 @@ def test_a_run_without_a_session_is_a_mistake_of_the_program(folder: Path) -> No
 
 def test_options_are_the_session_s(folder: Path) -> None:
     """A budget shortens the catalog and adds the search tool."""
-    skills = Skills(catalog_of(folder), budget=120)
+    skills = Skills(discover_project(folder), budget=120)
     assert [tool.name for tool in skills.tools()] == [tool.name for tool in skills.session().tools()]
     assert skills.tools()[-1].name == "search_skills"
     assert skills.instructions() == skills.session().static_block()
 
 
-def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(many_skills: Path) -> None:
-    skills = Skills(catalog_of(many_skills))
-    agent, model = agent_with(skills, use("activate_skill", {"name": "s299"}), DONE)
-    Runner.run_sync(agent, "Hm?", context=skills.session(), run_config=skills.run_config())
-    schemas = str([tool.params_json_schema for tool in skills.tools()])
-    assert "s299" not in skills.instructions() + schemas
-    assert 4 * 7_000 < len(skills.instructions()) + len(schemas) < 4 * 8_600
-    assert "Body of 299." in outputs(model.calls[1])[0]
+# ── several catalogs in one conversation ─────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Block after block, with a model that follows a script."""
-    page = (TOP / "docs/adapters/openai_agents.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    monkeypatch.chdir(folder)
-    model = ScriptedModel([use("activate_skill", {"name": "pages"}), *[DONE] * 9])
-    monkeypatch.setattr("agents.models.multi_provider.MultiProvider.get_model", lambda *_: model)
-    names: dict[str, Any] = {}
-    for block in blocks:
-        exec(compile(block, "openai_agents.md", "exec"), names)  # noqa: S102 - it is ours
-    assert len(blocks) >= 2
-    assert BODY in str(model.calls[1].input)
+class Team:
+    """An agent that hands conversations over to a gardener, who has another catalog."""
+
+    def __init__(self, folder: Path, garden: Path, *steps: Any, **options: Any) -> None:
+        self.skills, self.garden_skills = Skills(discover_project(folder)), Skills(discover_project(garden))
+        self.model = ScriptedModel(steps)
+        self.gardener = agent_of(self.garden_skills, self.model, "Gardener")
+        to_gardener = handoff(self.gardener, **options)
+        self.agent = agent_of(self.skills, self.model, handoffs=[to_gardener])
+
+    def run(self, agent: Agent[Any], text: str, context: Any, **options: Any) -> Any:
+        config = self.skills.run_config()
+        return Runner.run_sync(agent, text, context=context, run_config=config, **options)
 
 
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a key, on the example skills."""
-    runpy.run_path(str(TOP / "examples/adapters/openai_agents_agent.py"), run_name="__main__")
-    assert "Conventional Commits" in capsys.readouterr().out
+HANDOFF = call("transfer_to_gardener", {}, "h")
 
 
-def test_a_message_chooses_the_skills_that_fit(folder: Path) -> None:
-    """Once per turn: the same bytes in each call of it."""
-    write_many_skills(folder / ".agents/skills")
-    skills = Skills(catalog_of(folder), budget=1_500)
-    agent, model = agent_with(skills, use("activate_skill", {"name": "a-50"}), DONE, DONE)
-    chat = Chat(skills, agent)
-    chat.say(BANK_MESSAGE)
-    chat.say(GARDEN_MESSAGE)
-    first, again, other = (call.system_instructions for call in model.calls)
-    assert first == again
-    assert first.startswith("You count pages.")
-    assert ("z-books" in first, "y-garden" in first) == (True, False)
-    assert ("z-books" in other, "y-garden" in other) == (False, True)
+def test_after_a_handoff_the_tools_are_those_of_the_other_catalog(folder: Path, garden: Path) -> None:
+    """And the catalog in the instructions is its own."""
+    team = Team(folder, garden, HANDOFF, activate("roses"), activate("pages", "2"), DONE)
+    team.run(team.agent, "How are the roses?", team.skills.session())
+    *_, last = team.model.calls
+    assert OTHER in outputs(last)[1]
+    assert outputs(last)[2].startswith("error: no skill is called `pages`")
+    blocks = [("<name>pages</name>" in text, "<name>roses</name>" in text) for text in sent(team.model)]
+    assert blocks == [(True, False), (False, True), (False, True), (False, True)]
+
+
+@pytest.mark.parametrize("whose", ["the session", "an object of one's own", "a dictionary"])
+def test_the_second_agent_of_a_handoff_goes_on_with_the_same_context(folder: Path, garden: Path, whose: str) -> None:
+    """A mention of one of its skills in the next run counts; the session of the first agent stays the context's."""
+    team = Team(folder, garden, HANDOFF, DONE, activate("roses"), DONE, DONE)
+    session = team.skills.session()
+    contexts = {"the session": session, "a dictionary": {"skills": session}}
+    context = contexts.get(whose, SimpleNamespace(skills=session))
+    result = team.run(team.agent, "Ask the gardener.", context)
+    assert result.last_agent is team.gardener
+    team.run(result.last_agent, "Use $roses.", context)
+    assert counts(team.model, OTHER) == [0, 0, 1, 1]
+    team.run(team.gardener, "Thanks.", context)
+    assert counts(team.model, OTHER)[-1] == 1, "the model activated it, so it is active for the conversation"
+
+
+def test_a_mention_reaches_the_agent_that_has_the_skill_after_the_handoff(folder: Path, garden: Path) -> None:
+    """In the run of the message that names it."""
+    team = Team(folder, garden, HANDOFF, DONE)
+    team.run(team.agent, "Hand over: use $roses.", team.skills.session())
+    assert counts(team.model, OTHER) == [0, 1]
+
+
+def test_a_filter_of_the_handoff_begins_no_second_turn(folder: Path, garden: Path) -> None:
+    """`remove_all_tools` leaves the user's message as the last item of the input."""
+    team = Team(folder, garden, HANDOFF, DONE, input_filter=remove_all_tools)
+    session = team.skills.session()
+    team.run(team.agent, "Use $pages and ask the gardener.", session)
+    assert (session.turn, counts(team.model, BODY)[0]) == (1, 1)
+
+
+def test_the_record_of_a_conversation_has_the_skills_of_all_its_agents(folder: Path, garden: Path) -> None:
+    """In another process each agent's skills find their own, with whichever of them the session is made."""
+    script = [activate("pages"), HANDOFF, activate("roses", "2"), DONE]
+    team = Team(folder, garden, *script)
+    session = team.skills.session()
+    team.run(team.agent, "Both.", session)
+    record = session.to_json()
+    for of_gardener in (False, True):
+        again = Team(folder, garden, activate("roses", "3"), activate("pages", "4"), DONE, activate("pages", "5"), DONE)
+        restored = (again.garden_skills if of_gardener else again.skills).session(record)
+        again.run(again.gardener, "Go on.", restored)
+        assert outputs(again.model.calls[2])[0].startswith("The skill `roses` is already active since turn 1;")
+        assert outputs(again.model.calls[2])[1].startswith("error: no skill is called `pages`")
+        again.run(again.agent, "And you?", restored)
+        assert outputs(again.model.calls[4])[0].startswith("The skill `pages` is already active since turn 1;")
+        rows = json.loads(restored.to_json())
+        names = {row["name"] for row in [*rows["ledger"], *rows["other_catalogs"]]}
+        assert names == {"pages", "roses"}
+
+
+def test_a_new_conversation_and_a_copy_of_it_have_all_catalogs(folder: Path, garden: Path) -> None:
+    """`restart` clears each ledger; a pickled session has each record."""
+    team = Team(folder, garden, HANDOFF, activate("roses"), DONE, activate("roses", "2"), DONE)
+    session = team.skills.session()
+    team.run(team.agent, "Hm.", session)
+    copy = pickle.loads(pickle.dumps(session))  # noqa: S301 - it is ours
+    assert json.loads(copy.to_json()) == {**json.loads(session.to_json()), "turn": 1}
+    session.restart()
+    assert "roses" not in session.to_json()
+    team.run(team.gardener, "Again.", session)
+    assert (session.turn, OTHER in outputs(team.model.calls[-1])[0]) == (0, True)
+
+
+@pytest.mark.parametrize("others", [None, 3, {}, [3], [{"path": "x"}], ["x" * 10] * 3], ids=repr)
+def test_a_record_with_other_rows_than_its_own_is_a_mistake(folder: Path, others: Any) -> None:
+    skills = Skills(discover_project(folder))
+    text = json.dumps({**json.loads(skills.session().to_json()), "other_catalogs": others})
+    with pytest.raises(ConfigError, match="this is not the record of a session"):
+        skills.session(text)
+
+
+def test_agents_with_the_same_catalog_share_its_session(folder: Path) -> None:
+    """Also if each has its own `Skills`, so the second does not read what the conversation contains."""
+    first, second = Skills(folder), Skills(folder)
+    model = ScriptedModel([activate("pages"), call("transfer_to_other", {}, "h"), activate("pages", "2"), DONE])
+    other = agent_of(second, model, "Other")
+    agent, session = agent_of(first, model, handoffs=[other]), first.session()
+    Runner.run_sync(agent, "Hm.", context=session, run_config=first.run_config())
+    assert outputs(model.calls[-1])[-1].startswith("The skill `pages` is already active since turn 1;")
+    assert "other_catalogs" not in session.to_json()
+
+
+def test_a_skill_of_both_catalogs_is_active_after_the_handoff(folder: Path, garden: Path) -> None:
+    """The conversation contains its text."""
+    both = discover(garden, home=garden.parent / "home", skill_dirs=[folder / ".agents/skills"], cache=False)
+    assert {"pages", "roses"} <= {entry.name for entry in both.skills}
+    first, second = Skills(discover_project(folder)), Skills(both)
+    model = ScriptedModel([activate("pages"), call("transfer_to_other", {}, "h"), DONE, DONE])
+    other = agent_of(second, model, "Other")
+    agent, session = agent_of(first, model, handoffs=[other]), first.session()
+    result = Runner.run_sync(agent, "Hm.", context=session, run_config=first.run_config())
+    Runner.run_sync(result.last_agent, "And now?", context=session, run_config=first.run_config())
+    assert counts(model, BODY) == [0, 1, 1, 1]
+
+
+def test_an_agent_that_is_a_tool_has_its_own_catalog(folder: Path, garden: Path) -> None:
+    """Named by the user's message, not by what the model writes to it."""
+    team = Team(folder, garden)
+    inner = ScriptedModel([activate("roses"), DONE, DONE])
+    team.gardener.model = inner
+    model = ScriptedModel(
+        [call("gardener", {"input": "Use /secret."}), DONE, call("gardener", {"input": "$roses"}), DONE]
+    )
+    agent = agent_of(team.skills, model, tools=[team.gardener.as_tool("gardener", "Asks the gardener.")])
+    session = team.skills.session()
+    team.run(agent, "Hm.", session)
+    assert OTHER in outputs(inner.calls[1])[0]
+    assert session.turn == 1
+    team.run(agent, "And now?", team.skills.session())
+    assert counts(inner, OTHER)[-1] == 0
+
+
+def test_a_session_made_without_the_adapter_serves_its_own_catalog(folder: Path, garden: Path) -> None:
+    """The others get sessions beside it."""
+    team = Team(folder, garden, activate("pages"), HANDOFF, activate("roses", "2"), DONE)
+    session = Session(discover_project(folder))
+    team.run(team.agent, "Both.", session)
+    assert [record.name for record in session.ledger] == ["pages"]
+    assert OTHER in outputs(team.model.calls[-1])[-1]
+
+
+# ── catalogs that change, and mistakes ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_run_without_the_configuration_is_a_warning_before_the_first_answer(folder: Path) -> None:
+    """Nothing else would tell that a mention is ignored."""
+    skills = Skills(discover_project(folder))
+    agent = agent_of(skills, ScriptedModel([DONE]))
+    with pytest.warns(SkillWarning, match=r"run_config=skills\.run_config\(\)") as caught:
+        Runner.run_sync(agent, "Use $pages.", context=skills.session())
+    assert len(caught) == 1
+
+
+def test_a_tool_without_a_session_answers_what_the_program_has_to_pass(folder: Path) -> None:
+    """The run goes on."""
+    skills = Skills(discover_project(folder))
+    model = ScriptedModel([activate("pages"), DONE])
+    with pytest.warns(SkillWarning):
+        result = Runner.run_sync(agent_of(skills, model), "Hm.")
+    assert result.final_output == "Done."
+    (answer,) = outputs(model.calls[1])
+    assert answer.splitlines() == [
+        "error: this run has no session for its skills",
+        "hint: use `Runner.run(..., context=skills.session())`, or a context with the session as `skills`",
+    ]
+
+
+def test_runs_with_the_configuration_do_not_warn(folder: Path, garden: Path, loop: AbstractEventLoop) -> None:
+    """Warnings are errors in these tests: not with a handoff, an agent as a tool, or a history."""
+    team = Team(folder, garden, HANDOFF, DONE, DONE)
+    session = team.skills.session()
+    history = SQLiteSession("test")
+    team.run(team.agent, "Hm.", session, session=history)
+    team.run(team.gardener, "Hm.", session, session=history)
+    history.close()
+
+
+# ── scripts and unknown names ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def add_script(folder: Path, text: str) -> None:
+    file = folder / ".agents/skills/pages/scripts/count.py"
+    file.parent.mkdir()
+    file.write_text(text)
+
+
+def run_script(call_id: str, *arguments: str) -> list[Any]:
+    given = {"skill": "pages", "script": "scripts/count.py", "args": list(arguments)}
+    return call("run_skill_script", given, call_id)
+
+
+def test_a_script_that_waits_does_not_stop_other_conversations(folder: Path, loop: AbstractEventLoop) -> None:
+    """Nor do more of them than `asyncio.to_thread` has threads."""
+    go = folder / "go"
+    add_script(folder, "import sys, time, pathlib\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n")
+    options = Scripts(sandbox="none", timeout=20, on_untrusted=lambda _: True)
+    skills = Skills(discover_project(folder), scripts=options)
+    waiting = 3
+    loop.set_default_executor(ThreadPoolExecutor(2))
+    steps = [*[activate("pages")] * waiting, *[run_script("2", str(go))] * waiting, DONE, *[DONE] * waiting]
+    model, config = ScriptedModel(steps), skills.run_config()
+    agent = agent_of(skills, model)
+
+    async def run() -> None:
+        runs = [Runner.run(agent, "Count.", context=skills.session(), run_config=config) for _ in range(waiting)]
+        tasks = [asyncio.create_task(run) for run in runs]
+        while len(model.calls) < 2 * waiting:
+            await asyncio.sleep(0.01)
+        other = Runner.run(agent, "Use $pages.", context=skills.session(), run_config=config)
+        assert (await asyncio.wait_for(other, 10)).final_output == "Done."
+        assert not any(task.done() for task in tasks)
+        go.touch()
+        await asyncio.gather(*tasks)
+
+    loop.run_until_complete(run())
+    loop.run_until_complete(loop.shutdown_default_executor())
+    assert outputs(model.calls[-1])[-1].startswith("exit code 0")
+
+
+def test_a_name_that_no_skill_has_is_reported_once(folder: Path, garden: Path) -> None:
+    """Not again to the second agent of a handoff, for which the skill of the first is no mistake of the user."""
+    team = Team(folder, garden, HANDOFF, DONE, DONE)
+    session = team.skills.session()
+    team.run(team.agent, "Use $pages. Use the pagse skill.", session)
+    result = team.run(team.gardener, "Use the pagse skill.", session)
+    assert result.final_output == "Done."
+    assert counts(team.model, "warning: ") == [1, 0, 0]
+    assert "pagse" in str(team.model.calls[0].input[-1])
+
+
+def test_a_live_catalog_may_be_closed(tmp_path: Path) -> None:
+    """It opens again."""
+    with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
+        skills = Skills(live)
+    assert skills.session().catalog.skills == ()

@@ -44,7 +44,7 @@ def test_a_completion_is_read(chat: ChatServer) -> None:
     assert answer.choices[0].finish_reason == "stop"
     assert answer.usage is not None
     assert answer.usage.total_tokens == 5
-    assert chat.echo.requests[0][2] == "c"
+    assert chat.echo.requests[0][0].conversation == "c"
 
 
 def test_a_stream_is_read(chat: ChatServer) -> None:

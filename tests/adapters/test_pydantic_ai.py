@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import runpy
 import shutil
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +31,11 @@ from pydantic_ai.toolsets import FunctionToolset
 from prowess import ConfigError, Scripts, Session, Trust, UntrustedSkill, discover
 from prowess.adapters.pydantic_ai import Skills
 from prowess.catalog import LiveCatalog
-from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from pydantic_ai.models.function import AgentInfo
 
@@ -50,7 +48,6 @@ def _no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
 
 
-TOP = Path(__file__).parent.parent.parent
 PDF, CSV, SECRET = "Turn every page.", "Count the rows.", "Only on the user's word."
 
 
@@ -141,72 +138,7 @@ def test_a_directory_is_scanned_once_until_a_skill_changes(here: Path, monkeypat
     assert "Changed." in script.sent[-1][1].instructions
 
 
-def test_the_instructions_never_change_in_a_conversation(here: Path) -> None:
-    """Byte for byte, whatever is activated or named."""
-    script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="csv"), "two")
-    session = Session(discover(here))
-    talk = agent(script, Skills(session))
-    first = talk.run_sync("use the csv skill")
-    talk.run_sync("and $pdf", message_history=first.all_messages())
-    assert len(script.sent) == 4
-    assert {info.instructions for _, info in script.sent} == {session.static_block().strip()}
-
-
-def test_the_tools_are_those_of_the_session_as_they_are(here: Path) -> None:
-    """Names, descriptions and schemas, the enum of skills with them."""
-    script = Script()
-    session = Session(discover(here))
-    agent(script, Skills(session)).run_sync("hello")
-    ((_, info),) = script.sent
-    shown = [(tool.name, tool.description, tool.parameters_json_schema) for tool in info.function_tools]
-    assert shown == [(tool.name, tool.description, tool.parameters) for tool in session.tools()]
-    assert sorted(info.function_tools[0].parameters_json_schema["properties"]["name"]["enum"]) == ["csv", "pdf"]
-
-
-def test_without_skills_there_is_nothing(tmp_path: Path) -> None:
-    """Neither tools nor instructions, and no message beside the user's."""
-    script = Script()
-    agent(script, Skills(tmp_path)).run_sync("use $pdf")
-    ((messages, info),) = script.sent
-    assert (info.function_tools, info.instructions, words(messages)) == ([], None, ["use $pdf"])
-
-
-def test_a_small_budget_brings_a_search(here: Path) -> None:
-    """What is not shown can be found."""
-    script = Script(call("search_skills", query="csv"))
-    result = agent(script, Skills(here, budget=60)).run_sync("hello")
-    assert results(result.all_messages()) == ["- csv: Does csv. Use it for csv."]
-
-
-def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(many_skills: Path) -> None:
-    script = Script(call("activate_skill", name="s299"))
-    result = agent(script, Skills(many_skills)).run_sync("hello")
-    _, info = script.sent[0]
-    schemas = str([tool.parameters_json_schema for tool in info.function_tools])
-    assert "s299" not in info.instructions + schemas
-    assert 4 * 7_000 < len(info.instructions) + len(schemas) < 4 * 8_600
-    assert "Body of 299." in results(result.all_messages())[0]
-
-
 # ── activating and reading ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_skill_is_activated_and_the_second_time_is_one_line(here: Path) -> None:
-    """The body is in the result of the tool, and nowhere else."""
-    script = Script(call("activate_skill", name="pdf"), call("activate_skill", name="pdf"))
-    result = agent(script, Skills(here)).run_sync("hello")
-    first, second = results(result.all_messages())
-    assert first.startswith('<skill_content name="pdf">')
-    assert PDF in first
-    assert second == "The skill `pdf` is already active since turn 1; its instructions have not changed."
-    assert [text.count(PDF) for text in script.texts] == [0, 1, 1]
-
-
-def test_a_file_is_read(here: Path) -> None:
-    """By its path in the skill's folder."""
-    script = Script(call("read_skill_file", name="pdf", path="notes.md"))
-    result = agent(script, Skills(here)).run_sync("hello")
-    assert results(result.all_messages()) == ["Pages have two sides.\n"]
 
 
 WRONG = {
@@ -247,13 +179,6 @@ def test_a_model_that_calls_every_tool_finds_them_in_order(here: Path) -> None:
     assert read.startswith("error: ")
 
 
-def test_skills_activated_side_by_side_are_both_given(here: Path) -> None:
-    """The framework runs the calls of one answer at the same time."""
-    script = Script([call("activate_skill", name="pdf"), call("activate_skill", name="csv")])
-    result = agent(script, Skills(here)).run_sync("hello")
-    assert [PDF in text or CSV in text for text in results(result.all_messages())] == [True, True]
-
-
 # ── the user's own words ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -264,25 +189,6 @@ def test_a_named_skill_is_sent_with_each_request_of_the_run_and_not_stored(here:
     result = agent(script, Skills(here)).run_sync(said)
     assert [text.count(SECRET) for text in script.texts] == [1, 1]
     assert SECRET not in result.all_messages_json().decode()
-
-
-def test_a_named_skill_is_not_in_the_next_turn(here: Path) -> None:
-    """And comes back when it is named again."""
-    script = Script()
-    talk = agent(script, Skills(Session(discover(here))))
-    history: list[ModelMessage] = []
-    for said in ("$pdf", "go on", "once more $pdf"):
-        history = talk.run_sync(said, message_history=history).all_messages()
-    assert [text.count(PDF) for text in script.texts] == [1, 0, 1]
-
-
-def test_a_skill_that_is_active_and_named_is_not_sent_twice(here: Path) -> None:
-    """Where the conversation still applys what the model was given."""
-    script = Script(call("activate_skill", name="pdf"))
-    talk = agent(script, Skills(Session(discover(here))))
-    history = talk.run_sync("hello").all_messages()
-    talk.run_sync("$pdf", message_history=history)
-    assert [text.count(PDF) for text in script.texts] == [0, 1, 1]
 
 
 def test_naming_a_skill_keeps_skills_the_model_activated(here: Path) -> None:
@@ -374,18 +280,6 @@ def test_a_directory_that_is_removed_has_no_skills(here: Path) -> None:
     assert ["<name>pdf</name>" in text for text in script.texts] == [True, False]
 
 
-def test_a_deleted_skill_is_reported(here: Path) -> None:
-    """To the model that asks for it, and instead of its text."""
-    session = Session(discover(here))
-    script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="pdf"))
-    talk = agent(script, Skills(session))
-    talk.run_sync("hello")
-    shutil.rmtree(here / ".agents/skills/pdf")
-    result = talk.run_sync("again")
-    assert results(result.new_messages())[0].startswith("error: the skill `pdf` cannot be read now")
-    assert "pdf (cannot be read now)" in script.texts[-1]
-
-
 def ask_first(script: Script, *capabilities: Any) -> Agent[Any, Any]:
     """An agent with a tool that its user must approve."""
     asking = Agent(script.model, output_type=[str, DeferredToolRequests], capabilities=list(capabilities))
@@ -441,24 +335,6 @@ def test_what_a_tool_adds_to_a_conversation_names_no_skill(here: Path) -> None:
     history = looking.run_sync("hello").all_messages()
     looking.run_sync(message_history=history[:-1])
     assert SECRET not in "".join(script.texts)
-
-
-def test_a_warning_is_sent_with_one_request_of_the_turn(here: Path) -> None:
-    """A skill that cannot be read is reported to the model, once."""
-    script = Script(call("activate_skill", name="csv"))
-    session = Session(discover(here))
-    shutil.rmtree(here / ".agents/skills/pdf")
-    agent(script, Skills(session)).run_sync("use $pdf")
-    assert [text.count("warning: the skill `pdf` cannot be read now") for text in script.texts] == [1, 0]
-
-
-def test_a_name_that_no_skill_has_is_reported_to_the_model_once(here: Path) -> None:
-    """In the whole conversation."""
-    script = Script(call("activate_skill", name="csv"), "one", "two")
-    talk = agent(script, Skills(Session(discover(here))))
-    talk.run_sync("use the pfd skill")
-    talk.run_sync("use the pfd skill now")
-    assert [text.count("warning: no skill is called `pfd`") for text in script.texts] == [1, 0, 0]
 
 
 def test_a_request_that_is_sent_again_has_its_warning_again(here: Path) -> None:
@@ -628,33 +504,6 @@ def note(text: str) -> ToolCallPart:
     return call("run_skill_script", skill="pdf", script="note.py", args=[text])
 
 
-def test_scripts_are_off_by_default(here: Path) -> None:
-    script = Script("one", "two")
-    agent(script, Skills(here)).run_sync("hello")
-    agent(script, Skills(here, scripts=True)).run_sync("hello")
-    names = [[tool.name for tool in info.function_tools] for _, info in script.sent]
-    assert names[0] == ["activate_skill", "read_skill_file"]
-    assert names[1] == [*names[0], "run_skill_script", "read_script_file"]
-
-
-@pytest.mark.needs("bwrap")
-def test_a_script_is_refused_until_its_skill_is_trusted(here: Path, tmp_path: Path) -> None:
-    """The model gets the command that trusts it. The folder of the scripts stays between runs."""
-    (here / ".agents/skills/pdf/note.py").write_text(NOTE)
-    trust = Trust(str(tmp_path / "trust.json"))
-    session = Session(discover(here), trust=trust)
-    script = Script(call("activate_skill", name="pdf"), note("a"), "one", note("b"), "two", note("c"))
-    talk = agent(script, Skills(session, scripts=True))
-    refused = results(talk.run_sync("hello").all_messages())[1]
-    assert refused.startswith("error: `pdf` is not trusted: review it, then type `prowess trust ")
-    trust.allow(session.catalog.resolve("pdf"))
-    texts = [results(talk.run_sync("hello").all_messages())[0] for _ in range(2)]
-    assert [text.split("\n")[:3] for text in texts] == [
-        ["exit code 0", "stdout:", "b"],
-        ["exit code 0", "stdout:", "bc"],
-    ]
-
-
 @pytest.mark.needs("bwrap")
 def test_scripts_run_in_the_order_of_their_calls(here: Path, tmp_path: Path) -> None:
     """The framework runs other calls of one answer at the same time."""
@@ -794,51 +643,3 @@ def test_the_tail_is_the_last_of_all(here: Path) -> None:
     agent(script, Skills(here)).run_sync("$pdf")
     for messages, _ in script.sent:
         assert words(messages)[-1].startswith("<active_skills>\n")
-
-
-# ── docs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def shown(page: str) -> list[str]:
-    text = (TOP / page).read_text(encoding="utf-8")
-    blocks: list[str] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return [code for code in blocks if "pydantic_ai" in code]
-
-
-@pytest.mark.parametrize("code", shown("docs/adapters/pydantic_ai.md") + shown("README.md"))
-def test_the_code_of_the_docs_runs(code: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the framework's test model."""
-    monkeypatch.chdir(here)
-    code = re.sub(r'Agent\("[^"]+"', "Agent(TestModel()", code)
-    exec(compile(code, "docs", "exec"), {"TestModel": TestModel})  # noqa: S102 - it is ours
-
-
-def test_the_docs_and_the_readme_show_code() -> None:
-    """Else the test above would run nothing."""
-    assert len(shown("docs/adapters/pydantic_ai.md")) >= 3
-    assert len(shown("README.md")) == 1
-
-
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a network: its model plays a script."""
-    runpy.run_path(str(TOP / "examples/adapters/pydantic_ai_agent.py"), run_name="__main__")
-    assert capsys.readouterr().out == (
-        "> What is in orders.csv? Use the csv-profile skill.\n"
-        "  the model was sent: csv-profile\n"
-        "> Commit it.\n"
-        "  the model calls activate_skill(name='commit-message')\n"
-        "  the model was sent: commit-message\n"
-    )
-
-
-def test_a_message_chooses_the_skills_that_fit(tmp_path: Path) -> None:
-    """Once per turn: the same bytes in each request of it."""
-    write_many_skills(tmp_path / ".agents/skills")
-    script = Script(call("activate_skill", name="a-50"), "one", "two")
-    talk = agent(script, Skills(tmp_path, budget=1_500))
-    talk.run_sync(BANK_MESSAGE)
-    talk.run_sync(GARDEN_MESSAGE)
-    first, again, other = (info.instructions for _, info in script.sent)
-    assert first == again
-    assert ("z-books" in first, "y-garden" in first) == (True, False)
-    assert ("z-books" in other, "y-garden" in other) == (False, True)

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +25,11 @@ from prowess.errors import ConversationBusyError
 from prowess.store import Store, open_store
 from support.chat_server import ChatServer
 from support.openai_server import HANG, ModelServer
+from support.processes import wait_until
 from support.skills import skill
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
 PASSWORD = "s3cret-word"
@@ -101,6 +101,13 @@ def send(chat: ChatServer, *texts: str, key: str | None = None, conversation: st
     return str(client.chat.completions.create(**given).choices[0].message.content)
 
 
+def refused(chat: ChatServer, *texts: str, **more: Any) -> tuple[int, str | None]:
+    """Send texts that are refused, and return the status and the code of the error."""
+    with pytest.raises(APIStatusError) as caught:
+        send(chat, *texts, **more)
+    return caught.value.status_code, caught.value.code
+
+
 def test_a_conversation_goes_on_in_another_process(tmp_path: Path, url: str) -> None:
     """With its history and its active skills; the client sends only its new message."""
     skill(tmp_path / "skills/tides", body="High at noon.\n")
@@ -109,9 +116,7 @@ def test_a_conversation_goes_on_in_another_process(tmp_path: Path, url: str) -> 
         assert send(chat, "use tides") == "answer 1 to use tides"
     with open_store(url) as second, model.serve(tmp_path, second) as chat:
         assert send(chat, "And now?") == "answer 2 to And now?"
-        with pytest.raises(APIStatusError) as caught:
-            send(chat, "use tides", conversation="c", key="x" * 256)
-        assert caught.value.status_code == 400
+        assert refused(chat, "use tides", conversation="c", key="x" * 256)[0] == 400
     texts = str(model.requests[-1])
     assert "use tides" in texts
     assert "High at noon." in texts
@@ -154,10 +159,8 @@ def test_a_key_with_another_request_is_status_422(tmp_path: Path, store: Store, 
     with model.serve(tmp_path, store) as chat:
         send(chat, "hi", key="a", stream=stream)
         for change in ({"conversation": "d"}, {"conversation": None}, {}):
-            with pytest.raises(APIStatusError) as caught:
-                send(chat, *(["hi"] if change else ["hello"]), key="a", stream=stream, **change)
-            assert caught.value.status_code == 422
-            assert caught.value.code == "idempotency_key_reused"
+            said = refused(chat, "hi" if change else "hello", key="a", stream=stream, **change)
+            assert said == (422, "idempotency_key_reused")
     assert len(model.requests) == 1
 
 
@@ -193,16 +196,10 @@ def test_a_conversation_that_stays_in_use_is_status_409(tmp_path: Path, store: S
     """And a request whose key is in use elsewhere."""
     model = Model()
     with model.serve(tmp_path, store, wait=0.1) as chat:
-        with store.turn("id c", client=client_of("none")), pytest.raises(APIStatusError) as caught:
-            send(chat, "hi")
-        assert (caught.value.status_code, caught.value.code) == (409, "conversation_in_use")
-        request = [["user", "hi"]]
-        with (
-            store.turn(None, key="k", client=client_of("none"), request=request),
-            pytest.raises(APIStatusError) as caught,
-        ):
-            send(chat, "hi", key="k", conversation=None)
-        assert (caught.value.status_code, caught.value.code) == (409, "conversation_in_use")
+        with store.turn("id c", client=client_of("none")):
+            assert refused(chat, "hi") == (409, "conversation_in_use")
+        with store.turn(None, key="k", client=client_of("none"), request=[["user", "hi"]]):
+            assert refused(chat, "hi", key="k", conversation=None) == (409, "conversation_in_use")
         assert send(chat, "hi", key="k", conversation=None) == "answer 1 to hi"
 
 
@@ -219,9 +216,7 @@ def test_a_turn_that_fails_leaves_the_state_before_it(tmp_path: Path, store: Sto
     with model.serve(tmp_path, store) as chat:
         send(chat, "hi", stream=stream)
         for _ in range(2):
-            with pytest.raises(APIStatusError) as caught:
-                send(chat, "fail", key="k", stream=stream)
-            assert caught.value.status_code == 502
+            assert refused(chat, "fail", key="k", stream=stream)[0] == 502
         assert send(chat, "go on", key="k", stream=stream) == "answer 2 to go on"
     assert "fail" not in str(model.requests[-1])
 
@@ -391,18 +386,10 @@ def test_a_server_that_is_stopped_frees_its_conversations(tmp_path: Path, store:
 
             asking = threading.Thread(target=ask)
             asking.start()
-            until(lambda: server.requests)
+            wait_until(lambda: server.requests)
             with pytest.raises(ConversationBusyError):
                 store.turn("id c", client=client_of("none"), wait=0)
             process.send_signal(how)
             process.communicate(timeout=20)
             asking.join(20)
     store.turn("id c", client=client_of("none"), wait=0).release()
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait until a condition is true, for ten seconds at most."""
-    end = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)

@@ -10,8 +10,8 @@ import pytest
 
 from prowess.agent.assembly import assemble
 from prowess.agent.explain import dry_run, explain_assembly
-from prowess.catalog import estimate_tokens
 from prowess.errors import ConfigError
+from prowess.prompt import estimate_tokens
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def test_a_dry_run_shows_the_model_from_the_command_line(tmp_path: Path) -> None
 def test_no_framework_is_imported() -> None:
     """A dry run, `validate` and `show` work without Pydantic AI, and start fast."""
     code = (
-        "import sys, prowess.cli.run, prowess.cli.validate, prowess.agent.explain\n"
+        "import sys, prowess.cli.agents.run, prowess.cli.agents.validate, prowess.agent.explain\n"
         "print([name for name in ('pydantic_ai', 'pydantic', 'httpx2', 'openai', 'lxml') if name in sys.modules])"
     )
     report = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,46 +12,28 @@ from prowess.hosts import host_names, load_host
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        (".git", "git"),
-        (".GIT", "git"),
-        (".git.", "git"),
-        (".git . ", "git"),
-        (".g\u200cit", "git"),
-        ("\uff0egit", "git"),
-        (".git::$INDEX_ALLOCATION", "git"),
-        ("a\\.git", "git"),
-        ("GIT~1", "git"),
-        ("git~12", "git"),
-        (".git\\hooks", "git"),
-        (".git\ufe0f", "git"),
-        (".G\u0130T", "git"),
-        (".gi\udcfft", "git"),
-        ("Skill.MD", "skill"),
-        ("\u017fkill.md", "skill"),
-        ("\uff33KILL.md", "skill"),
-        ("CLAUDE~1", "agents"),
-        ("VSCODE~1", "editor"),
-        ("SITECU~1.PY", "python"),
-        ("Claude.md", "instructions"),
-        ("review.Instructions.md", "instructions"),
-        ("evil.pth", "python"),
-        ("x.cpython-311.pyc", "bytecode"),
-        ("CONFTEST.PY", "pytest"),
-        (".ENVRC", "shell"),
-        (".eslintrc.cjs", "linters"),
-        ("Lefthook-local.yml", "git"),
-        ("x.code-workspace", "editor"),
-        (".HG", "git"),
-        ("rust-toolchain.toml", "packages"),
-        (".helix", "editor"),
-        (".ghci", "shell"),
-        (".woodpecker.yaml", "ci"),
-    ],
-)
-def test_a_name_is_recognised_in_every_spelling(name: str, kind: str) -> None:
+SPELLINGS = {
+    "git": (
+        *(".git", ".GIT", ".git.", ".git . ", ".g\u200cit", "\uff0egit", ".git::$INDEX_ALLOCATION"),
+        *("a\\.git", "GIT~1", "git~12", ".git\\hooks", ".git\ufe0f", ".G\u0130T", ".gi\udcfft"),
+        *("Lefthook-local.yml", ".HG"),
+    ),
+    "skill": ("Skill.MD", "\u017fkill.md", "\uff33KILL.md"),
+    "agents": ("CLAUDE~1",),
+    "editor": ("VSCODE~1", "x.code-workspace", ".helix"),
+    "python": ("SITECU~1.PY", "evil.pth"),
+    "instructions": ("Claude.md", "review.Instructions.md"),
+    "bytecode": ("x.cpython-311.pyc",),
+    "pytest": ("CONFTEST.PY",),
+    "shell": (".ENVRC", ".ghci"),
+    "linters": (".eslintrc.cjs",),
+    "packages": ("rust-toolchain.toml",),
+    "ci": (".woodpecker.yaml",),
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in SPELLINGS.items() for name in names])
+def test_a_name_is_recognised_in_every_spelling(kind: str, name: str) -> None:
     assert name_kind(name) == kind
 
 

@@ -145,54 +145,6 @@ def test_links_on_the_way_are_protected(folder: Path, monkeypatch: pytest.Monkey
 # ── what the role runs ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("tools", "refused", "allowed"),
-    [
-        ("- {type: script, scripts: [{name: s, path: scripts/run.py}]}", "scripts/lib.py scripts/new/x", "lib/x.py"),
-        ("- {type: script, scripts: [{name: s, path: s.txt}]}", "tools/own s.txt", "tools/other x.py"),
-        ("- {type: script, interpreter: tools/other, scripts: [{name: s, body: x}]}", "tools/other", "tools/own"),
-        ("- {type: script, scripts: [{name: s, body: x, interpreter: sh tools/own}]}", "tools/own", "tools/other"),
-        (
-            "- {type: mcp, command: python3, args: [-u, server.py]}",
-            "json.py JSON.PY fastmcp/__init__.py a.so package.json",
-            "lib/json.py data.json lib/x/__init__.py",
-        ),
-        ("- {type: mcp, command: python3, args: [srv/main.py, --db, lib/a.txt]}", "srv/json.py srv/x/y", "json.py"),
-        ("- {type: mcp, command: srv/main.py, args: [lib/b.txt]}", "srv/json.py", "lib/json.py json.py"),
-        ("- {type: mcp, command: python3, args: [main.py], cwd: srv}", "srv/json.py", "json.py"),
-        (
-            "- {type: mcp, command: uv, args: [run, python3.12, -m, local]}",
-            "json.py local.py x/__init__.py",
-            "lib/x.py",
-        ),
-        ("- {type: mcp, command: python3, args: [-c, 'import x']}", "x.py", "x.txt"),
-        ("- {type: mcp, command: python3, args: [-m, elsewhere]}", "package.json", "elsewhere.py"),
-        ("- {type: mcp, command: node, args: [lib/a.txt]}", "lib/x.js", "x.js"),
-        ("- {type: mcp, command: sh, args: [-c, 'exec python3 srv/main.py']}", "srv/json.py", "json.py"),
-        ("- {type: mcp, command: uv, args: [--directory=srv, run, main.py]}", "srv/json.py", "json.py lib/x"),
-        ("- {type: mcp, command: uvx, args: [--from, lib, tool]}", "lib/x.py", "json.py srv/x"),
-        ("- {type: mcp, command: npx, args: [-y, ./lib]}", "lib/x.js package.json", "x.js srv/x"),
-        ("- {type: mcp, command: npx, args: [-y, server-files, lib]}", "package.json", "lib/x.js x.js"),
-        ("- {type: mcp, command: uvx, args: [x], env: {PYTHONPATH: 'lib:srv'}}", "lib/x.py srv/x.py", "x.py"),
-        ("- {type: mcp, command: uvx, args: [x], env: {PYTHONPATH: .}}", "x.py", "x.js lib/x.py"),
-        ("- {type: mcp, command: x, env: {NODE_OPTIONS: --require ./lib/a.txt}}", "lib/a.txt", "lib/b.txt"),
-        ("- {type: mcp, command: x, env: {DATA: lib}}", "package.json", "lib/b.txt"),
-    ],
-)
-def test_what_the_programs_of_a_role_load_is_not_written(tools: str, refused: str, allowed: str, folder: Path) -> None:
-    """A server of the role runs outside the sandbox, and starts again in the next turn."""
-    pytest.importorskip("fastmcp") if "type: mcp" in tools else None
-    write = tool(folder, "write_file", f"{tools}\n")
-    for path in refused.split():
-        with pytest.raises(RefusedError, match=r"with `security.allow_writes: \[role\]`"):
-            write(path=path, content="x")
-    for path in allowed.split():
-        write(path=path, content="x")
-    write = tool(folder, "write_file", f"{tools}\n", more="security: {allow_writes: [role]}\n")
-    for path in refused.split():
-        write(path=path, content="x")
-
-
 @pytest.mark.slow
 def test_a_command_does_not_write_beside_a_script(folder: Path) -> None:
     require_sandbox()
@@ -202,24 +154,6 @@ def test_a_command_does_not_write_beside_a_script(folder: Path) -> None:
     assert sorted(path.name for path in (folder / "scripts").iterdir()) == ["lib.py", "run.py"]
     assert (folder / "scripts/lib.py").read_text() == "x = 1\n"
     assert (folder / "fine").exists()
-
-
-def test_a_folder_on_the_path_is_not_written(folder: Path) -> None:
-    """Typing `git` would start what is in it; a relative folder counts from the role's."""
-    write = tool(folder, "write_file", path=f"/usr/bin:{folder}/lib:tools:{folder}:.::")
-    for path in ("lib/git", "tools/ls"):
-        with pytest.raises(RefusedError, match=r"of the kind `shell`"):
-            write(path=path, content="x")
-    write(path="git", content="x")
-
-
-def test_a_file_in_a_folder_of_skills_is_a_skill(folder: Path) -> None:
-    """It would be found before the one that the role names."""
-    write = tool(folder, "write_file", dirs=(str(folder / "lib"),))
-    with pytest.raises(RefusedError, match=r"of the kind `skill`"):
-        write(path="lib/house.md", content="x")
-    for path in ("lib/x.txt", "lib/docs/x.md", "house.md"):
-        write(path=path, content="x")
 
 
 @pytest.mark.parametrize(

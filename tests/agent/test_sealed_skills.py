@@ -19,7 +19,7 @@ from support.skills import skill
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prowess.agent._toolbox import Toolbox
+    from prowess.agent.assembly import Toolbox
     from prowess.catalog import Entry
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,10 +25,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux has /proc
 async def cancelled(call: Callable[[], object], ready: Callable[[], object]) -> None:
     """Start a call, and cancel it when it is ready."""
     task = asyncio.ensure_future(run_in_thread(call))
-    end = time.monotonic() + 10
-    while not ready() and time.monotonic() < end:
-        await asyncio.sleep(0.02)
-    assert ready()
+    async with asyncio.timeout(60):
+        while not ready():
+            await asyncio.sleep(0.02)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import mmap
 import os
 import shutil
 import subprocess
@@ -16,21 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import prowess.cache
+import prowess.cache._recorded
 import prowess.catalog
-import prowess.catalog._cache
-import prowess.catalog._code_fingerprint
 import prowess.catalog._resolve
-from prowess._internal.file_status import stat_fingerprint
+from prowess.cache import Cache, user_identity
 from prowess.catalog import Catalog, discover
-from prowess.catalog._cache import Cache
-from prowess.catalog._cache_sections import user_identity
 from prowess.hosts import host_names, load_host
+from support.changed_skills import CHANGES, changing_tree, removed
 from support.skills import skill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from prowess.catalog._fingerprints import Fingerprints
+    from prowess.filesystem._fingerprints import Fingerprints
     from prowess.hosts import Host
 
 TICK = 0.012
@@ -40,7 +36,7 @@ TICK = 0.012
 @pytest.fixture(autouse=True)
 def _settle_ns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that tests write count as settled once the clock has moved on."""
-    monkeypatch.setattr(prowess.catalog._cache, "SETTLE_NS", 0)
+    monkeypatch.setattr(prowess.cache._recorded, "SETTLE_NS", 0)
 
 
 _EMPTY_HOSTS = ("infer", "wink")
@@ -261,156 +257,9 @@ def test_threads_share_a_cache(full: CachedDiscovery) -> None:
 # ── every change is noticed ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-SKILLS = "repo/.agents/skills"
-
-
-def rewritten(path: str) -> Callable[[Path], None]:
-    """Change one byte of a file in place, and set its times back."""
-
-    def change(top: Path) -> None:
-        file = top / path
-        status, data = file.stat(), bytearray(file.read_bytes())
-        at = data.rindex(b"e")
-        data[at : at + 1] = b"u"
-        with file.open("r+b") as opened:
-            opened.write(data)
-        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-    return change
-
-
-def replaced(top: Path) -> None:
-    """Rename another file of the same size and time over a SKILL.md, and set the folder's time back."""
-    file, folder = top / SKILLS / "a/SKILL.md", top / SKILLS / "a"
-    file_status, folder_status = file.stat(), folder.stat()
-    new = top / "new"
-    new.write_text(file.read_text().replace("Does", "Made"))
-    os.utime(new, ns=(file_status.st_atime_ns, file_status.st_mtime_ns))
-    new.rename(file)
-    os.utime(folder, ns=(folder_status.st_atime_ns, folder_status.st_mtime_ns))
-
-
-def mapped(top: Path) -> None:
-    path = top / SKILLS / "a/SKILL.md"
-    before = stat_fingerprint(path.stat())
-    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
-        at = memory.find(b"Does")
-        memory[at : at + 4] = b"Made"
-        memory.flush()
-    if stat_fingerprint(path.stat()) == before:
-        pytest.skip("this file system (such as tmpfs) changes no time when a mapping is written; docs/cache.md says so")
-
-
-def as_link(top: Path) -> None:
-    folder = top / SKILLS / "a"
-    folder.rename(top / "elsewhere")
-    folder.symlink_to(top / "elsewhere")
-
-
-def file_as_link(top: Path) -> None:
-    file = top / SKILLS / "a/SKILL.md"
-    file.rename(top / "SKILL.md")
-    file.symlink_to(top / "SKILL.md")
-
-
-def relinked(top: Path) -> None:
-    """Make a link point to a folder with the same content."""
-    shutil.copytree(top / "repo/lib/b", top / "repo/lib/c")
-    link = top / SKILLS / "b"
-    link.unlink()
-    link.symlink_to("../../lib/c")
-
-
-def relinked_on_the_way(top: Path) -> None:
-    shutil.copytree(top / "repo/lib", top / "repo/lib2")
-    (top / "repo/way").unlink()
-    (top / "repo/way").symlink_to("lib2")
-
-
-def file_relinked(top: Path) -> None:
-    link = top / SKILLS / "f/SKILL.md"
-    link.unlink()
-    link.symlink_to("../a/SKILL.md")
-
-
-def git_above(top: Path) -> None:
-    (top / "repo/.git").rmdir()
-    (top / ".git").mkdir()
-
-
-def by_another_name(top: Path) -> None:
-    with (top / "other-name").open("r+b") as file:
-        file.seek(-3, os.SEEK_END)
-        file.write(b"x")
-
-
-def wrote(path: str, text: str) -> Callable[[Path], None]:
-    def change(top: Path) -> None:
-        (top / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / path).write_text(text)
-
-    return change
-
-
-def removed(path: str) -> Callable[[Path], None]:
-    return lambda top: shutil.rmtree(top / path) if (top / path).is_dir() else (top / path).unlink()
-
-
-CHANGES: Mapping[str, tuple[str, Callable[[Path], object]]] = {
-    "content of the same size with its times set back": ("prowess", rewritten(f"{SKILLS}/a/SKILL.md")),
-    "another file renamed over it with all times set back": ("prowess", replaced),
-    "written through a mapping": ("prowess", mapped),
-    "through a hard link": ("prowess", by_another_name),
-    "folder becomes a link": ("prowess", as_link),
-    "file becomes a link": ("prowess", file_as_link),
-    "link retargeted to the same content": ("prowess", relinked),
-    "link on the way retargeted": ("prowess", relinked_on_the_way),
-    "target of a link": ("prowess", rewritten("repo/lib/b/SKILL.md")),
-    "link to a file retargeted": ("prowess", file_relinked),
-    "SKILL.md appears in a folder": ("prowess", lambda top: skill(top / SKILLS / "empty")),
-    "nested skills": ("claude-code", lambda top: skill(top / "repo/sub/.claude/skills/x")),
-    "another file of a copy": ("prowess", rewritten("home/.claude/skills/twin/data.txt")),
-    "another file of the copied": ("prowess", rewritten("repo/.claude/skills/twin/data.txt")),
-    "a file beside a copy": ("prowess", wrote("home/.claude/skills/twin/deep/new", "x")),
-    "a file goes from a copy": ("prowess", removed("repo/.claude/skills/twin/data.txt")),
-    "settings changed": ("claude-code", rewritten("home/.claude/settings.json")),
-    "settings removed": ("claude-code", removed("home/.claude/settings.json")),
-    "settings behind a link": ("gemini-cli", rewritten("dotfiles/gemini.json")),
-    "beside a SKILL.md, changed": ("codex", rewritten(f"{SKILLS}/a/agents/openai.yaml")),
-    "beside a SKILL.md, made": ("codex", wrote(f"{SKILLS}/b/agents/openai.yaml", "policy: {}")),
-    "ignore file below made": ("pi", wrote(f"{SKILLS}/group/.ignore", "a\n")),
-    "git above": ("prowess", git_above),
-    "role": ("initrunner", rewritten("repo/sub/role.yaml")),
-    "a named folder appears": ("prowess", lambda top: skill(top / "repo/sub/extra/x")),
-    "mode of a folder that is only passed through": ("prowess", lambda top: (top / SKILLS / "a").chmod(0o700)),
-}
-
-
 @pytest.fixture
 def changing(cached: CachedDiscovery) -> CachedDiscovery:
-    top = cached.top
-    skill(top / SKILLS / "a")
-    (top / SKILLS / "a/agents").mkdir()
-    (top / SKILLS / "a/agents/openai.yaml").write_text("policy:\n  allow_implicit_invocation: false\n")
-    os.link(top / SKILLS / "a/SKILL.md", top / "other-name")
-    skill(top / "repo/lib/b")
-    (top / SKILLS / "b").symlink_to("../../lib/b")
-    (top / "repo/way").symlink_to("lib")
-    (top / SKILLS / "w").symlink_to("../../way/b")
-    (top / SKILLS / "empty").mkdir()
-    skill(top / SKILLS / "group/a")
-    (top / SKILLS / "f").mkdir()
-    (top / SKILLS / "f/SKILL.md").symlink_to("../../../lib/b/SKILL.md")
-    for base in ("repo/.claude/skills/twin", "home/.claude/skills/twin"):
-        skill(top / base)
-        (top / base / "data.txt").write_text("the same")
-    (top / "repo/sub").mkdir()
-    (top / "home/.claude/settings.json").write_text('{"skillOverrides": {"twin": "name-only"}}')
-    (top / "dotfiles").mkdir()
-    (top / "dotfiles/gemini.json").write_text('{"skills": {"disabled": ["e"]}}')
-    (top / "home/.gemini").mkdir()
-    (top / "home/.gemini/settings.json").symlink_to(top / "dotfiles/gemini.json")
-    (top / "repo/sub/role.yaml").write_text("spec:\n  auto_skills:\n    enabled: true\n")
+    changing_tree(cached.top)
     return cached
 
 
@@ -507,10 +356,10 @@ def test_another_home_user_version_or_skill_dir_is_another_query(
         patch.setattr(os, "getgroups", lambda: [12345])
         cached.discover()
     with monkeypatch.context() as patch:
-        patch.setattr(prowess.catalog._code_fingerprint, "code_fingerprint", lambda: "another")
+        patch.setattr(prowess.cache, "code_fingerprint", lambda: "another")
         cached.discover()
         assert cached.disk_reads == before + 6
-        patch.setattr(prowess.catalog._code_fingerprint, "code_fingerprint", lambda: "")
+        patch.setattr(prowess.cache, "code_fingerprint", lambda: "")
         cached.discover()
         cached.discover()
         assert cached.disk_reads == before + 8
@@ -525,15 +374,15 @@ def test_another_home_user_version_or_skill_dir_is_another_query(
 
 def test_recently_changed_files_are_not_cached(cached: CachedDiscovery, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that was written a moment ago may be written again in the same tick of the clock."""
-    monkeypatch.setattr(prowess.catalog._cache, "SETTLE_NS", 2_000_000_000)
+    monkeypatch.setattr(prowess.cache._recorded, "SETTLE_NS", 2_000_000_000)
     file = skill(cached.top / "repo/.agents/skills/a")
     cached.discover()
     assert cached.files() == []
-    monkeypatch.setattr("prowess.catalog._filesystem.time_ns", lambda: time.time_ns() + 3_000_000_000)
+    monkeypatch.setattr("prowess.filesystem._filesystem.time_ns", lambda: time.time_ns() + 3_000_000_000)
     cached.discover()
     assert len(cached.files()) == 1
     file.write_text(file.read_text())
-    monkeypatch.setattr("prowess.catalog._filesystem.time_ns", lambda: time.time_ns() + 1_000_000_000)
+    monkeypatch.setattr("prowess.filesystem._filesystem.time_ns", lambda: time.time_ns() + 1_000_000_000)
     shutil.rmtree(cached.folder)
     cached.discover()
     assert cached.files() == []
@@ -601,7 +450,7 @@ def test_the_cache_folder_is_private(cached: CachedDiscovery) -> None:
     cached.warm()
     folder = cached.top / "several/levels/cache"
     assert folder.stat().st_mode & 0o777 == 0o700
-    assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600, 0o600]
+    assert [file.stat().st_mode & 0o777 for file in folder.iterdir()] == [0o600]
 
 
 @pytest.mark.parametrize("call", ["mkdir", "open", "write", "replace", "scandir"])
@@ -640,8 +489,8 @@ def test_an_unusable_cache_folder_changes_nothing(cached: CachedDiscovery) -> No
 
 WORKER = """
 import json, os, shutil, sys
-import prowess.catalog._cache
-prowess.catalog._cache.SETTLE_NS = 0
+import prowess.cache._recorded
+prowess.cache._recorded.SETTLE_NS = 0
 from prowess.catalog import discover
 top, number, wanted = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
 env = {"PROWESS_CACHE_DIR": top + "/cache"}

@@ -10,10 +10,10 @@ import pytest
 from prowess._internal.text import INVISIBLE_CHARACTERS
 from prowess.catalog import FilesystemSkillProvider, discover, join_catalogs
 from prowess.catalog._entry import State
-from prowess.catalog._prompt import render
 from prowess.catalog._providers import SkillProvider
 from prowess.errors import ActivationError, HostNotFoundError, SkillFileError
 from prowess.hosts import load_host
+from prowess.prompt._prompt import render
 from prowess.session import Grants, Session, Trust
 from prowess.skill import parse
 from support.skills import skill

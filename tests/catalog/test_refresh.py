@@ -1,4 +1,4 @@
-"""A changed file costs the reading of one file: cached results are brought up to date, and rows are shared by hosts."""
+"""A changed file costs the reading of one file: cached results are brought up to date."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import prowess.catalog._cache
-import prowess.catalog._filesystem
+import prowess.cache._recorded
 import prowess.catalog._resolve
+import prowess.filesystem._filesystem
 from mutations import folders_of
-from prowess.catalog import Filesystem, discover
+from prowess.catalog import discover
+from prowess.filesystem import Filesystem
 from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Project:
     """Three plain skills of a host, a cache, and counts of what is read."""
 
     def __init__(self, top: Path, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(prowess.catalog._cache, "SETTLE_NS", 0)
+        monkeypatch.setattr(prowess.cache._recorded, "SETTLE_NS", 0)
         self.top, self.host = top, host
         self.folder = top / "repo" / folders_of(load_host(host))[0]
         self.env = {"PROWESS_CACHE_DIR": str(top / "cache")}
@@ -42,7 +43,7 @@ class Project:
             self.write(name, f"Reads forms of {name}.")
         self.walks = 0
         self.opened: list[str] = []
-        resolve_skills, read = prowess.catalog._resolve.resolve_skills, prowess.catalog._filesystem.Filesystem._read
+        resolve_skills, read = prowess.catalog._resolve.resolve_skills, prowess.filesystem._filesystem.Filesystem._read
 
         def counted_walk(*args: Any, **named: Any) -> Any:
             self.walks += 1
@@ -54,7 +55,7 @@ class Project:
             return read(filesystem, path, whole=whole)
 
         monkeypatch.setattr(prowess.catalog._resolve, "resolve_skills", counted_walk)
-        monkeypatch.setattr(prowess.catalog._filesystem.Filesystem, "_read", counted_read)
+        monkeypatch.setattr(prowess.filesystem._filesystem.Filesystem, "_read", counted_read)
 
     def write(self, name: str, description: str, more: str = "", body: str = "") -> None:
         file = self.folder / name / "SKILL.md"
@@ -79,73 +80,53 @@ def entries(catalog: Catalog) -> list[Any]:
     return [(entry.as_dict(), entry.rule, entry.real, entry.alias) for entry in catalog.skills]
 
 
-@pytest.fixture(params=HOSTS)
+@pytest.fixture
 def project(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    project = Project(tmp_path.resolve(), request.param, monkeypatch)
+    project = Project(tmp_path.resolve(), getattr(request, "param", "prowess"), monkeypatch)
     assert project.check()[0] == 1
     assert project.check() == (0, [])
     return project
 
 
-def test_a_changed_body_costs_one_file(project: Project) -> None:
+@pytest.mark.parametrize("project", HOSTS, indirect=True)
+def test_a_changed_text_costs_one_file(project: Project) -> None:
+    """Another field takes a new walk, and so does a description at a client with a budget for all descriptions."""
     project.write("bravo", "Reads forms of bravo.", body="And more.\n")
     assert project.check() == (0, ["bravo"])
     assert project.check() == (0, [])
-
-
-def test_a_changed_description_costs_one_file(project: Project) -> None:
-    """A client with a budget for all descriptions has to weigh them again, from the kept rows of the other files."""
     project.write("bravo", "Fills forms of any kind, at any time.")
-    walks = int(load_host(project.host).budget.limit > 0)
-    cost = project.check()
-    assert cost[0] == walks
-    assert set(cost[1]) == {"bravo"}
+    walks, opened = project.check()
+    assert walks == int(load_host(project.host).budget.limit > 0)
+    assert walks or opened == ["bravo"]
+    project.write("bravo", "Fills forms of any kind, at any time.", "license: MIT\n")
+    assert project.check()[0] == 1
     assert project.check() == (0, [])
 
 
-@pytest.mark.parametrize(
-    "more",
-    ["disable-model-invocation: true\n", "user-invocable: false\n", "license: MIT\n", "metadata:\n  internal: true\n"],
-)
+@pytest.mark.parametrize("more", ["disable-model-invocation: true\n", "user-invocable: false\n", "metadata:\n  a: b\n"])
+@pytest.mark.parametrize("project", ["prowess", "claude-code", "codex"], indirect=True)
 def test_any_other_field_takes_a_new_walk(project: Project, more: str) -> None:
-    """It still opens one file only."""
     project.write("bravo", "Reads forms of bravo.", more)
-    walks, opened = project.check()
-    assert walks == 1
-    assert set(opened) == {"bravo"}
+    assert project.check()[0] == 1
 
 
-@pytest.mark.parametrize(
-    "description", ["2026-01-01", "[a, b]", "<b>Fills forms.</b>", ">-\n  Two\n  lines", "x", '""']
-)
-def test_a_description_that_is_not_plain_is_decided_again(project: Project, description: str) -> None:
+@pytest.mark.parametrize("project", HOSTS, indirect=True)
+def test_a_description_that_is_not_plain_is_decided_again(project: Project) -> None:
     """Whether a walk is needed or not."""
-    project.write("bravo", description)
-    project.check()
-    project.write("bravo", "Fills forms again.")
-    project.check()
+    for description in ("2026-01-01", "[a, b]", "<b>Fills forms.</b>", ">-\n  Two\n  lines", "x", '""'):
+        project.write("bravo", description)
+        project.check()
+        project.write("bravo", "Fills forms again.")
+        project.check()
 
 
 def test_a_file_that_has_just_changed_is_read_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other files are not, and nothing is stored before its time stamp is certain."""
-    monkeypatch.setattr(prowess.catalog._cache, "SETTLE_NS", 60_000_000_000)
-    if load_host(project.host).budget.limit:
-        return  # its result is weighed again, which needs settled rows
+    monkeypatch.setattr(prowess.cache._recorded, "SETTLE_NS", 60_000_000_000)
     for description in ("Fills forms now.", "Fills forms of any kind."):
         project.write("bravo", description)
         for _ in range(2):
             assert project.check() == (0, ["bravo"])
-
-
-def test_hosts_share_the_rows_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second host that reads the same folder opens no file."""
-    project = Project(tmp_path.resolve(), "amp", monkeypatch)
-    time.sleep(TICK)
-    project.discover("amp")
-    assert sorted(project.opened) == sorted(NAMES)
-    project.opened = []
-    assert entries(project.discover("prowess"))
-    assert project.opened == []
 
 
 @pytest.fixture
@@ -170,21 +151,6 @@ def test_an_edit_behind_a_link_costs_one_file(linked: Project) -> None:
     assert linked.check() == (0, [])
     linked.write("bravo", "Reads forms of bravo.", body="And more.\n")
     assert linked.check() == (0, ["bravo"])
-
-
-def test_damaged_rows_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file of rows is cut, or one byte of it changed, at many places."""
-    project = Project(tmp_path.resolve(), "prowess", monkeypatch)
-    time.sleep(TICK)
-    expected = entries(project.discover())
-    (path,) = (tmp_path / "cache").glob("rows-*")
-    data = path.read_bytes()
-    for at in (*range(0, len(data), len(data) // 40), *range(len(data) - 600, len(data), 11)):
-        for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]):
-            path.write_bytes(damaged)
-            for result in (tmp_path / "cache").glob("catalog-*"):
-                result.unlink()
-            assert entries(project.discover()) == expected
 
 
 def test_a_description_that_becomes_what_a_budget_left_of_it_makes_room_for_others(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.cli import main
-from prowess.install import read_lock, read_tree
+from prowess.install.lock import read_lock, read_tree
 from support.installing import Machine, make_machine
 from support.s3_server import KEY, SECRET, FakeBucket, use_endpoint
 from support.site_server import Site, redirect
@@ -22,7 +22,7 @@ TOKEN = "token-of-the-test"
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    monkeypatch.setattr("prowess.install.bucket._clouds._RETRIES", 0)
+    monkeypatch.setattr("prowess.install.sources.bucket._buckets._RETRIES", 0)
     return make_machine(tmp_path, monkeypatch, capsys)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess import Session, discover
-from prowess.cli._chat_commands import CHAT_COMMANDS, run_chat_command
+from prowess.cli.agents._chat_commands import CHAT_COMMANDS, run_chat_command
 from support.skills import skill
 
 if TYPE_CHECKING:

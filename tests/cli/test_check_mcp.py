@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prowess.cli import main
-from prowess.sandbox import _http_connections
+from prowess.net import _client as _http
 from support import skill_servers
 from support.skill_servers import FILES, serve
 
@@ -55,7 +55,7 @@ def test_a_name_in_the_own_network_is_reached_if_the_user_says_so(
         connected.append(target[0])
         raise ConnectionRefusedError(111, "refused")
 
-    monkeypatch.setattr(_http_connections, "look_up_host", lambda *_: ("10.0.0.7",))
+    monkeypatch.setattr(_http, "look_up_host", lambda *_: ("10.0.0.7",))
     monkeypatch.setattr("socket.create_connection", connect)
     assert main(["mcp", "check", "https://skills.example.com/mcp", *options]) == 1
     assert connected == tried

@@ -15,10 +15,8 @@ import pytest
 
 from prowess.catalog import State
 from prowess.cli import main
-from prowess.cli._color import STATE_STYLES, STATUS_STYLES, choose_color, has_color, paint
 from prowess.cli._commands import COMMANDS
-from prowess.cli._output import print_error
-from prowess.cli._tables import format_table
+from prowess.cli._output import STATE_STYLES, STATUS_STYLES, choose_color, format_table, has_color, paint, print_error
 from prowess.testing import STATUSES
 from support.skills import skill
 

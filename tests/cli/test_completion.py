@@ -8,13 +8,13 @@ import pty
 import subprocess
 import sys
 import time
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
+from prowess.cli._parser import command_parser
 from prowess.findings import CODES
 from prowess.hosts import host_names
 from support.skills import skill
@@ -199,7 +199,7 @@ def test_a_script_has_every_command_and_every_option(shell: str, capsys: pytest.
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     for command in COMMANDS:
-        parser = import_module(f"prowess.cli.{command}").parser()
+        parser = command_parser(command)
         options = [name for action in parser._actions for name in action.option_strings if name != "--names"]
         written = (
             options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from prowess._internal.text import did_you_mean, nearest_names
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
+from prowess.cli._parser import command_parser
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def test_a_name_like_no_other_gets_none(arguments: list[str], capsys: pytest.Cap
 def actions(*commands: str) -> Iterator[tuple[str, Action]]:
     """Yield the options and arguments of some commands, by default all."""
     for command in commands or COMMANDS:
-        for action in import_module(f"prowess.cli.{command}").parser()._actions:
+        for action in command_parser(command)._actions:
             yield command, action
 
 
@@ -119,7 +119,7 @@ def test_a_misspelt_option_gets_a_suggestion(command: str, option: str, capsys: 
         if (action.required if action.option_strings else action.nargs in (None, "+"))
         for argument in [*action.option_strings[:1], *([*action.choices][:1] if action.choices else ["x"])]
     ]
-    groups = import_module(f"prowess.cli.{command}").parser()._mutually_exclusive_groups
+    groups = command_parser(command)._mutually_exclusive_groups
     one_of = [
         argument for group in groups if group.required for argument in (group._group_actions[0].option_strings[0], "x")
     ]

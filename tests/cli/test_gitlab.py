@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from prowess.catalog import accept_findings, option_rules
-from prowess.cli._formats import gitlab
+from prowess.checks import accept_findings, option_rules
+from prowess.cli.skills._formats import gitlab
 from prowess.findings import Severity, finding
 
 TEXT = {"type": "string", "minLength": 1}

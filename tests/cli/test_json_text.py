@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, strategies as st
 
-from prowess.cli._json_text import json_text
-from prowess.cli._output import print_json
+from prowess.cli._output import json_text, print_json
 from support import strategies  # noqa: F401 - its profile makes every run the same
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import prowess
-from prowess.cli import hosts as command, main
+from prowess.cli import main
 from prowess.cli._commands import COMMANDS
+from prowess.cli.skills import hosts as command
 from prowess.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 from prowess._internal.text import display_width, neutral
 from prowess.catalog import State
-from prowess.cli._color import choose_color
-from prowess.cli._matrix import MatrixRow, agent_titles, format_legend, format_matrix, state_symbol
+from prowess.cli._output import choose_color
+from prowess.cli.skills._matrix import MatrixRow, agent_titles, format_legend, format_matrix, state_symbol
 from prowess.hosts import host_names, raw_value
 
 if TYPE_CHECKING:

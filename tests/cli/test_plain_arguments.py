@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import permutations
 
 import pytest
 
-from prowess.cli._plain_arguments import PLAIN_COMMANDS, parse_plain_arguments
+from prowess.cli._arguments import PLAIN_COMMANDS, parse_plain_arguments
+from prowess.cli._parser import command_parser
 
 WORDS = (
     ("--json",), ("--no-cache",), ("--all",), ("--host", "codex"), ("--host", "-x"), ("--host", ""), ("--cwd", "a b"),
@@ -20,7 +20,6 @@ WORDS = (
 @pytest.mark.parametrize("command", PLAIN_COMMANDS)
 def test_plain_arguments_give_what_the_parser_gives(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """For all orders of up to three words; what the parser refuses is not plain."""
-    module = import_module(f"prowess.cli.{command}")
     compared = 0
     for count in range(4):
         for words in permutations(WORDS, count):
@@ -29,7 +28,7 @@ def test_plain_arguments_give_what_the_parser_gives(command: str, capsys: pytest
             if plain is None:
                 continue
             compared += 1
-            parsed = vars(module.parser().parse_args(arguments))
+            parsed = vars(command_parser(command).parse_args(arguments))
             # A private note of the parser.
             assert vars(plain) == {key: value for key, value in parsed.items() if " " not in key}, arguments
     assert compared > 20

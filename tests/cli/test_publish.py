@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.cli import main, publish
-from prowess.install import parse_source, read_tree
-from prowess.install.oci._fetch import newest
+from prowess.cli import main
+from prowess.cli.installed import publish
+from prowess.install.lock import read_tree
+from prowess.install.sources import parse_source
+from prowess.install.sources.oci._skills import newest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,7 +101,7 @@ def test_a_tag_moves_only_with_consent(
         asked.append(question)
         return yes
 
-    monkeypatch.setattr(publish, "is_terminal", lambda: True)
+    monkeypatch.setattr(publish, "can_ask", lambda: True)
     monkeypatch.setattr(publish, "ask", lambda question: answer(question, yes=False))
     assert main(["publish", "pdf", place]) == 1
     assert newest(parse_source(place)) == before

@@ -10,8 +10,8 @@ from urllib.parse import unquote_to_bytes, urljoin, urlsplit
 
 import pytest
 
-from prowess.catalog import accept_findings, option_rules
-from prowess.cli import _sarif
+from prowess.checks import accept_findings, option_rules
+from prowess.cli.skills import _sarif
 from prowess.findings import CODES, Severity, finding
 from support.project_commands import run_in
 from support.sarif import validate

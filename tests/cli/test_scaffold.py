@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.cli import main
-from prowess.cli._scaffold import write_skill
+from prowess.cli.skills._new_skill import write_skill
 from prowess.errors import ProwessError
 from support.races import flipped
 

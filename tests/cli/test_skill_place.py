@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from typing import TYPE_CHECKING
@@ -101,21 +100,6 @@ def test_a_skill_goes_where_most_agents_in_use_look(
     run(commands)
     for host in (*named[0], *named[1]):
         assert sees(project, host, name), host
-
-
-def test_without_agents_it_is_the_folder_that_most_agents_search(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The line names the agents whose rules were observed, and no hint asks to copy it for one that is not there."""
-    assert main(["new", "pdf"]) == 0
-    assert capsys.readouterr() == (
-        f"{project}/{AGENTS}/pdf/SKILL.md\n",
-        (
-            "next, edit the description: an agent chooses a skill by it\n"
-            "no agent found on this machine; of those that were observed, it is seen by cline, codex, copilot, "
-            "gemini-cli, kimi-code, mistral-vibe, opencode, pi and qwen-code, not by claude-code\n"
-        ),
-    )
 
 
 def test_an_agent_of_the_project_is_in_use(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,55 +214,7 @@ def test_the_commands_for_each_work_from_another_folder(
     assert skills(project) == [f"{CLAUDE}/pdf", ".codex/skills/pdf"]
 
 
-@pytest.mark.parametrize("command", [["new", "claude-x"], ["new", "claude-x", "--dir", "d"]])
-def test_each_of_several_hosts_must_accept_the_skill(
-    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*command, "--host", "infer-cli", "--host", "infer"]) == 1
-    assert "infer CLI would reject the skill: the name `claude-x`" in capsys.readouterr().err
-    assert skills(project) == []
-
-
-@pytest.mark.parametrize(("host", "message"), [("cdx", "unknown host `cdx`"), ("wink", "WINK has no skills folder")])
-def test_one_wrong_host_of_several_is_an_error(
-    host: str, message: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["new", "pdf", "--host", "codex", "--host", host]) == 2
-    assert message in capsys.readouterr().err
-    assert skills(project) == []
-
-
 # --dir, --json
-
-
-def test_a_folder_that_the_user_names_is_not_changed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The line says who sees it there, or that none does."""
-    use(project, "claude-code", "codex")
-    assert main(["new", "a", "--dir", CLAUDE]) == 0
-    assert capsys.readouterr().err.endswith("\nit is seen by claude-code, not by codex\n")
-    assert main(["new", "b", "--dir", "drafts"]) == 0
-    assert capsys.readouterr().err.endswith(
-        "\nit is not seen by claude-code or codex\n\n"
-        "hint: agents do not search this folder; `prowess list --skill-dir DIR` includes it\n"
-    )
-
-
-def test_json_has_each_agent(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the shape of `check --json`; `host` is the only one that was named."""
-    use(project, "claude-code", "codex")
-    assert main(["new", "pdf", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["host"], answer["state"]) == (None, "active")
-    assert {host: (view["state"], view["loss"] and view["loss"]["kind"]) for host, view in answer["hosts"].items()} == {
-        "claude-code": ("absent", "place"),
-        "codex": ("active", None),
-    }
-    assert main(["init", "--host", "pi", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["host"], answer["state"], list(answer["hosts"])) == ("pi", None, ["pi"])
-    assert main(["init", "--host", "pi", "--host", "codex", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["host"], answer["state"], list(answer["hosts"])) == (None, "active", ["pi", "codex"])
 
 
 def test_the_name_of_a_folder_forges_no_line(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import re
 import signal
 import subprocess
 import sys
@@ -16,8 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from prowess.cli import main
-from support.processes import processes_end
-from support.skills import skill
+from support.processes import processes_end, wait_until
 from support.suites import write_suite
 
 if TYPE_CHECKING:
@@ -52,83 +50,6 @@ def place(project: Path, name: str = "pdf") -> Path:
 # ── telling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_text_tells_each_case_and_why_it_has_not_passed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the beginning of what it wrote; the duration only of slow cases."""
-    cases: dict[str, Any] = {
-        "1-good": "echo fine",
-        "2-bad": {"command": "seq 30; echo oh >&2; exit 3", "stdout-contains": ["31"]},
-        "3-none": {"command": "true", "files": ["x.csv"]},
-        "4-slow": "echo so far; sleep 60",
-    }
-    write_suite(place(project), cases, {"timeout": 1})
-    assert run(project) == 1
-    out, err = capsys.readouterr()
-    lines = "".join(f"    stdout | {number}\n" for number in range(1, 21))
-    assert (
-        re.sub(r"\d\.\d s", "T s", out)
-        == f"""\
-pdf  {place(project)}
-  passed  1-good
-  failed  2-bad
-    exit-code: the exit code is 3, not 0
-    stdout-contains: stdout does not contain `31`; the most similar line is 3: `3`
-{lines}    stdout | ... and 10 lines more
-    stderr | oh
-  error   3-none
-    files: `x.csv` does not exist in the skill
-  timeout 4-slow  (T s)
-    timeout: timed out after 1 s; the command and all its processes were ended
-    stdout | so far
-4 cases: 1 passed, 1 failed, 1 could not run, 1 timed out
-"""
-    )
-    assert err == ""
-
-
-def test_a_reason_why_no_case_runs_is_reported_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Not with each case."""
-    write_suite(place(project), {"a": "true", "b": "true"})
-    os.mkfifo(place(project) / "pipe")
-    assert run(project) == 1
-    assert (
-        capsys.readouterr().out
-        == f"""\
-pdf  {place(project)}
-  error   a
-    skill: cannot copy `pipe`: it is a FIFO (remove it from the skill)
-  error   b
-2 cases: 2 could not run
-"""
-    )
-
-
-def test_the_json_is_as_it_was_promised(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All keys of each object, nothing on stderr."""
-    write_suite(place(project), {"a": {"command": "echo {}", "stdout-json": {"x": 1}}})
-    assert run(project, "--json") == 1
-    out, err = capsys.readouterr()
-    data = json.loads(out)
-    assert (list(data), err) == (["skills", "interrupted", "counts"], "")
-    (one,) = data["skills"]
-    (case,) = one["cases"]
-    assert {key: one[key] for key in ("name", "path", "findings")} == {
-        "name": "pdf",
-        "path": str(place(project)),
-        "findings": [],
-    }
-    assert 0 < case.pop("duration") < 30
-    assert case == {
-        "name": "a",
-        "file": "tests/cases/a.yaml",
-        "status": "failed",
-        "exit_code": 0,
-        "failures": [{"kind": "stdout-json", "message": case["failures"][0]["message"]}],
-        "stdout": "{}\n",
-        "stderr": "",
-    }
-    assert data["counts"] == {"skills": 1, "cases": 1, "passed": 0, "failed": 1, "error": 0, "timeout": 0}
-
-
 def test_hostile_words_cannot_touch_the_terminal(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a command writes, a skill's name, a folder's name and a description: in text, lists and JSON."""
     folder = place(project, "bad\x1b[2Jone")
@@ -154,143 +75,7 @@ def test_jobs_do_not_change_the_report(jobs: str, project: Path, capsys: pytest.
     ] == expected
 
 
-def test_the_list_runs_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Names with descriptions; in JSON with files."""
-    folder = write_suite(place(project), {"a": f"touch {project}/ran", "b": "true"})
-    (folder / "tests/cases/a.yaml").write_text(
-        f"name: a\ndescription: About it.\ninput: {{command: touch {project}/ran}}\n"
-    )
-    assert run(project, "--list") == 0
-    assert capsys.readouterr().out == f"pdf  {folder}\n  a  About it.\n  b\n"
-    assert run(project, "--list", "--json") == 0
-    cases = [
-        {"name": "a", "file": "tests/cases/a.yaml", "description": "About it."},
-        {"name": "b", "file": "tests/cases/b.yaml", "description": ""},
-    ]
-    wanted = {"skills": [{"name": "pdf", "path": str(folder), "cases": cases, "findings": []}]}
-    assert json.loads(capsys.readouterr().out) == wanted
-    assert not (project / "ran").exists()
-
-
-def test_the_first_that_has_not_passed_may_end_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`-x`, also called `--exitfirst`."""
-    write_suite(place(project), {"a": "false", "b": f"touch {project}/ran"})
-    for option in ("-x", "--exitfirst"):
-        assert run(project, option, "--jobs", "1") == 1
-        assert capsys.readouterr().out.endswith("1 case: 1 failed\n")
-    assert not (project / "ran").exists()
-
-
 # ── exit codes and selection ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("named", [[], ["pdf"], [".agents/skills/pdf"], ["./.agents"], [".agents/skills/pdf/SKILL.md"]])
-def test_skills_are_named_or_found_below(named: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By what `activate` takes, by its path, or by a folder above it; without any, all below the working directory."""
-    write_suite(place(project), {"a": "true"})
-    assert run(project, *named) == 0
-    assert capsys.readouterr() == (f"pdf  {place(project)}\n  passed  a\n1 case: 1 passed\n", "")
-
-
-def test_a_linked_skill_is_tested_by_its_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Installers link skills into the folders of clients."""
-    write_suite(project / "lib/pdf", {"a": "true"})
-    place(project).parent.mkdir(parents=True)
-    place(project).symlink_to(project / "lib/pdf")
-    assert run(project, "pdf") == 0
-    assert run(project, str(place(project))) == 0
-    capsys.readouterr()
-
-
-@pytest.mark.parametrize("form", [[], ["--json"], ["--list"]])
-def test_a_skill_without_tests_is_5(form: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With what to do; others that were named are run, and what is worse wins."""
-    skill(place(project, "plain"))
-    assert run(project, "plain", *form) == 5
-    words = "has no tests; add cases as `tests/cases/NAME.yaml`"
-    assert capsys.readouterr().err == f"{place(project, 'plain')} {words}\n"
-    assert run(project, *form) == 5
-    words = "has tests; add cases as `tests/cases/NAME.yaml` to the folder of one"
-    assert capsys.readouterr().err == f"no skill in {project} {words}\n"
-    write_suite(place(project), {"a": "true"})
-    assert run(project, "plain", "pdf", *form) == 5
-    write_suite(place(project, "bad"), {"a": "false"})
-    if form != ["--list"]:
-        assert run(project, "plain", "bad", *form) == 1
-    capsys.readouterr()
-
-
-def test_a_skill_that_is_only_known_by_its_path_is_headed_by_it_once(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = write_suite(tmp_path / "elsewhere/pdf", {"a": "true"})
-    for form in ([], ["--list"]):
-        assert run(project, str(folder), *form) == 0
-        assert capsys.readouterr().out.splitlines()[0] == str(folder)
-
-
-def test_skills_without_tests_below_a_folder_are_no_matter(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Only what is named must have some."""
-    skill(place(project, "plain"))
-    write_suite(place(project), {"a": "true"})
-    assert run(project) == 0
-    assert "plain" not in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
-    form: list[str], project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With its place and what is wrong; it is worse than a case that fails."""
-    bad = write_suite(place(project, "bad"), {"a": f"touch {project}/ran"})
-    (bad / "tests/cases/b.yaml").write_text("name: b\ninput: {command: x}\nexpceted: {}\n")
-    write_suite(place(project), {"a": "false"})
-    assert run(project, *form) == 2
-    out, err = capsys.readouterr()
-    if form:
-        rows = {one["name"]: one for one in json.loads(out)["skills"]}
-        assert [item["line"] for item in rows["bad"]["findings"]] == [3]
-        assert (rows["bad"]["cases"], len(rows["pdf"]["cases"])) == ([], 1)
-    else:
-        assert f"{bad}/tests/cases/b.yaml:3:1: error: " in out
-        assert "did you mean `expected`?" in out
-        assert err == "1 skill not tested: a test file is invalid\n"
-    assert not (project / "ran").exists()
-    assert run(project, "--list", *form) == 2
-    capsys.readouterr()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--jobs", "0"], "`--jobs` must be 1 or more\n\nhint: leave it out to use all processors"),
-        (
-            ["--jobs", "x"],
-            "`--jobs` must be a whole number, not 'x'\n\nhint: run `prowess test --help` for its options",
-        ),
-        (["--sandbox", "bwarp"], "unknown sandbox `bwarp`\n\nhint: did you mean `bwrap`?"),
-        (["--sandbox", ""], "unknown sandbox ``\n\nhint: use one of auto, bwrap, seatbelt, none"),
-        (["--case", "zz"], "unknown case `zz`\n\nhint: `prowess test --list` shows the cases"),
-        (["--case", "cas"], "unknown case `cas`\n\nhint: did you mean `case`?"),
-        (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
-        (["./nowhere"], "no such file or folder: `{}/nowhere`\n\nhint: check the path"),
-        (["--junit", "no/where.xml"], "`--junit`: no such folder: {}/no\n\nhint: create it first"),
-        (["--junit", "."], "`--junit`: this is a folder: {}/.\n\nhint: name a file"),
-    ],
-)
-def test_wrong_use_is_2(arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With what to do instead, nothing on stdout and, but for the last, nothing run."""
-    write_suite(place(project), {"case": "true"})
-    assert run(project, *arguments) == 2
-    assert capsys.readouterr() == ("", f"error: {message.format(project)}\n")
-
-
-@pytest.mark.parametrize("which", ["a", "01-a", "01-a.yaml"])
-def test_one_case_is_chosen(which: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By name, stem or file."""
-    write_suite(place(project), {"01-a": {"name": "a", "command": "true"}, "02": {"name": "b", "command": "false"}})
-    assert run(project, "--case", which) == 0
-    assert capsys.readouterr().out.endswith("  passed  a\n1 case: 1 passed\n")
 
 
 def test_the_junit_report_is_written_beside_the_others(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,13 +100,6 @@ def test_a_junit_report_into_a_fifo_does_not_block(project: Path, capsys: pytest
         assert os.read(reader, 1 << 16).startswith(b"<?xml")
     finally:
         os.close(reader)
-
-
-def test_a_junit_report_replaces_a_longer_one(project: Path) -> None:
-    write_suite(place(project), {"a": "true"})
-    (project / "report.xml").write_text("x" * 10_000)
-    assert run(project, "--junit", "report.xml") == 0
-    ET.parse(project / "report.xml")  # noqa: S314 - what we wrote ourselves
 
 
 # ── where nothing contains a command ─────────────────────────────────────────────────────────────────────────────────
@@ -380,7 +158,8 @@ def test_nothing_is_left_when_it_ends(project: Path) -> None:
 def slow(project: Path) -> Iterator[tuple[Path, str]]:
     """A project with two cases that end and many that do not, and a word that those have in their environment."""
     mark = f"mark-{project.parent.name}"
-    cases = {"a": "true", "b": "false", "c": f"touch {project}/began; M={mark} setsid sleep 600 & M={mark} sleep 600"}
+    endless = f"M={mark} setsid sleep 600 & M={mark} sleep 600"
+    cases = {"a": "true", "b": "false", **{f"c{n}": f"touch {project}/began{n}; {endless}" for n in range(3)}}
     write_suite(place(project), {**cases, **{f"d{number}": f"M={mark} sleep 600" for number in range(9)}})
     yield project, mark
     assert processes_end(mark)
@@ -396,10 +175,7 @@ def test_an_interrupted_run_reports_finished_cases(
     project, mark = slow
     words = command(project, "--jobs", "3", "--junit", "report.xml", *form)
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 20
-        while not (project / "began").exists() and time.monotonic() < until:
-            time.sleep(0.02)
-        time.sleep(0.5)
+        wait_until(lambda: len([*project.glob("began*")]) == 3)
         process.send_signal(getattr(signal, name))
         out, err = process.communicate(timeout=20)
     assert process.returncode == code
@@ -422,9 +198,7 @@ def test_interrupted_twice_it_still_leaves_nothing(slow: tuple[Path, str]) -> No
     """There may be no report, but nothing is left running."""
     project, _ = slow
     with subprocess.Popen(command(project), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 20
-        while not (project / "began").exists() and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_until(lambda: [*project.glob("began*")])
         for _ in range(5):
             process.send_signal(signal.SIGINT)
             time.sleep(0.03)

@@ -33,77 +33,6 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, out, err
 
 
-def test_a_skill_s_tools_that_are_not_run_are_notes(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of another type, or an option; the skill is loaded."""
-    tools = "tools:\n- type: slack\n  webhook_url: https://example.com\n- type: web_reader\n  user_agent: x\n"
-    skill(top / "skills/notify", more=tools)
-    code, out, err = typed(capsys, "validate", "skills/notify")
-    assert (code, out) == (0, "")
-    assert err.splitlines() == [
-        "note: `notify`: `tools[0] (slack)` is not run; use instead: the tool `http` with the webhook's URL",
-        "note: `notify`: `tools[1].user_agent` is not run; use instead: requests name Prowess",
-        "no problems",
-    ]
-
-
-def test_check_says_which_command_checks_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`check` is for skills."""
-    (top / "role.yaml").write_text(GOOD)
-    code, out, _ = typed(capsys, "check", "role.yaml")
-    assert code == 1
-    assert "a role is checked with `prowess validate`" in out
-
-
-def test_a_valid_role_has_no_problems(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """On stderr: there is no data."""
-    (top / "role.yaml").write_text(GOOD)
-    assert typed(capsys, "validate", "role.yaml") == (0, "", "no problems\n")
-    code, out, err = typed(capsys, "validate", "role.yaml", "--json")
-    assert (code, json.loads(out), err) == (0, {"findings": [], "notes": [], "not_run": [], "counts": {"error": 0}}, "")
-
-
-def test_all_problems_are_reported(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each with place, code and hint; what is only good to know on stderr."""
-    for folder in ("skills/aa", ".agents/skills/aa", "skills/bb"):
-        skill(top / folder)
-    (top / "role.yaml").write_text("name: a\nprompt: x\nmodel: opnai:m\nskils: []\nauto_skills: {max_skills: 1}\n")
-    code, out, err = typed(capsys, "validate", "role.yaml")
-    assert code == 1
-    assert out == (
-        f"{top}/role.yaml:4:1: error: unknown key `skils` [role-invalid]\n"
-        "    hint: did you mean `skills`?\n"
-        f"{top}/role.yaml: error: unknown model provider `opnai` [role-invalid]\n"
-        "    hint: did you mean `openai`?\n"
-    )
-    first, second, last = err.splitlines()
-    assert first.startswith("note: `bb` is left out: ")
-    assert second.startswith(f"note: `aa` in {top}/.agents/skills/aa/SKILL.md is shadowed: ")
-    assert last == "2 problems: the role does not run"
-    code, out, err = typed(capsys, "validate", "role.yaml", "--json")
-    shown = json.loads(out)
-    assert (code, err, shown["counts"], len(shown["notes"])) == (1, "", {"error": 2}, 2)
-    assert {item["code"] for item in shown["findings"]} == {"role-invalid"}
-
-
-@pytest.mark.parametrize("path", ["skills/web", "skills/web/SKILL.md"])
-def test_a_skill_is_judged_as_a_role_would_that_names_it(
-    top: Path, capsys: pytest.CaptureFixture[str], path: str
-) -> None:
-    """InitRunner: `skill validate`: "Checks frontmatter schema, tool configs, and requirement availability"."""
-    file = skill(top / "skills/web", more="tools:\n- type: htp\nrequires:\n  env: [NO_SUCH_KEY]\n")
-    code, out, err = typed(capsys, "validate", path)
-    assert (code, err) == (1, "2 problems: the skill is not loaded\n")
-    assert out == (
-        f"{file}:5:9: error: unknown tool type `htp` [role-invalid]\n"
-        "    hint: did you mean `http`?\n"
-        f"{file}:6: error: the skill `web` cannot be used: the environment variable `NO_SUCH_KEY` is not set "
-        "[role-invalid]\n"
-        "    hint: set `NO_SUCH_KEY` before you start the agent\n"
-    )
-    skill(top / "skills/web", more="tools:\n- type: web_reader\n")
-    assert typed(capsys, "validate", path) == (0, "", "no problems\n")
-
-
 WRONG: dict[str, tuple[str, list[str]]] = {
     **{name: (text, []) for name, (text, _) in {**BROKEN, **UNREADABLE}.items()},
     "no skill": (FLAT_ROLE + "skills: [unknown, ./missing.md]\n", []),
@@ -180,12 +109,6 @@ def test_a_role_that_is_not_there_is_wrong_use(
     assert (out + err).count("check the path") <= 1
 
 
-def test_a_folder_without_a_skill_may_be_the_one_of_the_roles(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (top / "roles").mkdir()
-    code, out, err = typed(capsys, "validate", "roles")
-    assert (code, "hint: name the file of a role, or the folder of a skill" in out + err) == (2, True)
-
-
 # ── the seed ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -217,67 +140,3 @@ def test_the_option_comes_before_the_variable(
     assert loaded_body("--skill-dir", "option") == "From option."
     skill(top / "skills/pdf", body="From beside.")
     assert loaded_body("--skill-dir", "option") == "From beside."
-
-
-# ── show ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_show_lists_the_origin_of_each_part(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The prompt, the tools, the skills with what they bring, limits and policy."""
-    skill(top / "skills/named", body="Do it.", more="tools: [{type: git}, {type: filesystem, read_only: false}]\n")
-    skill(top / "skills/found", more="tools: [{type: shell}]\n")
-    skill(top / "skills/late")
-    assert typed(capsys, "trust", "skills/found", "--yes")[0] == 0
-    (top / "role.yaml").write_text(
-        GOOD + "description: It helps.\nskills: [named]\nauto_skills: {max_skills: 1}\ntools: [{type: filesystem}]\n"
-        "security: {ask: [git_log]}\nguardrails: {max_tool_calls: 1000, timeout_seconds: 0.5}\n"
-    )
-    code, out, err = typed(capsys, "show", "role.yaml", "--json")
-    assert (code, err) == (0, "")
-    shown = json.loads(out)
-    assert [part["origin"] for part in shown["parts"]] == ["role", "named", "catalog"]
-    origins = {tool["name"]: (tool["type"], tool["origin"], tool["asks"]) for tool in shown["tools"]}
-    assert origins["read_file"] == ("filesystem", "role", False)
-    assert origins["named_read_file"] == ("filesystem", "named", False)
-    assert origins["git_log"] == ("git", "named", True)
-    assert origins["activate_skill"] == ("session", "prowess", False)
-    assert "run_shell" not in origins
-    rows = {row["name"]: row for row in shown["skills"]}
-    assert [(name, row["state"]) for name, row in rows.items()] == [
-        ("named", "whole"),
-        ("found", "listed"),
-        ("late", "disabled"),
-    ]
-    assert rows["found"]["tools"] == ["run_shell"]
-    assert "git_log" in rows["named"]["tools"]
-    assert "1" in rows["late"]["reason"]
-    code, out, err = typed(capsys, "show", "role.yaml")
-    assert code == 0
-    assert err.startswith("note: `late` is left out")
-    for line in (
-        "a",
-        "  It helps.",
-        "  model  openai:m",
-        "  found  listed; loaded when the model activates it",
-        "      adds run_shell",
-        "  max_tool_calls      1,000",
-        "  timeout_seconds     0.5",
-        "  ask                 git_log",
-        "  allow_private       false",
-    ):
-        assert line in out.splitlines()
-
-
-def test_show_lists_the_findings_of_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Valid parts are still shown; a file that is not a role is wrong use."""
-    (top / "role.yml").write_text(GOOD + "skils: []\n")
-    code, out, _ = typed(capsys, "show", "role.yml")
-    assert code == 0
-    assert out.endswith(
-        "findings\n  role.yml:4:1: error: unknown key `skils` [role-invalid]\n      hint: did you mean `skills`?\n"
-    )
-    (top / "broken.yaml").write_text("- a\n")
-    for name, expected in (("none.yaml", 2), ("broken.yaml", 1)):
-        code, out, err = typed(capsys, "show", name)
-        assert (code, out) == (expected, "")
-        assert err.startswith(f"error: {top}/{name}")

@@ -17,7 +17,7 @@ from clients._ask import Observer, Problem
 from clients._built import BuiltTree, built_trees
 from clients._places import INSIDE, is_inside, namespaces, switch_loopback_on
 from clients._probe import TOP, Clients, Probe
-from clients._trees import HERE, TreeSource, all_trees, python_trees, run_module
+from clients._trees import HERE, TreeSource, all_trees, document_trees, python_trees, run_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,12 +54,14 @@ def chosen_trees(options: argparse.Namespace, clients: list[str]) -> list[TreeSo
     if options.trees is None:
         found: list[TreeSource | BuiltTree] = list(all_trees().values())
     else:
-        found = [*python_trees(options.trees), *built_trees(options.trees, clients)]
+        found = [*document_trees(options.trees), *python_trees(options.trees), *built_trees(options.trees, clients)]
     names = {source.name for source in found}
     if unknown := sorted(set(options.names) - names):
         raise SystemExit(f"observe.py: there is no tree {', '.join(unknown)}")
     if not found:
-        raise SystemExit(f"observe.py: {options.trees} has no Python file with a tree, and no manifest.json")
+        raise SystemExit(
+            f"observe.py: {options.trees} has no document with a tree, no Python file and no manifest.json"
+        )
     return [source for source in found if not options.names or source.name in options.names]
 
 

@@ -1,4 +1,4 @@
-"""Trees that the clients are asked about: functions with `@tree()`, and the ones of trees.json and more.json."""
+"""Trees that the clients are asked about: documents, the ones of trees.json and more.json, and functions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from support.documents import Document, tree_files
 from support.trees import build_tree, write_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from clients._probe import Probe
+    from support.documents import Section
 
 HERE = Path(__file__).parent
 ARGUMENTS = {"mistral-vibe": ("--trust",), "pi": ("--approve",)}
@@ -174,6 +176,54 @@ def run_module(file: Path) -> Any:
     return module
 
 
+def document_trees(folder: Path) -> list[TreeSource]:
+    """Return the trees of the documents of a folder: sections with a block `tree`, and `question` for what is asked."""
+    found = []
+    for file in sorted(folder.glob("*.md")):
+        document = Document.read(file)
+        for section in document.sections:
+            if section.own("tree"):
+                asked = _asked(section)
+                clients = tuple(asked.get("clients", [""])[0].split())
+                about = section.prose(document)
+                fill = _section_filler(section, asked)
+                found.append(TreeSource(name=section.title, about=about, clients=clients, fill=fill, origin=file.name))
+    return found
+
+
+def _asked(section: Section) -> dict[str, list[str]]:
+    """Return the lines `KEY: VALUE` of a block `question`, by key."""
+    found: dict[str, list[str]] = {}
+    for line in (line for block in section.own("question") for line in block.text.splitlines()):
+        key, _, value = line.partition(": ")
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def _section_filler(section: Section, asked: dict[str, list[str]]) -> Callable[[Tree], None]:
+    def fill(t: Tree) -> None:
+        def filled(text: str) -> str:
+            for name in ("root", "project", "user"):
+                text = text.replace(f"{{{name}}}", str(getattr(t, name)))
+            return text.replace("{parent}", str(t.root.parent))
+
+        t.home, t.cwd = (t.root / asked.get(key, [usual])[0] for key, usual in (("home", "home"), ("cwd", "repo")))
+        if t.cwd != t.repo:
+            t.repo.rmdir()
+        for file in tree_files(filled("\n".join(block.text for block in section.own("tree")))):
+            file.write(t.root)
+            if file.key is not None:
+                t.variants[file.key] = t.root / file.path
+        for line in asked.get("skill", ()):
+            key, _, path = line.partition(" ")
+            t.variants[key] = t.root / filled(path)
+        if "clients" in asked:
+            t.args = [filled(json.loads(f'"{value}"')) for value in asked.get("argument", ())]
+        t.env = {name: filled(value) for name, _, value in (line.partition("=") for line in asked.get("env", ()))}
+
+    return fill
+
+
 def json_trees() -> list[TreeSource]:
     """Return the trees of trees.json and more.json, which all clients are asked about."""
     trees: dict[str, Any] = json.loads((HERE / "trees.json").read_text("utf-8"))
@@ -201,7 +251,7 @@ def _filler(data: dict[str, Any]) -> Callable[[Tree], None]:
 def all_trees() -> dict[str, TreeSource]:
     """Return the trees of this repository by name."""
     found: dict[str, TreeSource] = {}
-    for source in [*json_trees(), *python_trees(HERE / "trees")]:
+    for source in [*json_trees(), *document_trees(HERE / "trees"), *python_trees(HERE / "trees")]:
         if source.name in found:
             raise ValueError(
                 f"two trees are called {source.name!r}: in {found[source.name].origin} and {source.origin}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from clients._places import namespaces
 from clients._probe import Answer, ClientError, Clients, Listed, Question, Shown
 from clients._run import main, sentence
 from clients._trees import HERE, Tree
+from support.growth import ends
 from support.processes import processes_end, processes_with, wait_until
 
 CLIENT = "cursor"
@@ -45,7 +45,7 @@ if MODE == "writes":
 if MODE == "hangs":
     import subprocess, time
     subprocess.Popen(["sleep", "60"], start_new_session=True)
-    time.sleep(60)
+    time.sleep(600)
 if MODE == "offline":
     import socket
     try:
@@ -263,10 +263,8 @@ def test_a_question_has_a_time_limit_and_leaves_no_processes(setup: Setup, tmp_p
     for folder in ("home", "repo", "scratch"):
         (tmp_path / folder).mkdir()
     question = Question(home=tmp_path / "home", cwd=tmp_path / "repo", scratch=tmp_path / "scratch")
-    start = time.monotonic()
-    with pytest.raises(ClientError, match=r"fake took more than 0\.5 seconds"):
+    with ends(), pytest.raises(ClientError, match=r"fake took more than 0\.5 seconds"):
         clients.run(clients.program("fake"), question)
-    assert time.monotonic() - start < 10
     assert processes_with(str(tmp_path)) == []
 
 

@@ -94,7 +94,7 @@ def test_no_rule_shows_the_notation_of_a_host_file(name: str) -> None:
 )
 def test_every_key_of_a_table_has_words(table: type, phrases: Mapping[str, object]) -> None:
     """A new key cannot appear on a page as the name that only authors of host files know."""
-    assert set(phrases) == set(table.__annotations__)
+    assert set(phrases) == set(table.__annotations__) - {"facts"}
 
 
 def test_types_of_values_are_in_words() -> None:
@@ -106,12 +106,22 @@ def test_types_of_values_are_in_words() -> None:
 def test_each_kind_of_plugins_has_lines_of_its_own() -> None:
     """They begin with its name if there are several, and no value is shown as a host file or Python writes it."""
     plugins = {
-        "own": {"folders": ["$X_HOME/plugins/*|~/.x/plugins/*"], "id": "{manifest}@own", "same_name": "first"},
-        "market": {"market": {"known": "~/.x/known.json", "setting": "markets", "entry_types": ["name!"]}},
+        "own": {
+            "folders": ["$X_HOME/plugins/*|~/.x/plugins/*"],
+            "id": "{manifest}@own",
+            "manifests": ["x.json"],
+            "first_of_name": True,
+            "facts": {"folders": ["only the newest counts"]},
+        },
+        "copies": {"facts": {"": ["installed copies are listed in a file"]}},
     }
-    lines = sections(plugins=plugins, market_folders={"copies": {"listed": "~/.x/copies.json"}})["plugins"]
-    assert "own: installed in `~/.x/plugins/*`, or `$X_HOME/plugins/*` if X_HOME is set" in lines
-    assert "own: settings call it `PLUGIN@own`" in lines
-    assert "own: of several with one name, only the first counts" in lines
-    assert "market: values that make an entry of a catalog valid: `name` (needed)" in lines
-    assert "copies: installed copies are listed in `~/.x/copies.json`" in lines
+    assert sections(plugins=plugins)["plugins"] == [
+        "own: its skills are called `PLUGIN:SKILL`",
+        "own: installed in `~/.x/plugins/*`, or `$X_HOME/plugins/*` if X_HOME is set",
+        "own: only the newest counts",
+        "own: settings call it `PLUGIN@own`",
+        "own: its manifest is `x.json`",
+        "own: of several with one name, only the first counts",
+        "own: its folder of skills is `skills`, unless another line here says more",
+        "copies: installed copies are listed in a file",
+    ]

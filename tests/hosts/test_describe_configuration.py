@@ -56,7 +56,7 @@ def test_an_example_switches_a_skill_off(host: str, file: str, text: str, tmp_pa
 
 def test_a_hidden_character_of_a_table_is_not_shown() -> None:
     """The page is for a terminal."""
-    table = {"title": "X", "documented": "d", "arguments": [{"name": "--x", "effect": "off"}]}
+    table = {"title": "X", "documented": "d", "arguments": [{"name": "--x", "effect": "trusted"}]}
     assert dict(describe_rules(host_from_table("x", table)))["arguments, for `--client-arg`"] == [
-        "`--x`: no skills at all"
+        "`--x`: the project is trusted"
     ]

@@ -32,12 +32,8 @@ from prowess.skill._client_fields import CLIENT_FIELDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FORMS = {
-    *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread", "trusted", "scopes"),
-    *("denied", "closed", "variables"),
-    *("description", "folders", "trust", "file-trust", "folder-lists"),
-    *("filter", "tools"),
-}
+FORMS = {"names", "switch", "budget", "trust"}
+EFFECTS = {"roots", "trusted", "untrusted", "only-plugins", "tools", "not-tools"}
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
@@ -173,7 +169,9 @@ def test_every_word_of_a_host_is_known(name: str) -> None:
         assert flag.reason
         assert flag.code == "" or flag.code in CODES
     for row in host.settings:
-        assert row.form in FORMS
+        assert row.form in FORMS or (row.doc and not row.form)
+    for argument in host.arguments:
+        assert argument.effect in EFFECTS or (argument.doc and argument.effect in {"", "settings"})
     for pattern in (host.name_rules.pattern, host.name_rules.alias_pattern, *host.name_rules.replace):
         re.compile(pattern)
     assert set(host.name_rules.on) | set(host.description_rules.on) <= KINDS

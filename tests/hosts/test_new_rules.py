@@ -125,24 +125,6 @@ def test_an_invalid_file_beside_a_skill_may_hide_it(text: str, hidden: bool, tmp
     assert (entry.state == "user-only") is hidden
 
 
-def test_lists_of_trusted_folders_are_read(tmp_path: Path) -> None:
-    """The nearest decision counts; a folder in both lists is trusted."""
-    table = {
-        "settings_files": {"trust": {"path": "~/trust.toml"}},
-        "settings": [{"key": "", "form": "folder-lists", "effects": {"yes": "trusted", "no": "untrusted"}}],
-        "trust_default": "untrusted",
-    }
-    for text, state in (
-        (f'yes = ["{tmp_path}"]', "active"),
-        (f'yes = ["{tmp_path.parent}"]\nno = ["{tmp_path}"]', "untrusted"),
-        (f'yes = ["{tmp_path}"]\nno = ["{tmp_path}"]', "active"),
-        ("yes = 5", "untrusted"),
-        ("yes = [5]", "untrusted"),
-    ):
-        found = catalog(tmp_path, {".x/a/SKILL.md": front(GOOD), "home/trust.toml": text}, **table)
-        assert states(found) == {"a": state}, text
-
-
 def test_a_value_of_the_wrong_type_may_void_its_key_alone(tmp_path: Path) -> None:
     table = {
         "roots": [{"setting": "dirs", "scope": "extra"}, {"setting": "more", "scope": "extra"}],
@@ -153,16 +135,6 @@ def test_a_value_of_the_wrong_type_may_void_its_key_alone(tmp_path: Path) -> Non
     found = catalog(tmp_path, {**files, "home/x.toml": 'dirs = ["a", 5]\nmore = ["b", 5]'}, **table)
     assert states(found) == {"two": "active"}
     assert [item.code for item in found.findings] == ["config-invalid"]
-
-
-def test_folders_of_an_argument_may_replace_those_of_project_and_user(tmp_path: Path) -> None:
-    roots = [{"argument": "--dir", "scope": "user"}, {"path": ".x", "scope": "project"}]
-    arguments = [{"name": "--dir", "values": "one", "effect": "only-roots"}]
-    files = {".x/a/SKILL.md": front(GOOD), "given/b/SKILL.md": front("name: b\ndescription: d")}
-    assert states(catalog(tmp_path, files, roots=roots, arguments=arguments)) == {"a": "active"}
-    host = host_from_table("x", {"title": "X", "roots": roots, "arguments": arguments})
-    found = discover(tmp_path, host=host, home=tmp_path / "home", env={}, client_args=["--dir", "given"])
-    assert states(found) == {"b": "active"}
 
 
 def test_a_loose_file_may_be_called_by_its_own_name(tmp_path: Path) -> None:

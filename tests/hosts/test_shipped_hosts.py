@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import render
 from prowess.hosts import host_names, load_host, observed_hosts, raw_value
+from prowess.prompt import render
 from support.skills import FakeMachine, entry_in_folder, make_machine, skill
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import ConfigError
-from prowess.install import ImportedLock, read_apm_lock, read_tree, with_installed_files
+from prowess.install import ImportedLock, read_apm_lock, with_installed_files
+from prowess.install.lock import read_tree
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HASH = hashlib.sha256(b"one\ntwo\n").hexdigest()

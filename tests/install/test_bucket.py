@@ -1,24 +1,35 @@
-"""Skills are fetched from buckets of S3 and from folders; servers that do not behave are refused."""
+"""Fetch skills from buckets and shared folders, and publish them there."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from prowess.errors import ConfigError, InstallError, SkillNotFoundError
-from prowess.install import Fetched, OpenStore, Store, parse_source, read_tree
-from prowess.install._archive import pack_skill
-from prowess.install.bucket import _objects as objects_module
-from prowess.install.bucket._fetch import fetch
+from prowess.install import OpenStore, Store
+from prowess.install._publish import PackedSkill, Published, parse_destination, prepare_skill, publish_skill
+from prowess.install.archive import pack_skill
+from prowess.install.lock import read_tree
+from prowess.install.sources import Fetched, parse_source
+from prowess.install.sources.bucket import _buckets as objects_module
+from prowess.install.sources.bucket._buckets import run_calls
+from prowess.install.sources.bucket._skills import fetch
+from support.growth import ends
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint
 from support.site_server import Request, Site, redirect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    Fetch = Callable[[str], Fetched]
 
 
 def skill(name: str, body: str = "Body.") -> bytes:
@@ -33,7 +44,7 @@ def opened(tmp_path: Path) -> Iterator[OpenStore]:
 
 @pytest.fixture(autouse=True)
 def few_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prowess.install.bucket._clouds._RETRIES", 0)
+    monkeypatch.setattr("prowess.install.sources.bucket._buckets._RETRIES", 0)
     for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "AZURE_"))]:
         monkeypatch.delenv(name)
 
@@ -343,7 +354,7 @@ def test_a_list_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch, o
 def test_a_skill_that_is_too_large_is_refused_before_it_is_read(
     monkeypatch: pytest.MonkeyPatch, opened: OpenStore
 ) -> None:
-    monkeypatch.setattr("prowess.install.bucket._fetch.MAX_DIGEST_BYTES", 1000)
+    monkeypatch.setattr("prowess.install.sources.bucket._skills.MAX_DIGEST_BYTES", 1000)
     with (
         FakeBucket({"pdf/SKILL.md": skill("pdf"), "pdf/a": bytes(600), "pdf/b": bytes(600)}) as bucket,
         pytest.raises(InstallError, match="the skill `pdf` has more bytes than is allowed"),
@@ -371,7 +382,7 @@ def test_a_wanted_skill_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_store_that_fails_half_the_time_is_asked_again(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    monkeypatch.setattr("prowess.install.bucket._clouds._RETRIES", 8)
+    monkeypatch.setattr("prowess.install.sources.bucket._buckets._RETRIES", 8)
     with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
         bucket.failures = 1
         assert [found.name for found in fetch_from(bucket, monkeypatch, opened).skills] == ["pdf"]
@@ -415,3 +426,130 @@ def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, opened: Ope
     with pytest.raises(ConfigError) as missing:
         fetch(parse_source("s3://bucket"), opened)
     assert missing.value.hint == "pip install 'prowess[bucket]'"
+
+
+@pytest.fixture(autouse=True)
+def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "AZURE_"))]:
+        monkeypatch.delenv(name)
+
+
+def packed(folder: Path, body: str = "Body.") -> PackedSkill:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: Does it.\n---\n{body}\n")
+    (folder / "run.sh").write_text("run")
+    (folder / "run.sh").chmod(0o755)
+    return prepare_skill(str(folder))
+
+
+def publish(skill: PackedSkill, url: str, *, force: bool = False, dry_run: bool = False) -> Published:
+    return publish_skill(skill, parse_destination(url), may_move=lambda _: force, dry_run=dry_run)
+
+
+@pytest.fixture
+def fetched(tmp_path: Path) -> Iterator[Fetch]:
+    with Store(str(tmp_path / "store")).open() as opened:
+        yield lambda url: fetch(parse_source(url), opened)
+
+
+@pytest.mark.slow
+def test_what_is_published_at_the_same_time_is_all_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fetched: Fetch
+) -> None:
+    skills = [packed(tmp_path / f"skills/skill-{number}") for number in range(8)]
+    (tmp_path / "buckets/bucket").mkdir(parents=True)
+    with rclone_server(tmp_path) as url:
+        use_endpoint(monkeypatch, url)
+        with ThreadPoolExecutor(4) as pool:
+            states = [*pool.map(lambda skill: publish(skill, "s3://bucket/team").state, skills)]
+        assert states == ["new"] * 8
+        found = fetched("s3://bucket/team")
+        assert [skill.name for skill in found.skills] == [skill.name for skill in skills]
+        for one, other in zip(found.skills, skills, strict=True):
+            assert read_tree(one.folder) == other.tree
+        changed = packed(tmp_path / "skills/skill-0", "Changed.")
+        assert publish(skills[1], "s3://bucket/team").state == "unchanged"
+        with pytest.raises(InstallError, match=r"has another `skill-0\.tar\.gz`"):
+            publish(changed, "s3://bucket/team")
+        assert publish(changed, "s3://bucket/team", force=True).state == "moved"
+        assert read_tree(fetched("s3://bucket/team").skills[0].folder) == changed.tree
+
+
+def test_a_skill_is_published_into_a_folder(tmp_path: Path, fetched: Fetch) -> None:
+    skill, url = packed(tmp_path / "pdf"), f"file://{tmp_path}/shared%20folder/team"
+    assert publish(skill, url, dry_run=True).state == "planned"
+    assert not (tmp_path / "shared folder").exists()
+    done = publish(skill, url)
+    archive = tmp_path / "shared folder/team/pdf.tar.gz"
+    assert [*archive.parent.iterdir()] == [archive]
+    assert (done.state, done.reference, done.size) == ("new", f"{url}@pdf", archive.stat().st_size)
+    assert done.digest == f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}"
+    assert publish(skill, url).state == "unchanged"
+    [found] = fetched(done.reference).skills
+    assert read_tree(found.folder) == skill.tree
+    archive.write_bytes(b"other")
+    assert publish(skill, url, force=True).state == "moved"
+    archive.unlink()
+    archive.symlink_to("/etc/passwd")
+    with pytest.raises(InstallError, match="it is a link"):
+        publish(skill, url, force=True)
+
+
+def test_a_skill_that_another_process_replaces_meanwhile_is_not_overwritten(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    mine, other = packed(tmp_path / "pdf"), packed(tmp_path / "pdf", "Other.")
+    for before in ({}, {"pdf.tar.gz": b"before"}):
+        with FakeBucket(before) as bucket:
+            bucket.before_write = partial(bucket.objects.update, {"pdf.tar.gz": other.archive})
+            use_endpoint(monkeypatch, bucket.url)
+            with pytest.raises(InstallError, match="s3://bucket was changed meanwhile"):
+                publish(mine, "s3://bucket", force=True)
+            assert bucket.objects == {"pdf.tar.gz": other.archive}
+            bucket.before_write = partial(bucket.objects.update, {"pdf.tar.gz": mine.archive})
+            assert publish(mine, "s3://bucket", force=True).state == "moved"
+
+
+def test_a_bucket_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    skill = packed(tmp_path / "pdf")
+    with FakeBucket({}) as bucket:
+        use_endpoint(monkeypatch, bucket.url)
+        bucket.refuses_writes = True
+        with pytest.raises(InstallError, match="s3://bucket denies access"):
+            publish(skill, "s3://bucket")
+    (tmp_path / "file").touch()
+    with pytest.raises(InstallError, match=r"cannot write `pdf\.tar\.gz`"):
+        publish(skill, f"file://{tmp_path}/file")
+    with pytest.raises(InstallError, match="a bucket has no tags"):
+        publish_skill(skill, parse_destination(f"file://{tmp_path}"), tags=("v1",), may_move=bool)
+
+
+def test_results_of_calls_at_the_same_time_are_all_there() -> None:
+    both = threading.Barrier(2, timeout=5)
+
+    def call(number: int) -> int:
+        both.wait()
+        return number
+
+    assert sorted(run_calls([partial(call, number) for number in range(20)], 10, 2)) == [*range(20)]
+    assert [*run_calls([], 10)] == []
+
+
+def test_a_call_that_does_not_return_is_left_behind() -> None:
+    with ends():
+        release = threading.Event()
+        with pytest.raises(TimeoutError):
+            [*run_calls([release.wait], 0.05)]
+    release.set()
+
+
+def test_no_call_begins_after_one_that_failed() -> None:
+    begun: list[int] = []
+
+    def fail() -> None:
+        begun.append(1)
+        raise LookupError("one")
+
+    with pytest.raises(LookupError, match="one"):
+        [*run_calls([fail] * 1000, 10)]
+    assert len(begun) < 5

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from prowess.install.oci._credentials import Credentials, find_credentials
+from prowess.install.sources.oci._registry import Credentials, find_credentials
 
 if TYPE_CHECKING:
     from pathlib import Path

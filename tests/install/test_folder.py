@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Fetched, Store, fetcher, find_skills, parse_source, read_tree
+from prowess.install import Store
+from prowess.install.lock import read_tree
+from prowess.install.sources import Fetched, fetcher, find_skills, parse_source
 from support.skills import skill as write_skill
 
 

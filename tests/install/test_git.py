@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install import Store, parse_source, read_tree
-from prowess.install.git._fetch import fetch, newest
+from prowess.install import Store
+from prowess.install.lock import read_tree
+from prowess.install.sources import parse_source
+from prowess.install.sources.git._skills import fetch, newest
 from support.git_server import (
     Executable,
     GitServer,
@@ -25,7 +27,7 @@ from support.git_server import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from prowess.install import Fetched
+    from prowess.install.sources import Fetched
 
     Fetch = Callable[..., Fetched]
 

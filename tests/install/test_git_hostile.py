@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Source, Store, parse_source
-from prowess.install.git import _fetch as _git, _repository as _git_repository
-from prowess.install.git._fetch import fetch, newest
-from prowess.install.git._process import GitLimits
+from prowess.install import Store
+from prowess.install.sources import Source, parse_source
+from prowess.install.sources.git import _repository as _git_repository, _skills as _git
+from prowess.install.sources.git._repository import GitLimits
+from prowess.install.sources.git._skills import fetch, newest
 from support.git_server import (
     Behaviour,
     GitServer,
@@ -30,7 +31,7 @@ from support.processes import processes_end
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from prowess.install import Fetched
+    from prowess.install.sources import Fetched
 
     Fetch = Callable[..., Fetched]
 

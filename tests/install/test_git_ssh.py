@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Store, parse_source
-from prowess.install.git._fetch import fetch, newest
+from prowess.install import Store
+from prowess.install.sources import parse_source
+from prowess.install.sources.git._skills import fetch, newest
 from support.git_server import git, make_repository, skill_text
 from support.processes import wait_until
 

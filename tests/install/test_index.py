@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Store, index_skills, parse_source, read_tree
-from prowess.install._well_known import fetch
+from prowess.install import Store
+from prowess.install.lock import read_tree
+from prowess.install.sources import parse_source
+from prowess.install.sources.site import fetch, index_skills
 from support.web_server import SCHEMA, static_server
 
 

@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Store, parse_source, read_tree
+from prowess.install import Store
 from prowess.install._publish import parse_destination, prepare_skill, publish_skill
-from prowess.install.oci._fetch import fetch, newest
-from prowess.install.oci._registry import Descriptor, Registry as Repository, digest_of
+from prowess.install.lock import read_tree
+from prowess.install.sources import parse_source
+from prowess.install.sources.oci._registry import Descriptor, Registry as Repository, digest_of
+from prowess.install.sources.oci._skills import fetch, newest
 from support.programs import require
 from support.registry import Registry, log_in, start_token_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prowess.install import Fetched, OpenStore
+    from prowess.install import OpenStore
     from prowess.install._publish import Published
+    from prowess.install.sources import Fetched
 
 SKILL = "---\nname: {name}\ndescription: Reads PDFs\nlicense: MIT\nmetadata:\n  version: '1.2'\n---\nRead.\n"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"

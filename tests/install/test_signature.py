@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from prowess.errors import ConfigError, InstallError
-from prowess.install import SignedBy, SignWith, read_tree, sign_skill, verify_signature
+from prowess.install import SignedBy, SignWith, sign_skill, verify_signature
+from prowess.install.lock import read_tree
 from support.signed_skills import sign_as, statement
 from support.sigstore_authority import Authority
 

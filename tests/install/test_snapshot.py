@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from threading import Thread
@@ -12,9 +14,14 @@ from typing import Any
 
 import pytest
 
-from prowess.catalog import Catalog, Index, State, discover, render
+from prowess._internal.text import normalize_name
+from prowess.catalog import Catalog, ManySkills, State, discover
 from prowess.errors import ConfigError, InstallError, ProwessError, SkillNotFoundError
-from prowess.install import SnapshotProvider, write_snapshot
+from prowess.install.snapshot import SnapshotProvider, write_snapshot
+from prowess.install.snapshot._file import SnapshotFile, SnapshotRow, write_file
+from prowess.install.snapshot._provider import SnapshotTable
+from prowess.prompt import render
+from prowess.search import Index
 from support.skills import skill
 
 _TEXT = """
@@ -89,7 +96,7 @@ def test_a_search_finds_what_a_search_on_this_machine_finds(
     skills: Path, written: Path, cache: Path, tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same skills in the same order with the same scores, for any number of hits."""
-    monkeypatch.setattr("prowess.install.snapshot._postings._FEW", few)
+    monkeypatch.setattr("prowess.install.snapshot._file._FEW", few)
     local = Index(discover(tmp_path, home=tmp_path / "home", skill_dirs=[skills]).skills, cache=False)
     remote = remote_catalog(written, cache, tmp_path)
     index = Index(remote.skills)
@@ -104,7 +111,7 @@ def test_skills_of_this_machine_count_in_the_same_search(
     skills: Path, written: Path, cache: Path, tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if all were on this machine; of two skills with one name, the one of this machine is found."""
-    monkeypatch.setattr("prowess.install.snapshot._postings._FEW", few)
+    monkeypatch.setattr("prowess.install.snapshot._file._FEW", few)
     own = tmp_path / "own"
     skill(own / "extract-tables", description="Extracts tables from a pdf.", body="pdf")
     name = next(path.name for path in sorted(skills.glob("*/*")))
@@ -183,8 +190,8 @@ def test_a_catalog_survives_a_copy_by_pickle(written: Path, cache: Path, tmp_pat
 
 def test_skills_that_did_not_change_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the new data is what it would be if all were read."""
-    monkeypatch.setattr("prowess.install.snapshot._records.SETTLE_NS", 0)
-    monkeypatch.setattr("prowess.install.snapshot._postings._DENSE_SHARE", 3)
+    monkeypatch.setattr("prowess.install.snapshot._write.SETTLE_NS", 0)
+    monkeypatch.setattr("prowess.install.snapshot._file._DENSE_SHARE", 3)
     top, env = tmp_path / "skills", {"PROWESS_CACHE_DIR": str(tmp_path / "cache")}
     write_skills(top, 30)
     assert write_snapshot(top, tmp_path / "out", env=env).read == 30
@@ -269,21 +276,24 @@ def test_without_a_cache_each_process_fetches_for_itself(written: Path) -> None:
 # ── hostile snapshots ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_damaged_data_is_an_error_and_nothing_else(written: Path) -> None:
-    """Whatever byte is wrong: all that a program can ask for gives an answer or a Prowess error."""
-    from prowess.install.snapshot._file import SnapshotFile
-    from prowess.install.snapshot._table import SnapshotTable
+def use(path: Path) -> None:
+    """Ask for everything that a program can ask for, as if a folder had this data."""
+    use_all(SnapshotTable(SnapshotFile(str(path), "it"), "root/", None))  # type: ignore[arg-type]
 
+
+def test_damaged_data_is_an_error_and_nothing_else(written: Path, tmp_path: Path) -> None:
+    """Whatever byte is wrong: all that a program can ask for gives an answer or a Prowess error."""
     good, dice, refused = data_file(written).read_bytes(), Random(3), 0  # noqa: S311
     for number in range(150):
         data = bytearray(good)
         for _ in range(1 if number % 2 else 40):
-            # Counts and places are in the first part, and at the start of sections.
-            at = dice.randrange(48 if number % 3 == 0 else len(data))
+            # The header, the start of a page, or anywhere.
+            page = dice.randrange(len(data) // 4096) * 4096
+            at = dice.choice((dice.randrange(100), page + dice.randrange(16), dice.randrange(len(data))))
             data[at] = dice.choice((0, 1, 0x7F, 0xFF, data[at] ^ 0x10))
+        (tmp_path / "data").write_bytes(data)
         try:
-            table: Any = SnapshotTable(SnapshotFile(memoryview(bytes(data)), "it"), "root/", None)  # type: ignore[arg-type]
-            use_all(table)
+            use(tmp_path / "data")
         except ProwessError:
             refused += 1
     assert refused > 30
@@ -300,31 +310,79 @@ def test_damaged_data_is_an_error_and_nothing_else(written: Path) -> None:
         ({"path": "/etc/pdf"}, "the path of a skill is invalid"),
         ({"path": "a//pdf"}, "the path of a skill is invalid"),
         ({"path": "a\u202epdf"}, "the path of a skill is invalid"),
-        ({"description": "x" * 300_000}, "has an invalid place"),
+        ({"description": "x" * 300_000}, "the description of a skill is too long"),
     ],
 )
-def test_names_and_paths_that_look_like_others_are_refused(values: dict[str, str], words: str) -> None:
-    from prowess.install.snapshot._build import SnapshotBuilder, SnapshotRow
-    from prowess.install.snapshot._file import SnapshotFile
-    from prowess.install.snapshot._table import SnapshotTable
-
+def test_names_and_paths_that_look_like_others_are_refused(values: dict[str, str], words: str, tmp_path: Path) -> None:
     fields: dict[str, Any] = {"name": "pdf", "path": "pdf", "description": "Fills.", "digest": "sha256:" + "0" * 64}
-    row = SnapshotRow(**{**fields, **values})
-    data = b"".join(SnapshotBuilder([row]).encode())
+    write_file(str(tmp_path / "data"), [SnapshotRow(**{**fields, **values})], {})
     with pytest.raises(InstallError, match=words):
-        use_all(SnapshotTable(SnapshotFile(memoryview(data), "it"), "root/", None))  # type: ignore[arg-type]
+        use(tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("CREATE VIEW more AS SELECT * FROM skills", "its header is invalid"),
+        ("CREATE TRIGGER more AFTER INSERT ON skills BEGIN DELETE FROM keys; END", "its header is invalid"),
+        ("CREATE TABLE more (x)", "its header is invalid"),
+        ("CREATE INDEX more ON skills (name)", "its header is invalid"),
+        ("DROP TABLE terms", "its header is invalid"),
+        ("ALTER TABLE skills RENAME COLUMN flags TO name2", "its header is invalid"),
+        ("DROP TABLE terms; CREATE VIEW terms AS SELECT * FROM keys", "its header is invalid"),
+        ("PRAGMA user_version = 1", "has version 1, and this Prowess reads version 2"),
+        ("PRAGMA application_id = 1", "it is not a snapshot"),
+        ("UPDATE counts SET skills = -1", "its header is invalid"),
+        ("UPDATE counts SET skills = 'many'", "its header is invalid"),
+        ("UPDATE counts SET skills = 1000001", "its header is invalid"),
+        ("DELETE FROM counts", "its header is invalid"),
+        ("UPDATE counts SET skills = 1000", "it lacks a skill"),
+        ("UPDATE skills SET name = x'00'", "its names are too long or no texts"),
+        ("UPDATE skills SET path = x'05'", "the path of a skill is too long or no text"),
+        ("UPDATE texts SET description = NULL", "the description of a skill is too long or no text"),
+        ("UPDATE texts SET description = CAST(x'ff' AS TEXT)", "its pages are invalid"),
+        ("UPDATE skills SET digest = x'00'", "the digest of a skill is invalid"),
+        ("UPDATE skills SET flags = 'none'", "its names are too long or no texts"),
+        ("UPDATE keys SET row = row + 1000", "a name leads to a skill that it does not have"),
+        ("UPDATE terms SET term = CAST(hex(term) AS TEXT)", "a word is not UTF-8"),
+        ("UPDATE terms SET term = CAST(term || x'ff' AS BLOB)", "a word is not UTF-8"),
+        ("UPDATE terms SET skills = NULL", "the postings of a word have an invalid size"),
+        ("UPDATE terms SET skills = 1000000", "the postings of a word have an invalid size"),
+        ("UPDATE terms SET rows = NULL, impacts = NULL", "the postings of a word have an invalid size"),
+        ("UPDATE terms SET rows = zeroblob(3)", "the postings of a word have an invalid size"),
+        ("UPDATE terms SET rows = 1.5", "the postings of a word have an invalid size"),
+        ("UPDATE terms SET impacts = zeroblob(3)", "the postings of a word have an invalid size"),
+        ("UPDATE terms SET rows = x'ffffffff', skills = 1, impacts = NULL", "leads to a skill that it does not have"),
+    ],
+)
+def test_a_file_that_breaks_a_rule_is_refused(statement: str, words: str, written: Path, tmp_path: Path) -> None:
+    """Anyone can make one with SQLite: nothing in it runs, and every value is checked."""
+    path = tmp_path / "data"
+    path.write_bytes(data_file(written).read_bytes())
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(statement)
+    with pytest.raises(InstallError, match=words):
+        use(path)
+
+
+def test_a_query_that_does_not_end_is_stopped(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages of a hostile file may refer to each other again and again."""
+    monkeypatch.setattr("prowess.install.snapshot._file._STEPS", 10)
+    monkeypatch.setattr("prowess.install.snapshot._file._MAX_STEPS", 20)
+    with pytest.raises(InstallError, match="its pages are invalid"):
+        use(data_file(written))
 
 
 def use_all(table: Any) -> None:
-    from prowess.catalog import ManySkills
-
     skills = ManySkills((), (table,))
+    assert len(list(table.names_and_states())) == len(table)
     index = Index(skills, cache=False)
     for query in ("pdf", "extract tab", "ticets", "wiki email json 数据"):
         table.postings.best({"pdf": 1.0, "json": 0.5}, 5)
         assert len(index.search(query, 5)) <= 5
     for entry in skills:
-        assert isinstance(entry.path + entry.description + entry.folder, str)
+        assert isinstance(f"{entry.path}{entry.description}{entry.folder}{entry.digest}", str)
+        assert isinstance(skills.named(normalize_name(entry.name)), list)
     list(table.postings.all_terms())
 
 

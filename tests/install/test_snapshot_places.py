@@ -15,7 +15,7 @@ import pytest
 from prowess import Session, discover
 from prowess.cli import main
 from prowess.errors import ConfigError, InstallError
-from prowess.install import SnapshotProvider, write_snapshot
+from prowess.install.snapshot import SnapshotProvider, write_snapshot
 from support.s3_server import FakeBucket, use_endpoint
 from support.site_server import Request, Site, reply
 from support.skills import skill

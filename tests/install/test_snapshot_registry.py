@@ -14,9 +14,8 @@ import pytest
 from prowess import Session, discover
 from prowess.cli import main
 from prowess.errors import ActivationError, ConfigError, InstallError
-from prowess.install import SnapshotProvider, write_snapshot
-from prowess.install.oci._registry import Descriptor, Registry as Repository, StoredManifest
-from prowess.install.snapshot._artifact import (
+from prowess.install.snapshot import SnapshotProvider, write_snapshot
+from prowess.install.snapshot._registry import (
     parse_data,
     parse_index,
     parse_pack,
@@ -24,6 +23,7 @@ from prowess.install.snapshot._artifact import (
     write_index,
     write_packs,
 )
+from prowess.install.sources.oci._registry import Descriptor, Registry as Repository, StoredManifest
 from support.programs import require
 from support.raw_http import RawServer, Request, answer
 from support.registry import Registry, log_in, private_registry, registry, start_registry
@@ -72,7 +72,7 @@ class Proxy(RawServer):
 def skills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two dozen skills; a pack has few of them, so that there are several."""
     monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("prowess.install.snapshot._artifact._PACK_SIZE", 5)
+    monkeypatch.setattr("prowess.install.snapshot._registry._PACK_SIZE", 5)
     for number in range(24):
         skill(tmp_path / f"skills/pdf-{number}", description=f"Fills form {number}.", body=f"Use form {number}.")
     return tmp_path / "skills"
@@ -258,7 +258,7 @@ def test_an_archive_of_another_skill_is_refused(
     def exchanged(archives: dict[str, Descriptor]) -> list[StoredManifest]:
         return write_packs(dict(zip(archives, reversed(archives.values()), strict=True)))
 
-    monkeypatch.setattr("prowess.install.snapshot._push.write_packs", exchanged)
+    monkeypatch.setattr("prowess.install.snapshot._registry.write_packs", exchanged)
     write(skills, proxy)
     provider = SnapshotProvider(url_of(proxy), cache=tmp_path / "cache")
     catalog = discover(tmp_path, home=tmp_path / "home", providers=[provider])

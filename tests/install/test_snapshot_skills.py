@@ -14,7 +14,7 @@ import pytest
 
 from prowess import Session, discover
 from prowess.errors import ActivationError, InstallError, SkillError, SkillFileError
-from prowess.install import SnapshotProvider, write_snapshot
+from prowess.install.snapshot import SnapshotProvider, write_snapshot
 from prowess.session import Trust
 from prowess.session._remote_files import skill_folder
 from support.skills import skill

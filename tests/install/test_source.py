@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import parse_source
+from prowess.install.sources import parse_source
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 GITHUB = "https://github.com/anthropics/skills.git"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import ConfigError, InstallError
-from prowess.install import OpenStore, Store, StoredTree, read_tree
+from prowess.install import OpenStore, Store, StoredTree
+from prowess.install.lock import read_tree
 
 
 @pytest.fixture

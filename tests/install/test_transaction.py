@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
     """Projects on a disk that nothing waits for: only a power failure would make a difference."""
-    monkeypatch.setattr("prowess.install._staging.sync_file_system", lambda _: None)
+    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
     return Projects(tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_a_process_killed_while_it_writes_leaves_all_changes_or_none(projects: P
 def test_commands_killed_at_random_leave_all_changes_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten; `make shared` kills two hundred and fifty. Then the same command succeeds."""
     monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("prowess.install._staging.sync_file_system", lambda _: None)
+    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
     assert sum(commands_killed_at_random(CommandProjects(tmp_path), 10, 20).values()) == 10
 
 
@@ -142,7 +142,7 @@ def files(folder: Path) -> Content:
         {"changes": [{"root": 9}]},
         {"changes": [{"name": 1}]},
         {"roots": [1]},
-        {"lock_file": "\0"},
+        {"file": "\0"},
     ],
     ids=str,
 )
@@ -152,11 +152,12 @@ def test_a_journal_that_others_changed_cannot_lead_out_of_the_project(values: An
     (projects.top / "empty").mkdir()
     (projects.top / "data/transactions").mkdir(exist_ok=True)
     (projects.top / "data/transactions/0123").touch()
-    victim = {"root": 0, "name": "ink", "new": (projects.top / "added/.agents/skills/ink").stat().st_ino, "old": None}
+    number = (projects.top / "added/.agents/skills/ink").stat().st_ino
+    victim = {"root": 0, "name": "ink", "new": number, "old": None, "seal": None}
     values = {key: [victim | item for item in value] if key == "changes" else value for key, value in values.items()}
-    journal = {"version": 1, "roots": [".agents/skills"], "created": [], "changes": [victim], "lock": "x"}
+    journal = {"version": 1, "roots": [".agents/skills"], "created": [], "changes": [victim]}
     (project / ".prowess-install-0123").mkdir()
-    table = journal | {"lock_file": LOCK, "replaces": True} | values
+    table = journal | {"digest": "x", "file": LOCK, "replaces": True} | values
     (project / ".prowess-install-0123/journal.json").write_text(json.dumps(table))
     before = content(projects.top / "added")
     projects.recover()
@@ -174,10 +175,10 @@ def test_a_staging_folder_of_a_repository_does_not_count(projects: Projects) -> 
         "version": 1,
         "roots": [".agents/skills"],
         "created": [],
-        "lock": "x",
-        "lock_file": LOCK,
+        "digest": "x",
+        "file": LOCK,
         "replaces": True,
-        "changes": [{"root": 0, "name": "hand", "new": skill.stat().st_ino, "old": None}],
+        "changes": [{"root": 0, "name": "hand", "new": skill.stat().st_ino, "old": None, "seal": None}],
     }
     (staging / "journal.json").write_text(json.dumps(journal))
     before = content(project)
@@ -202,8 +203,8 @@ def test_an_interrupted_change_is_noticed(projects: Projects) -> None:
 
 def test_a_second_process_waits_and_says_so(projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
     project = projects.fresh("add")
-    monkeypatch.setattr("prowess.install._project_lock._QUIET", 0.0)
-    monkeypatch.setattr("prowess.install._project_lock._TIMEOUT", 0.1)
+    monkeypatch.setattr("prowess.install._project._QUIET", 0.0)
+    monkeypatch.setattr("prowess.install._project._TIMEOUT", 0.1)
     announced: list[bool] = []
     data = str(projects.top / "data")
     second = lock_project(str(project), str(project / LOCK), data, waiting=lambda: announced.append(True))

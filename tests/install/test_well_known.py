@@ -14,16 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install import (
-    Fetched,
-    OpenStore,
-    Store,
-    _http as http_module,
-    _well_known as module,
-    parse_source,
-    read_tree,
-)
-from prowess.install._well_known import fetch
+from prowess.install import OpenStore, Store
+from prowess.install.lock import read_tree
+from prowess.install.sources import Fetched, parse_source, site as module
+from prowess.install.sources.site import fetch
+from prowess.net import _client as http_module
 from support.site_server import Site, redirect, reply
 from support.web_server import INDEX, OLD_INDEX, SCHEMA, entry, index_of, site_of
 

@@ -336,7 +336,7 @@ def test_a_copy_that_cannot_be_written_is_an_error(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("prowess.mcp._copied_files.write_all", fail)
+    monkeypatch.setattr("prowess.mcp.client.write_all", fail)
     with pytest.raises(SkillError, match="cannot be copied: no space left on device"), docs.copy(entry):
         pass
     assert list((tmp_path / "tmp").iterdir()) == []

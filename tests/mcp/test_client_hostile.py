@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,9 @@ import pytest
 from prowess import Session, discover
 from prowess.errors import SkillError
 from prowess.mcp import McpSkillProvider, _connection, configured_servers
-from prowess.sandbox import _http_connections
+from prowess.net import _client as _http
 from support import skill_servers
+from support.growth import ends
 from support.skill_servers import ENTRY, serve, small_entry
 
 if TYPE_CHECKING:
@@ -116,9 +116,8 @@ def test_a_server_that_does_not_answer_is_left_after_the_timeout(what: str, tmp_
     """Also one that sends a byte now and then."""
     with serve(what) as (url, _):
         docs = provider(tmp_path, url, timeout=0.4)
-        start = time.monotonic()
-        assert docs.list("") == ()
-        assert time.monotonic() - start < 5
+        with ends():
+            assert docs.list("") == ()
     assert "it did not answer in time" in docs.findings[0].message
 
 
@@ -127,7 +126,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if it has a public one too; nothing is connected."""
-    monkeypatch.setattr(_http_connections, "look_up_host", lambda *_: ("93.184.215.14", address))
+    monkeypatch.setattr(_http, "look_up_host", lambda *_: ("93.184.215.14", address))
     monkeypatch.setattr("socket.create_connection", lambda *_, **__: pytest.fail("connected"))
     docs = provider(tmp_path, "https://skills.example.com/mcp")
     assert docs.list("") == ()
@@ -151,7 +150,7 @@ def test_a_name_in_the_own_network_is_reached_if_its_user_allows_it(
         tried.append(target[0])
         raise ConnectionRefusedError(111, "refused")
 
-    monkeypatch.setattr(_http_connections, "look_up_host", lambda *_: (address,))
+    monkeypatch.setattr(_http, "look_up_host", lambda *_: (address,))
     monkeypatch.setattr("socket.create_connection", connect)
     servers = configured_servers(tmp_path, env={})
     assert [server.list("") for server in servers.values()] == [(), ()]

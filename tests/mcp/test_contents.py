@@ -13,10 +13,8 @@ import pytest
 
 from prowess._internal.files import skill_files
 from prowess._internal.inotify import Inotify
-from prowess.catalog import KeptTable
-from prowess.mcp._content_watcher import ContentWatcher
-from prowess.mcp._contents import COLUMNS, SkillContents
-from prowess.mcp._read_content import read_content
+from prowess.cache import KeptTable
+from prowess.mcp._contents import ContentWatcher, SkillContents, read_content
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ NAMES = ("one", "two", "three")
 @pytest.fixture(autouse=True)
 def old_files() -> Iterator[None]:
     """Let files count as old when they are read, so that they need not be read again."""
-    with patch("prowess.mcp._read_content.SETTLE_NS", 0):
+    with patch("prowess.mcp._contents.SETTLE_NS", 0):
         yield
 
 
@@ -164,7 +162,7 @@ def test_a_folder_replaced_between_listing_and_reading_is_read_again(
         return found
 
     contents = SkillContents()
-    with patch("prowess.mcp._read_content.skill_files", list_and_replace):
+    with patch("prowess.mcp._contents.skill_files", list_and_replace):
         contents.current(skills)
     assert entries(contents, skills) == read_now(skills)
     assert b"added.txt" in entries(contents, skills)[1][0]
@@ -214,7 +212,7 @@ def test_what_cannot_be_watched_is_compared(skills: list[tuple[str, str]], tmp_p
     contents.watch([folder for _, folder in skills])
     assert sum(bool(content.watches) for content in contents.current(skills)) <= most // 6
     for name in NAMES:
-        with patch("prowess.mcp._read_content.SETTLE_NS", 2_000_000_000):
+        with patch("prowess.mcp._contents.SETTLE_NS", 2_000_000_000):
             (tmp_path / "above/skills" / name / "a/b/deep.txt").write_text("2")
             assert entries(contents, skills) == read_now(skills)
 
@@ -222,7 +220,7 @@ def test_what_cannot_be_watched_is_compared(skills: list[tuple[str, str]], tmp_p
 def test_a_file_that_changed_a_moment_ago_is_read_again(skills: list[tuple[str, str]]) -> None:
     """Its next change may leave the status that it has."""
     contents = SkillContents()
-    with patch("prowess.mcp._read_content.SETTLE_NS", 2_000_000_000):
+    with patch("prowess.mcp._contents.SETTLE_NS", 2_000_000_000):
         contents.current(skills)
     contents.watch([folder for _, folder in skills])
     with patch("prowess.mcp._contents.read_content", side_effect=read_content) as read:
@@ -256,7 +254,7 @@ def test_a_folder_of_two_skills_is_watched_for_both(tmp_path: Path) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> KeptTable:
-    return KeptTable(("test",), COLUMNS, {"PROWESS_CACHE_DIR": str(tmp_path / "cache")})
+    return KeptTable(("test",), {"PROWESS_CACHE_DIR": str(tmp_path / "cache")})
 
 
 def store(table: KeptTable, skills: list[tuple[str, str]]) -> list[tuple[bytes, str]]:
@@ -278,7 +276,7 @@ def test_the_disk_wins_over_the_cache(
     skills: list[tuple[str, str]], table: KeptTable, tmp_path: Path, change: str
 ) -> None:
     """Only the folder in which something has changed is read again."""
-    with patch("prowess.mcp._read_content.SETTLE_NS", -1_000_000_000):
+    with patch("prowess.mcp._contents.SETTLE_NS", -1_000_000_000):
         before = store(table, skills)
         OPERATIONS[change](tmp_path / "above/skills/two")
         os.utime(tmp_path / "above/skills/one/SKILL.md")
@@ -309,6 +307,6 @@ def test_a_skill_that_cannot_be_listed_is_kept_with_its_reason(tmp_path: Path, t
 
 def test_no_cache_is_written_without_one(skills: list[tuple[str, str]], tmp_path: Path) -> None:
     """`PROWESS_NO_CACHE` wins over a folder."""
-    off = KeptTable(("test",), COLUMNS, {"PROWESS_CACHE_DIR": str(tmp_path / "cache"), "PROWESS_NO_CACHE": "1"})
+    off = KeptTable(("test",), {"PROWESS_CACHE_DIR": str(tmp_path / "cache"), "PROWESS_NO_CACHE": "1"})
     store(off, skills)
     assert not (tmp_path / "cache").exists()

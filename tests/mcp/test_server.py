@@ -61,7 +61,7 @@ def test_a_list_has_each_change_at_once(tmp_path: Path) -> None:
         entries = ask(source.server, "skills/list", {})["skills"].value()
         return [f"{file['uri']} {file['size']}" for entry in entries for file in entry["resources"]][1:]
 
-    with patch("prowess.mcp._read_content.SETTLE_NS", 0), LiveCatalog(tmp_path, home=str(tmp_path)) as catalog:
+    with patch("prowess.mcp._contents.SETTLE_NS", 0), LiveCatalog(tmp_path, home=str(tmp_path)) as catalog:
         source = SkillServer(catalog)
         assert files() == []
         for number in range(1, 4):

@@ -1,4 +1,4 @@
-"""Mount a plan: what the copies are, and what they replace."""
+"""Mount skills into homes, remove them, and read the record of what is mounted."""
 
 from __future__ import annotations
 
@@ -13,25 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, strategies as st
 
-from endurance import content
+from endurance import World, content
 from prowess._internal.files import skill_digest
-from prowess.errors import (
-    SkillMountError,
-)
+from prowess.errors import SkillMountError, SkillNotFoundError
 from prowess.mount import SkillConfig, SkillMount, apply, mount, plan, unmount
+from prowess.mount._skills_folder import read_record
 from prowess.skill import from_document, integrity_digest
 from prowess.skill._fix import change_name
 from prowess.skill._frontmatter import parse_frontmatter
 from support import strategies
-from support.mounting import (
-    HOST,
-    ROOT,
-    refused,
-    replace_with_link,
-    skill_text,
-    varied_skill,
-    write_file,
-)
+from support.mounting import HOST, RECORD, ROOT, refused, replace_with_link, skill_text, varied_skill, write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -356,3 +347,155 @@ def test_a_new_name_changes_one_line_and_nothing_else(data: bytes, name: str) ->
         del before[-1], after[-1]
     assert len(after) <= 1
     assert from_document(parse_frontmatter(new)) == from_document(parse_frontmatter(data)).with_changes(name=name)
+
+
+def test_mounted_skills_are_removed_and_nothing_else(top: Path, home: Path) -> None:
+    """With the last skill the created folders and the record are removed."""
+    mounts = [SkillMount(varied_skill(top / "pdf")), SkillMount(skill(top / "ink").parent)]
+    mount(mounts[:1], home, host=HOST)
+    one = content(home)
+    mount(mounts, home, host=HOST)
+    assert unmount(["ink", "ink"], home, host=HOST) == (str(home / ROOT / "ink"),)
+    assert content(home) == one
+    assert unmount(None, home, host=HOST) == (str(home / ROOT / "pdf"),)
+    assert os.listdir(home) == []
+
+
+def test_folders_that_existed_before_or_are_not_empty_stay(top: Path, home: Path) -> None:
+    (home / ROOT).mkdir(parents=True)
+    before = content(home)
+    mounts = [SkillMount(skill(top / "pdf").parent)]
+    mount(mounts, home, host=HOST)
+    unmount(None, home, host=HOST)
+    assert content(home) == before
+    other = top / "other"
+    mount(mounts, other, host=HOST)
+    skill(other / ROOT / "hand")
+    unmount(None, other, host=HOST)
+    assert sorted(content(other)) == ["", ".claude", ROOT, f"{ROOT}/hand", f"{ROOT}/hand/SKILL.md"]
+
+
+def test_a_skill_that_was_not_mounted_is_not_removed(top: Path, home: Path) -> None:
+    """With or without a home, a record or a folder of that name. All such names are reported."""
+    where = f"TOP/home/{ROOT}"
+    home.parent.mkdir(exist_ok=True)
+    for prepare in (lambda: None, home.mkdir, lambda: skill(home / ROOT / "hand")):
+        prepare()
+        before = content(top)
+        with pytest.raises(SkillNotFoundError) as error:
+            unmount(["hand", "../x"], home, host=HOST)
+        assert str(error.value).replace(str(top), "TOP") == (
+            "2 problems; nothing was removed:\n"
+            f"  `hand` was not mounted in {where} (only skills that Prowess mounted can be removed)\n"
+            f"  `../x` was not mounted in {where} (only skills that Prowess mounted can be removed)"
+        )
+        assert unmount(None, home, host=HOST) == unmount((), home, host=HOST) == ()
+        assert content(top) == before
+    mount([SkillMount(skill(top / "pdf").parent)], home, host=HOST)
+    with pytest.raises(SkillNotFoundError) as error:
+        unmount(["pdff"], home, host=HOST)
+    assert error.value.hint == "did you mean `pdf`?"
+
+
+ROW: dict[str, Any] = {"name": "ink", "source": "/x", "seal": "trust1:0"}
+NO_NAMES: tuple[Any, ...] = (None, 1, "", "..", ".", "../x", "a/b", "a\0", "\ud800")
+NO_ROWS: tuple[dict[str, Any], ...] = (*({"name": name} for name in NO_NAMES), {"source": None}, {"seal": 1})
+NO_TABLES: tuple[Any, ...] = (None, {}, ["ink"])
+DAMAGED: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "it is not valid JSON"),
+    "half of it": (b'{"version": 1, "ma', "it is not valid JSON"),
+    "no JSON": (b"x", "it is not valid JSON"),
+    "no text": (b"\xff", "it is not valid JSON"),
+    "very deep": (b"[" * 100_000, "it is not valid JSON"),
+    "another version": (json.dumps({"version": 2}).encode(), "its version is not 1"),
+    "a list": (b"[]", "its version is not 1"),
+    **{
+        f"made is {made!r}": (
+            json.dumps({"version": 1, "made": made, "skills": []}).encode(),
+            "`made` is not a list of folders",
+        )
+        for made in (None, "x", [1], ["../.."], ["/etc"], ["a/../b"], [""], ["a//b"], ["a\0b"], ["\ud800"])
+    },
+    **{
+        f"skills are {rows!r}": (
+            json.dumps({"version": 1, "made": [], "skills": rows}).encode(),
+            "`skills` is not a list of objects",
+        )
+        for rows in NO_TABLES
+    },
+    **{
+        f"a row has {change!r}": (
+            json.dumps({"version": 1, "made": [], "skills": [ROW | change]}).encode(),
+            "a skill has no `name`, `source` or `seal`",
+        )
+        for change in NO_ROWS
+    },
+    "5 MiB": (b" " * (5 << 20), "it is not a regular file of at most 4 MiB"),
+}
+
+
+@pytest.mark.parametrize("row", DAMAGED)
+def test_a_damaged_record_is_invalid(row: str, world: World) -> None:
+    """Nothing is mounted, replaced or removed on its word, and it stays as it is."""
+    data, why = DAMAGED[row]
+    home = world.fresh("v1")
+    (home / RECORD).write_bytes(data)
+    before = content(home)
+    for call in (
+        lambda: mount(world.sources(2), home, host=HOST),
+        lambda: unmount(None, home, host=HOST),
+        lambda: unmount(["ink"], home, host=HOST),
+        lambda: read_record(str(home), ROOT),
+    ):
+        with pytest.raises(SkillMountError) as error:
+            call()
+        message = f"the mount record is invalid: {home}/{RECORD}: "
+        assert str(error.value).startswith(message)
+        assert str(error.value).removeprefix(message) == why
+        assert error.value.hint == "remove it; then Prowess leaves alone the skills that are mounted there now"
+        assert content(home) == before
+
+
+@pytest.mark.parametrize("kind", ["a link to one", "a link to itself", "a folder", "a FIFO"])
+def test_a_record_that_is_not_a_regular_file_is_invalid(kind: str, world: World, top: Path) -> None:
+    """The target of a link is neither read nor written."""
+    home = world.fresh("v1")
+    record = home / RECORD
+    record.rename(top / "record")
+    if kind == "a folder":
+        record.mkdir()
+    elif kind == "a FIFO":
+        os.mkfifo(record)
+    else:
+        record.symlink_to(top / "record" if kind == "a link to one" else record.name)
+    before = content(home), content(top)
+    for call in (lambda: mount(world.sources(2), home, host=HOST), lambda: unmount(None, home, host=HOST)):
+        with pytest.raises(SkillMountError, match="the mount record is invalid"):
+            call()
+        assert (content(home), content(top)) == before
+
+
+def test_without_a_record_mounted_skills_are_left_alone(world: World) -> None:
+    """As the hint says."""
+    home = world.fresh("v1")
+    (home / RECORD).unlink()
+    before = content(home)
+    with pytest.raises(SkillMountError, match="already exists, and Prowess did not mount it"):
+        mount(world.sources(2), home, host=HOST)
+    assert unmount(None, home, host=HOST) == ()
+    assert content(home) == before
+
+
+def test_a_record_removes_only_folders_on_the_way_to_the_skills(world: World, top: Path) -> None:
+    """Not another empty folder of the user, and not one behind a link, if a forged record lists them."""
+    home = top / "home"
+    outside = top / "outside/empty"
+    outside.mkdir(parents=True)
+    (home / "mine").mkdir(parents=True)
+    (home / "way").symlink_to("../outside")
+    mount(world.sources(1), home, host=HOST)
+    table = json.loads((home / RECORD).read_text())
+    table["made"] += ["mine", "way/empty", ".claude/skills/x", ".clau"]
+    (home / RECORD).write_text(json.dumps(table))
+    unmount(None, home, host=HOST)
+    assert sorted(content(top)) == ["", "home", "home/mine", "home/way", "outside", "outside/empty"]

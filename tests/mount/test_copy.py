@@ -1,45 +1,256 @@
-"""Copy a measured skill: only what was measured is copied, with few system calls."""
+"""Measure skills and copy them: what is refused, and what a copy contains."""
 
 from __future__ import annotations
 
 import errno
 import os
+import socket
+import stat
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
 
 from endurance import content
-from prowess._internal.files import skill_digest
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES, skill_digest
 from prowess.errors import SkillMountError
 from prowess.mount import SkillMount, mount
-from prowess.mount._copy import copy_tree
-from prowess.mount._measure import MAX_MOUNTED_FILES, measure_file, measure_folder
+from prowess.mount._copy import MAX_MOUNTED_FILES, copy_tree, measure_file, measure_folder
 from prowess.skill._integrity import integrity_digest
+from support.mounting import HOST, SMALLER_HINT, refused, replace_with_link, write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
-HOST = "claude-code"
+REPOSITORY_HINT = "remove it, or copy the skill without it: a client would run its hooks"
+REMOVE_HINT, REPLACE_HINT = "remove it from the skill", "replace it with the file itself"
+
+
+def make_device(path: Path, make: Callable[[], object]) -> None:
+    """Make a device; or a socket if only an administrator may."""
+    try:
+        make()
+    except PermissionError:
+        with socket.socket(socket.AF_UNIX) as one:
+            os.chdir(path.parent)
+            one.bind(path.name)
+
+
+def make_many(folder: Path, count: int, make: Callable[[str], object] = lambda path: Path(path).touch()) -> None:
+    """Make many files or folders."""
+    (folder / "many").mkdir()
+    for number in range(count):
+        make(f"{folder}/many/{number}")
+
+
+def replace_with_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+BAD: dict[str, tuple[Callable[[Path], object], str, str]] = {
+    "a link to a file": (
+        lambda top: (top / "a").symlink_to("SKILL.md"),
+        "SkillMountError: `a` is a link",
+        REPLACE_HINT,
+    ),
+    "a link to a folder": (
+        lambda top: (top / "scripts").symlink_to("../outside"),
+        "SkillMountError: `scripts` is a link",
+        REPLACE_HINT,
+    ),
+    "a link to an absolute path": (
+        lambda top: (top / "a").symlink_to("/etc/passwd"),
+        "SkillMountError: `a` is a link",
+        REPLACE_HINT,
+    ),
+    "a link to itself": (lambda top: (top / "a").symlink_to("a"), "SkillMountError: `a` is a link", REPLACE_HINT),
+    "a link to nothing": (lambda top: (top / "a").symlink_to("b"), "SkillMountError: `a` is a link", REPLACE_HINT),
+    "a link further in": (
+        lambda top: replace_with_link(top / "x/y/a", "../../.."),
+        "SkillMountError: `x/y/a` is a link",
+        REPLACE_HINT,
+    ),
+    "a FIFO": (lambda top: os.mkfifo(top / "a"), "SkillMountError: `a` is a FIFO", REMOVE_HINT),
+    "a device": (
+        lambda top: make_device(top / "a", lambda: os.mknod(top / "a", 0o600 | stat.S_IFCHR, os.makedev(1, 5))),
+        "SkillMountError: `a` is a device" if os.geteuid() == 0 else "SkillMountError: `a` is a socket",
+        REMOVE_HINT,
+    ),
+    "a set-uid file": (
+        lambda top: write_file(top / "a", "").chmod(0o4755),
+        "SkillMountError: `a` is set-uid or set-gid",
+        "run `chmod ug-s` on `a`",
+    ),
+    "a set-gid file": (
+        lambda top: write_file(top / "a", "").chmod(0o2755),
+        "SkillMountError: `a` is set-uid or set-gid",
+        "run `chmod ug-s` on `a`",
+    ),
+    "a hard link": (
+        lambda top: os.link(write_file(top.parent / "secret", "key"), top / "a"),
+        "SkillMountError: `a` is a hard link: it has 2 names",
+        "copy the skill with `cp -R`: the copy has no hard links",
+    ),
+    "a sparse file of 11 GiB": (
+        lambda top: os.truncate(write_file(top / "a", ""), 11 << 30),
+        f"SkillMountError: the skill has {(11 << 30) + 53:,} bytes; the limit is 10 MiB",
+        SMALLER_HINT,
+    ),
+    "a Markdown file of 1 MiB and a byte": (
+        lambda top: os.truncate(write_file(top / "a.md", ""), MAX_SKILL_FILE_BYTES + 1),
+        "SkillValidationError: `a.md` has 1,048,577 bytes; the limit for a Markdown file is 1 MiB",
+        "split it into several files",
+    ),
+    "a SKILL.md of 1 MiB and a byte": (
+        lambda top: os.truncate(top / "SKILL.md", MAX_SKILL_FILE_BYTES + 1),
+        "SkillValidationError: `SKILL.md` has 1,048,577 bytes; the limit for a Markdown file is 1 MiB",
+        "split it into several files",
+    ),
+    "5,001 files": (
+        lambda top: make_many(top, 5001),
+        "SkillMountError: the skill has more than 2,000 files",
+        SMALLER_HINT,
+    ),
+    "2,001 files": (
+        lambda top: make_many(top, 2000),
+        "SkillMountError: the skill has more than 2,000 files",
+        SMALLER_HINT,
+    ),
+    "2,001 folders": (
+        lambda top: make_many(top, 2000, os.mkdir),
+        "SkillMountError: the skill has more than 2,000 folders",
+        SMALLER_HINT,
+    ),
+    "66 levels": (
+        lambda top: (top / "/".join("d" * 65)).mkdir(parents=True),
+        "SkillMountError: the skill has folders more than 64 levels deep",
+        "use fewer levels",
+    ),
+    "a repository": (
+        lambda top: write_file(top / ".git/hooks/post-checkout", "#!/bin/sh\n").chmod(0o755),
+        "SkillMountError: `.git` is a repository",
+        REPOSITORY_HINT,
+    ),
+    "a link to a repository": (
+        lambda top: (top / ".git").symlink_to("../elsewhere"),
+        "SkillMountError: `.git` is a repository",
+        REPOSITORY_HINT,
+    ),
+    "a file that names a repository": (
+        lambda top: write_file(top / "a/b/.git", "gitdir: ../../store\n"),
+        "SkillMountError: `a/b/.git` is a repository",
+        REPOSITORY_HINT,
+    ),
+    "a bare repository": (
+        lambda top: [write_file(top / f"a/store/{path}", "x") for path in ("HEAD", "objects/x", "refs/x")],
+        "SkillMountError: `a/store` is a bare git repository",
+        REPOSITORY_HINT,
+    ),
+    "a skill that is a bare repository": (
+        lambda top: [write_file(top / path, "x") for path in ("HEAD", "objects/x", "refs/x")],
+        "SkillMountError: the skill folder is a bare git repository",
+        REPOSITORY_HINT,
+    ),
+    "a folder of git that shares the objects of another": (
+        lambda top: [write_file(top / f"a/{path}", "x") for path in ("HEAD", "commondir")],
+        "SkillMountError: `a` is a bare git repository",
+        REPOSITORY_HINT,
+    ),
+    "a SKILL.md that is a link": (
+        lambda top: replace_with_link(top / "SKILL.md", "../x", top.parent / "x"),
+        "SkillMountError: `SKILL.md` is a link",
+        REPLACE_HINT,
+    ),
+    "a SKILL.md that is a FIFO": (
+        lambda top: replace_with_fifo(top / "SKILL.md"),
+        "SkillMountError: `SKILL.md` is a FIFO",
+        REMOVE_HINT,
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", BAD)
+def test_files_that_cannot_be_mounted_are_refused_by_name(row: str, top: Path, home: Path) -> None:
+    """With and without validation; and no home is created."""
+    make, message, hint = BAD[row]
+    text = "---\nname: pdf\ndescription: d\n---\n\nDo one good thing.\n"
+    make(write_file(top / "pdf/SKILL.md", text).parent)
+    kind, _, message = message.partition(": ")
+    expected = [(kind, f"TOP/pdf: {message}", hint)]
+    assert refused([SkillMount(top / "pdf")], home) == expected
+    assert refused([SkillMount(top / "pdf")], home, validate_on_mount=False) == expected
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("Read.me", "read.me"), id="case"),
+        pytest.param(("e\u0301", "\u00e9"), id="normalisation"),
+        pytest.param(("STRASSE", "stra\u00dfe"), id="case of another length"),
+    ],
+)
+def test_names_that_some_file_systems_do_not_distinguish_are_refused(
+    names: tuple[str, str], top: Path, home: Path
+) -> None:
+    """On macOS and Windows one of the two files would overwrite the other."""
+    skill(top / "pdf")
+    for name in names:
+        write_file(top / "pdf/sub" / name, name)
+    if len(os.listdir(top / "pdf/sub")) < 2:
+        pytest.skip("this disk takes them for one")
+    ((kind, message, hint),) = refused([SkillMount(top / "pdf")], home)
+    sides = [
+        f"TOP/pdf: `sub/{one}` and `{other}` differ only in case or Unicode form" for one, other in (names, names[::-1])
+    ]
+    assert (kind, hint) == ("SkillMountError", "rename one of them")
+    assert message in sides
+
+
+@pytest.mark.slow
+def test_a_skill_exactly_at_all_limits_is_mounted(top: Path, home: Path) -> None:
+    """1 MiB of Markdown, 10 MiB in total, 2,000 files."""
+    skill(top / "pdf")
+    make_many(top / "pdf", 1997)
+    os.truncate(write_file(top / "pdf/a.md", ""), MAX_SKILL_FILE_BYTES)
+    rest = MAX_SKILL_TOTAL_BYTES - MAX_SKILL_FILE_BYTES - (top / "pdf/SKILL.md").stat().st_size
+    os.truncate(write_file(top / "pdf/raw", ""), rest)
+    (mounted,) = mount([SkillMount(top / "pdf")], home, host=HOST).skills
+    assert (mounted.files, mounted.bytes) == (2000, MAX_SKILL_TOTAL_BYTES)
+    os.truncate(top / "pdf/raw", rest + 1)
+    assert refused([SkillMount(top / "pdf", "xls")], home) == [
+        ("SkillMountError", "TOP/pdf: the skill has 10,485,761 bytes; the limit is 10 MiB", SMALLER_HINT)
+    ]
+
+
+def test_at_most_twenty_problems_of_a_skill_are_reported(top: Path, home: Path) -> None:
+    folder = skill(top / "pdf").parent
+    for number in range(30):
+        (folder / f"l{number}").symlink_to("x")
+    os.truncate(write_file(folder / "big", ""), 11 << 30)
+    assert len(refused([SkillMount(folder)], home)) == 20
+
+
 SECRET = "a secret key"
 
 
 @pytest.fixture
-def top(tmp_path: Path) -> Path:
+def work(tmp_path: Path) -> Path:
     """A skill, a folder to copy it into, and a secret outside both."""
-    top = tmp_path.resolve()
-    skill(top / "pdf")
+    work = tmp_path.resolve()
+    skill(work / "pdf")
     for name in ("a.md", "b.md"):
-        (top / "pdf/sub").mkdir(exist_ok=True)
-        (top / "pdf/sub" / name).write_text(name * 10)
-    (top / "into").mkdir()
-    (top / "outside").mkdir()
-    (top / "outside/a.md").write_text(SECRET)
-    return top
+        (work / "pdf/sub").mkdir(exist_ok=True)
+        (work / "pdf/sub" / name).write_text(name * 10)
+    (work / "into").mkdir()
+    (work / "outside").mkdir()
+    (work / "outside/a.md").write_text(SECRET)
+    return work
 
 
 @contextmanager
@@ -54,21 +265,21 @@ def opened(folder: Path) -> Iterator[int]:
 # ── measuring ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_folder_is_measured_without_reading_a_file(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_measured_without_reading_a_file(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "read", None)
-    tree = measure_folder(str(top / "pdf"))
-    size = sum(file.stat().st_size for file in (top / "pdf").rglob("*") if file.is_file())
-    assert (tree.source_folder, tree.files, tree.size, tree.problems) == (str(top / "pdf"), 3, size, ())
+    tree = measure_folder(str(work / "pdf"))
+    size = sum(file.stat().st_size for file in (work / "pdf").rglob("*") if file.is_file())
+    assert (tree.source_folder, tree.files, tree.size, tree.problems) == (str(work / "pdf"), 3, size, ())
     assert [name for name, _ in tree.top.files] == ["SKILL.md"]
     ((name, sub),) = tree.top.folders
     assert (name, sorted(file for file, _ in sub.files), sub.folders) == ("sub", ["a.md", "b.md"], ())
 
 
-def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
+def test_a_single_file_is_measured_under_its_new_name(work: Path) -> None:
     """And no other file of its folder."""
-    tree = measure_file(str(top / "pdf/sub/a.md"), "SKILL.md")
+    tree = measure_file(str(work / "pdf/sub/a.md"), "SKILL.md")
     assert (tree.source_folder, dict(tree.names), tree.files, tree.size) == (
-        str(top / "pdf/sub"),
+        str(work / "pdf/sub"),
         {"a.md": "SKILL.md"},
         1,
         40,
@@ -84,12 +295,12 @@ def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
         pytest.param("pdf/SKILL.md", "cannot be opened: not a directory", id="a file"),
     ],
 )
-def test_only_a_folder_is_measured(path: str, message: str, top: Path) -> None:
+def test_only_a_folder_is_measured(path: str, message: str, work: Path) -> None:
     """Not the target of a link."""
-    (top / "link").symlink_to("pdf")
+    (work / "link").symlink_to("pdf")
     with pytest.raises(SkillMountError) as error:
-        measure_folder(str(top / path))
-    assert str(error.value) == f"`{top}/{path}` {message}"
+        measure_folder(str(work / path))
+    assert str(error.value) == f"`{work}/{path}` {message}"
 
 
 # ── changes after measuring ──────────────────────────────────────────────────────────────────────────────────────────
@@ -174,10 +385,10 @@ def just_before(call: str, when: Callable[..., bool], change: Callable[[], objec
 
 
 @pytest.mark.parametrize("row", SWAPPED)
-def test_a_file_replaced_just_before_it_is_opened_is_not_copied(row: str, top: Path) -> None:
+def test_a_file_replaced_just_before_it_is_opened_is_not_copied(row: str, work: Path) -> None:
     """Nothing of the replacement is read, and the home is not created."""
     name, change, message = SWAPPED[row]
-    path = top / "pdf/sub" if name == "sub" else top / "pdf/sub" / name
+    path = work / "pdf/sub" if name == "sub" else work / "pdf/sub" / name
     opens = [0]
 
     def when(given: Any, *_: Any, **more: Any) -> bool:
@@ -185,11 +396,11 @@ def test_a_file_replaced_just_before_it_is_opened_is_not_copied(row: str, top: P
         # A folder is opened when it is measured, too.
         return given == name and opens[0] == 1 + (name == "sub")
 
-    before = content(top / "into")
+    before = content(work / "into")
     with just_before("open", when, lambda: change(path)), pytest.raises(SkillMountError) as error:
-        mount([SkillMount(top / "pdf")], top / "into/home", host=HOST)
-    assert str(error.value) == f"{top}/pdf: {message}"
-    assert content(top / "into") == before
+        mount([SkillMount(work / "pdf")], work / "into/home", host=HOST)
+    assert str(error.value) == f"{work}/pdf: {message}"
+    assert content(work / "into") == before
 
 
 GROWING: dict[str, Callable[[Path], object]] = {
@@ -201,10 +412,10 @@ GROWING: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("row", GROWING)
-def test_a_file_that_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> None:
+def test_a_file_that_changes_while_it_is_read_is_not_copied(row: str, work: Path) -> None:
     """No more than one byte beyond the measured size is read."""
-    path = top / "pdf/sub/a.md"
-    tree = measure_folder(str(top / "pdf"))
+    path = work / "pdf/sub/a.md"
+    tree = measure_folder(str(work / "pdf"))
     sizes: list[int] = []
     real = os.read
 
@@ -217,7 +428,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_copied(row: str, top: Path)
         return os.path.samestat(os.fstat(fd), path.stat())
 
     with (
-        opened(top / "into") as into,
+        opened(work / "into") as into,
         patch.object(os, "read", counted),
         just_before("read", is_it, lambda: GROWING[row](path)),
         pytest.raises(SkillMountError) as error,
@@ -227,15 +438,15 @@ def test_a_file_that_changes_while_it_is_read_is_not_copied(row: str, top: Path)
     assert sizes[-1] <= 41
 
 
-def test_a_file_that_changes_after_it_was_read_is_not_copied(top: Path) -> None:
-    path = top / "pdf/sub/a.md"
-    tree = measure_folder(str(top / "pdf"))
+def test_a_file_that_changes_after_it_was_read_is_not_copied(work: Path) -> None:
+    path = work / "pdf/sub/a.md"
+    tree = measure_folder(str(work / "pdf"))
 
     def when(_: int, data: bytes) -> bool:
         return bytes(data) == b"a.md" * 10
 
     with (
-        opened(top / "into") as into,
+        opened(work / "into") as into,
         just_before("write", when, lambda: path.write_text("b" * 40)),
         pytest.raises(SkillMountError) as error,
     ):
@@ -244,41 +455,41 @@ def test_a_file_that_changes_after_it_was_read_is_not_copied(top: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_short_reads_and_writes_make_the_same_copy(size: int, top: Path) -> None:
+def test_short_reads_and_writes_make_the_same_copy(size: int, work: Path) -> None:
     """A short write is continued, and a short read is not the end of a file."""
-    tree = measure_folder(str(top / "pdf"))
+    tree = measure_folder(str(work / "pdf"))
     little: dict[str, Any] = {
         "read": lambda fd, most, read=os.read: read(fd, min(most, size)),
         "write": lambda fd, data, write=os.write: write(fd, data[:size]),
     }
-    with opened(top / "into") as into, patch.multiple(os, **little):
+    with opened(work / "into") as into, patch.multiple(os, **little):
         copied = copy_tree(tree, into, "pdf")
-    assert copied.digest == skill_digest(str(top / "pdf")) == skill_digest(str(top / "into/pdf"))
-    assert copied.integrity == integrity_digest(str(top / "into/pdf"))
+    assert copied.digest == skill_digest(str(work / "pdf")) == skill_digest(str(work / "into/pdf"))
+    assert copied.integrity == integrity_digest(str(work / "into/pdf"))
 
 
-def test_an_existing_target_is_not_written_to(top: Path) -> None:
+def test_an_existing_target_is_not_written_to(work: Path) -> None:
     """Not even if it is a link."""
-    tree = measure_folder(str(top / "pdf"))
-    (top / "into/pdf").symlink_to("../outside")
-    before = content(top / "outside")
-    with opened(top / "into") as into, pytest.raises(SkillMountError) as error:
+    tree = measure_folder(str(work / "pdf"))
+    (work / "into/pdf").symlink_to("../outside")
+    before = content(work / "outside")
+    with opened(work / "into") as into, pytest.raises(SkillMountError) as error:
         copy_tree(tree, into, "pdf")
     assert str(error.value) == "cannot copy the skill: file exists"
-    assert content(top / "outside") == before
+    assert content(work / "outside") == before
 
 
-def test_no_descriptor_is_left_open(top: Path) -> None:
+def test_no_descriptor_is_left_open(work: Path) -> None:
     """After a copy, and after one that failed half-way."""
 
     def count() -> int:
         return len(os.listdir("/dev/fd"))
 
-    tree, before = measure_folder(str(top / "pdf")), count()
-    mount([SkillMount(top / "pdf")], top / "home", host=HOST)
+    tree, before = measure_folder(str(work / "pdf")), count()
+    mount([SkillMount(work / "pdf")], work / "home", host=HOST)
     assert count() == before
     full = OSError(errno.ENOSPC, "No space left on device")
-    with patch.object(os, "write", side_effect=full), pytest.raises(SkillMountError), opened(top / "into") as into:
+    with patch.object(os, "write", side_effect=full), pytest.raises(SkillMountError), opened(work / "into") as into:
         copy_tree(tree, into, "pdf")
     assert count() == before
 
@@ -286,9 +497,9 @@ def test_no_descriptor_is_left_open(top: Path) -> None:
 # ── cost ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def calls(top: Path, count: int) -> Counter[str]:
+def calls(work: Path, count: int) -> Counter[str]:
     """Mount a skill with this many files, and count the system calls by name."""
-    folder = skill(top / str(count) / "pdf").parent
+    folder = skill(work / str(count) / "pdf").parent
     for number in range(count):
         (folder / f"{number}.txt").write_bytes(bytes(4096))
     counted: Counter[str] = Counter()
@@ -316,15 +527,15 @@ def calls(top: Path, count: int) -> Counter[str]:
     ]
     wrapped: dict[str, Any] = {name: counting(name, getattr(os, name)) for name in names}
     with patch.multiple(os, **wrapped):
-        mount([SkillMount(folder)], top / f"home{count}", host=HOST)
+        mount([SkillMount(folder)], work / f"home{count}", host=HOST)
     return counted
 
 
-def test_each_file_costs_two_opens_one_read_and_one_write(top: Path) -> None:
+def test_each_file_costs_two_opens_one_read_and_one_write(work: Path) -> None:
     """And two calls of `fstat`, before and after reading."""
-    calls(top, 1)
-    more = calls(top, 110)
-    more.subtract(calls(top, 10))
+    calls(work, 1)
+    more = calls(work, 110)
+    more.subtract(calls(work, 10))
     assert {name: count / 100 for name, count in more.items() if count} == {
         "open": 2,
         "close": 2,

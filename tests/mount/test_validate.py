@@ -1,28 +1,19 @@
-"""Validate skills and names before mounting: WINK's `SKILLS.md`, "Validation errors"."""
+"""Validate a skill before mounting: its name, its front matter, programs and repositories in it."""
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from prowess._internal.files import skill_digest
-from prowess.errors import (
-    SkillMountError,
-    SkillValidationError,
-)
-from prowess.mount import SkillConfig, SkillMount, mount
-from prowess.mount._validate import validate_skill, validate_skill_name
-from support.mounting import (
-    DESCRIPTION_HINT,
-    HOST,
-    NAME_HINT,
-    ROOT,
-    refused,
-    skill_text,
-    write_file,
-)
+from prowess.errors import SkillError, SkillMountError, SkillValidationError
+from prowess.hosts import host_names, load_host
+from prowess.isolation import EphemeralHome, IsolationConfig
+from prowess.mount import SkillConfig, SkillMount, mount, validate_skill, validate_skill_name
+from support.mounting import DESCRIPTION_HINT, HOST, NAME_HINT, ROOT, refused, skill_text, write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -201,3 +192,134 @@ def test_exactly_the_names_of_the_specification_are_valid(name: str) -> None:
         assert not fits
     else:
         assert fits
+
+
+PROGRAM = "---js\n{}\n---\nBody.\n"
+
+
+def sources(top: Path) -> dict[str, Path]:
+    """Return skills with a program in one of their files."""
+    top.mkdir()
+    for name in ("own", "inner", "hidden", "lower"):
+        skill(top / name)
+    for path in ("own/SKILL.md", "inner/docs/a/SKILL.md", "hidden/.x/node_modules/SKILL.md", "lower/b/skill.md"):
+        write_file(top / path, PROGRAM)
+    (top / "flat.md").write_text(PROGRAM)
+    return {path.stem: path for path in top.iterdir()}
+
+
+@pytest.mark.parametrize("validate", [True, False])
+@pytest.mark.parametrize("kind", ["own", "inner", "hidden", "lower", "flat"])
+def test_a_program_is_never_mounted(tmp_path: Path, kind: str, *, validate: bool) -> None:
+    """For any host, with validation and without, on any level of the skill."""
+    source = sources(tmp_path / "skills")[kind]
+    config = SkillConfig((SkillMount(source, name="pdf"),), validate_on_mount=validate)
+    for host in host_names():
+        if any(root.scope == "user" for root in load_host(host).roots):
+            with pytest.raises(SkillError) as caught:
+                mount(config, tmp_path / "home", host=host)
+            assert type(caught.value) is SkillValidationError, host
+            assert caught.value.findings[0].code == "frontmatter-code"
+            assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("kind", ["own", "inner", "hidden", "lower", "flat"])
+def test_a_program_is_not_valid(tmp_path: Path, kind: str) -> None:
+    """The finding says where."""
+    with pytest.raises(SkillValidationError, match="the front matter is a program") as caught:
+        validate_skill(sources(tmp_path / "skills")[kind])
+    assert caught.value.findings[0].line == 1
+
+
+def test_a_skill_that_shows_programs_is_mounted(tmp_path: Path) -> None:
+    """In its text and in other files."""
+    skill(tmp_path / "pdf", body="---js\n{}\n---")
+    (tmp_path / "pdf/example.md").write_text(PROGRAM)
+    mount(SkillConfig((SkillMount(tmp_path / "pdf"),)), tmp_path / "home", host="opencode")
+    assert (tmp_path / "home/.config/opencode/skills/pdf/SKILL.md").is_file()
+
+
+NAMES = {
+    "upper case": ".GIT",
+    "mixed case": ".Git",
+    "short name of Windows": "GIT~1",
+    "another short name": "git~12",
+    "dot at the end": ".git.",
+    "blanks at the end": ".git . ",
+    "stream of NTFS": ".git::$INDEX_ALLOCATION",
+    "backslash": ".git\\hooks",
+    "zero-width non-joiner": ".g\u200cit",
+    "byte order mark": "\ufeff.git",
+    "soft hyphen": ".gi\u00adt",
+    "variation selector": ".git\ufe0f",
+    "full width": "\uff0e\uff47\uff49\uff54",
+    "dotted capital I": ".G\u0130T",
+    "bytes that are not UTF-8": ".gi\udcfft",
+    "Mercurial": ".hg",
+    "Sapling": ".SL",
+}
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_other_spellings_of_a_repository_are_refused(name: str, tmp_path: Path) -> None:
+    """Another system, or git on it, takes each of them for the same."""
+    folder = skill(tmp_path / "pdf").parent
+    write_file(folder / "a" / name / "config", "[core]\n")
+    with pytest.raises(SkillValidationError, match="is a repository"):
+        validate_skill(folder)
+    with pytest.raises(SkillMountError, match="is a repository"):
+        mount([SkillMount(folder)], tmp_path / "home", host=HOST)
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("HEAD", "objects/x", "refs/x"), ("head", "Objects/x", "REFS/x"), ("HEAD", "commondir")],
+    ids=["plain", "other case", "shared objects"],
+)
+@pytest.mark.parametrize("place", ["", "a/b"])
+def test_a_bare_repository_is_refused(names: tuple[str, ...], place: str, tmp_path: Path) -> None:
+    """Git finds it without a `.git`."""
+    folder = skill(tmp_path / "pdf").parent
+    for name in names:
+        write_file(folder / place / name, "x")
+    with pytest.raises(SkillValidationError, match="is a bare git repository"):
+        validate_skill(folder)
+    with pytest.raises(SkillMountError, match="is a bare git repository"):
+        mount(SkillConfig((SkillMount(folder),), validate_on_mount=False), tmp_path / "home", host=HOST)
+
+
+@pytest.mark.needs("git")
+def test_what_git_itself_makes_is_refused(tmp_path: Path) -> None:
+    """A clone, a bare clone, a worktree."""
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@example.com")
+    top = skill(tmp_path / "pdf").parent
+    subprocess.run([*git, "init", "-q", top], check=True)
+    subprocess.run([*git, "-C", top, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    for number, command in enumerate((["clone", "-q"], ["clone", "-q", "--bare"])):
+        folder = skill(tmp_path / f"s{number}").parent
+        subprocess.run([*git, *command, top, folder / "inner"], check=True)
+    subprocess.run([*git, "-C", top, "worktree", "add", "-q", tmp_path / "s2"], check=True)
+    skill(tmp_path / "s2")
+    for folder in (top, *(tmp_path / f"s{number}" for number in range(3))):
+        with pytest.raises(SkillMountError, match="repository"):
+            mount([SkillMount(folder)], tmp_path / "home", host=HOST)
+
+
+def test_an_isolated_home_takes_no_repository(tmp_path: Path) -> None:
+    """`prowess exec` and the adapters make such homes."""
+    folder = skill(tmp_path / "pdf").parent
+    write_file(folder / ".git/hooks/pre-commit", "#!/bin/sh\n")
+    config = IsolationConfig(skills=SkillConfig((SkillMount(folder),)))
+    with pytest.raises(SkillMountError, match=r"`\.git` is a repository"), EphemeralHome(config, host=HOST):
+        pass
+
+
+def test_files_that_only_mention_git_are_mounted(tmp_path: Path) -> None:
+    folder = skill(tmp_path / "pdf").parent
+    names = (".gitignore", ".gitattributes", ".github/x", "git", "git.md", ".gitx", "x.git", "HEAD", "objects/x", "a~1")
+    for name in names:
+        write_file(folder / name, "x")
+    validate_skill(folder)
+    (mounted,) = mount([SkillMount(folder)], tmp_path / "home", host=HOST).skills
+    assert mounted.files == len(names) + 1

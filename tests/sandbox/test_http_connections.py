@@ -7,13 +7,8 @@ import time
 
 import pytest
 
-from prowess.sandbox import (
-    HasCredentialsError,
-    HostRefusedError,
-    NetworkRules,
-    connect_http,
-    parse_http_url,
-)
+from prowess.net import HasCredentialsError, HostRefusedError, NetworkRules, connect_http, parse_http_url
+from support.growth import ends
 from support.loopback import LoopbackServer
 
 LOOPBACK = NetworkRules(named=("127.0.0.1",))
@@ -31,15 +26,14 @@ class Drip(socketserver.BaseRequestHandler):
 
 
 def test_a_server_that_sends_a_byte_now_and_then_does_not_outlive_the_deadline() -> None:
-    with LoopbackServer(Drip) as server:
-        start = time.monotonic()
-        connection = connect_http(parse_http_url(server.url), LOOPBACK, start + 5)
+    start = time.monotonic()
+    with LoopbackServer(Drip) as server, ends():
+        connection = connect_http(parse_http_url(server.url), LOOPBACK, start + 600)
         connection.set_deadline(start + 0.2)
         connection.request("GET", "/")
         with pytest.raises(TimeoutError):
             connection.getresponse()
         connection.close()
-        assert time.monotonic() - start < 2
 
 
 def test_a_url_is_split_into_what_a_request_needs() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import pytest
 from prowess._internal.fs import remove_tree
 from prowess.sandbox import Limits, _control_groups as control_groups, _supervisors as supervisors, stop
 from support.commands import run_python, run_shell
+from support.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,10 +238,7 @@ def test_a_group_ends_with_its_supervisor(tmp_path: Path) -> None:
     supervisor = supervisors._IDLE.pop()
     supervisors._ALL.discard(supervisor)
     supervisor.close_after_fork()
-    deadline = time.monotonic() + 5
-    while own in groups() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert own not in groups()
+    wait_until(lambda: own not in groups())
     os.waitpid(supervisor._pid, 0)
 
 

@@ -6,8 +6,8 @@ import socket
 
 import pytest
 
-from prowess.sandbox import NetworkRules, canonical_host
-from prowess.sandbox._network_rules import _is_own_address, is_public
+from prowess.net import NetworkRules, canonical_host
+from prowess.net._rules import _is_own_address, is_public
 
 PRIVATE = [
     "127.0.0.1", "127.9.9.9", "0.0.0.0",  # noqa: S104
@@ -126,7 +126,7 @@ def test_this_machine_is_private_under_its_public_address_too(monkeypatch: pytes
     """What listens there may rely on a firewall that looks at other machines only."""
     assert _is_own_address("127.0.0.1")
     assert not _is_own_address("192.0.2.1")
-    monkeypatch.setattr("prowess.sandbox._network_rules._is_own_address", lambda address: address == "8.8.8.8")
+    monkeypatch.setattr("prowess.net._rules._is_own_address", lambda address: address == "8.8.8.8")
     assert not is_open(NetworkRules(), "example.com", "8.8.8.8")
     assert is_open(NetworkRules(), "example.com", "8.8.4.4")
     assert is_open(NetworkRules(allow_private=True), "example.com", "8.8.8.8")

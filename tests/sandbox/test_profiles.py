@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prowess.sandbox import NetworkRules
+from prowess.net import NetworkRules
 from prowess.sandbox._profiles import Confinement, bwrap_arguments, seatbelt_profile
 from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from prowess.sandbox._runtime import own_devices, runtime_folder

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.sandbox import NetworkRules, _proxy as proxy
+from prowess.net import NetworkRules
+from prowess.sandbox import _proxy as proxy
 from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import Limits, NetworkRules, _backends, _profiles, _supervisors, server_command
+from prowess.net import NetworkRules
+from prowess.sandbox import Limits, _backends, _profiles, _supervisors, server_command
 from prowess.sandbox._processes import list_processes
 from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from support.commands import SOURCE, run_python

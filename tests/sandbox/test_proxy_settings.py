@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.sandbox import NetworkRules
+from prowess.net import NetworkRules
 from prowess.sandbox._proxy_settings import proxy_variables
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import prowess._internal.files
 import prowess.session._activation
-from prowess.catalog import estimate_tokens
+from prowess.prompt import estimate_tokens
 from support.sessions import SKILLS, new_session
 from support.skills import skill
 

@@ -11,10 +11,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, strategies as st
 
-from prowess.catalog import Catalog, Entry, State, estimate_tokens
-from prowess.catalog._settings import Settings
+from prowess.catalog import Catalog, Entry, State
+from prowess.clients.settings import Settings
 from prowess.errors import ConfigError
 from prowess.hosts import host_names, load_host
+from prowess.prompt import estimate_tokens
 from prowess.session import Session
 from prowess.skill import Requirements, Skill
 from support import strategies  # noqa: F401 - its profile makes every run the same

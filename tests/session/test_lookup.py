@@ -64,7 +64,7 @@ def test_the_name_a_model_gives_never_reads_all_skills(
     session = new_session(project)
     digest = str(prowess._internal.files.skill_digest(f"{project}/{SKILLS}/pdf"))[7:]
     asked: list[str] = []
-    for module in ("prowess._internal.files", "prowess.catalog._skill_file_lists", "prowess.session._activation"):
+    for module in ("prowess._internal.files", "prowess.filesystem._filesystem", "prowess.session._activation"):
         monkeypatch.setattr(f"{module}.skill_digest", asked.append)
     monkeypatch.setattr("prowess.catalog.with_digest", lambda *given: asked.append(given[0].path))
     with pytest.raises(SkillNotFoundError) as caught:

@@ -13,8 +13,7 @@ import pytest
 from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, SkillError, SkillNotFoundError
 from prowess.session import Trust
-from prowess.session._trust import ALWAYS_TRUSTED_SCOPES, needs_trust, trusted_folder
-from prowess.session._trust_record import TrustedSkill, parse_record
+from prowess.session._trust import ALWAYS_TRUSTED_SCOPES, TrustedSkill, needs_trust, parse_record, trusted_folder
 from prowess.skill import integrity_digest
 from support.sessions import discover_project, entry_of, script_of
 from support.skills import entry_in_folder, skill

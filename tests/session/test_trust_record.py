@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -15,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import prowess.session._trust_record
+import prowess.session._trust
 from prowess.errors import ConfigError
 from prowess.session import Trust
-from prowess.session._trust_record import trust_file
+from prowess.session._trust import trust_file
 from support.sessions import discover_project, entry_of
 from support.skills import entry_in_folder, skill
 
@@ -314,6 +315,21 @@ def test_a_record_that_cannot_be_written_stays_as_it_was(
     assert sorted(os.listdir(os.path.dirname(trust.file))) == ["trust.json", "trust.json.lock"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="it locks otherwise")
+def test_a_record_is_not_written_where_nothing_can_be_locked(
+    project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two processes that write at the same time, one would lose its answer."""
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    with pytest.raises(ConfigError, match=r"^cannot write the trust record .*: no locks available$"):
+        trust.allow(entry_of(project))
+    assert trust.all() == ()
+
+
 def test_a_folder_that_cannot_be_created_is_an_error(project: Path, tmp_path: Path) -> None:
     """A file has its name."""
     (tmp_path / "file").write_text("")
@@ -331,7 +347,7 @@ def test_a_folder_too_deep_to_create_is_an_error(project: Path, tmp_path: Path) 
 def test_a_full_record_takes_no_more_skills(project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be invalid afterwards."""
     trusted_skill = trust.allow(entry_of(project))
-    monkeypatch.setattr(prowess.session._trust_record, "MAX_RECORD_BYTES", os.path.getsize(trust.file) + 10)
+    monkeypatch.setattr(prowess.session._trust, "MAX_RECORD_BYTES", os.path.getsize(trust.file) + 10)
     with pytest.raises(ConfigError, match=r"^the trust record is full: ") as error:
         trust.allow(entry_of(project, "xls"))
     assert error.value.hint == "remove skills with `prowess trust --remove SKILL`; `prowess trust --list` shows them"

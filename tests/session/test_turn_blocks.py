@@ -60,7 +60,7 @@ def test_the_block_is_new_after_an_update(catalog: Catalog) -> None:
 
 def test_sessions_of_one_catalog_share_its_index(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     """So each file is read once, however many conversations there are."""
-    from prowess.catalog._search import Index
+    from prowess.search._search import Index
 
     built = []
     build = Index._build_postings

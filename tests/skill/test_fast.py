@@ -8,24 +8,27 @@ from __future__ import annotations
 import os
 import random
 import string
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from prowess.catalog._lazy import has_simple_fields
+from prowess.catalog._plain_findings import has_simple_fields
 from prowess.skill import from_document
 from prowess.skill._fast import fast_parse
 from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, parse_frontmatter
 from prowess.skill._rules import check_skill
 from prowess.skill._yaml import FrontmatterReader
+from support.growth import assert_linear
 from test_fuzz import REAL, TOKENS
 from test_golden import CASES, golden_bytes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 SEED = int(os.environ.get("PROWESS_FUZZ_SEED", "20261124"))
 DAMAGED_FILES = int(os.environ.get("PROWESS_DAMAGED_FILES", "10000"))
-MAX_SECONDS = 0.5
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PATH = "/skills/pdf-forms/SKILL.md"
 
@@ -602,8 +605,8 @@ FRAME = (b"---\nname: a-b\ndescription: c d\n", b"\n---\n")
 )
 def test_no_front_matter_is_slow(middle: bytes) -> None:
     """Time grows linearly with length, with or without a closing fence."""
-    for data in (FRAME[0] + middle + FRAME[1], FRAME[0] + middle, b"---\n" + middle + FRAME[1]):
-        assert seconds(data) < MAX_SECONDS
+    for before, after in (FRAME, (FRAME[0], b""), (b"---\n", FRAME[1])):
+        assert_linear(read, middle, setup=between(before, after))
 
 
 @pytest.mark.parametrize(
@@ -613,9 +616,9 @@ def test_no_front_matter_is_slow(middle: bytes) -> None:
 def test_no_name_is_slow(name: bytes, end: bytes) -> None:
     """A name of 64 KiB is rejected at once."""
     long = name * (_K64 // len(name))
-    for data in (b"---\nname: " + long + end, b"---\nlicense: a b\nname: " + long + end):
-        assert seconds(data) < MAX_SECONDS
-        assert fast_parse(data) is None
+    for before in (b"---\nname: ", b"---\nlicense: a b\nname: "):
+        assert fast_parse(before + long + end) is None
+        assert_linear(read, long, setup=between(before, end))
 
 
 @pytest.mark.parametrize("value", [b"a ", b" ", b"a", b'"', b"'", b": ", b" #", b"\n  ", b"\n  a", b"\n  a b"])
@@ -626,13 +629,15 @@ def test_no_description_is_slow(start: bytes, value: bytes) -> None:
     """Whatever its 64 KiB contain, and however it begins."""
     long = start + value * (_K64 // len(value))
     for before in (b"---\nname: a\n", b"---\nlicense: a b\nname: a\n"):
-        assert seconds(before + b"description: " + long + FRAME[1]) < MAX_SECONDS
-        assert seconds(before + b"description: " + long + b"\x01") < MAX_SECONDS
+        start_of = before + b"description: "
+        for after in (FRAME[1], b"\x01"):
+            assert_linear(read, long, setup=between(start_of, after))
 
 
-def seconds(data: bytes) -> float:
-    """Return the time of both fast functions for a file."""
-    start = time.process_time()
+def between(before: bytes, after: bytes) -> Callable[[bytes], bytes]:
+    return lambda part: before + part + after
+
+
+def read(data: bytes) -> None:
     fast_parse(data)
     has_simple_fields(data)
-    return time.process_time() - start

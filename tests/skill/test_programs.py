@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import check, discover
+from prowess.catalog import discover
+from prowess.checks import check
 from prowess.findings import Severity
 from prowess.hosts import host_names
 from prowess.skill import parse_frontmatter

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import time
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import pytest
 from prowess._internal.text import neutral
 from prowess.skill import Requirements
 from prowess.skill._requirements import MissingRequirement, find_missing
+from support.growth import calls_at_most
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,9 +218,8 @@ def test_hostile_requirements_are_checked_quickly(packaging: bool, monkeypatch: 
         "==",
     ]
     texts = (*odd, *(f"p{number}>={number}" for number in range(10_000)), "python>=" + "9" * 900, "a" + ",>=1" * 200)
-    began = time.process_time()
-    found = find_missing(Requirements(env=texts, bins=texts, packages=texts), env={"PATH": os.defpath})
-    assert time.process_time() - began < 10
+    with calls_at_most(10_000_000):
+        found = find_missing(Requirements(env=texts, bins=texts, packages=texts), env={"PATH": os.defpath})
     assert len(found) == 3 * len(texts)
     for item in found:
         shown = item.message + (item.hint or "")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.catalog import check, discover
+from prowess.catalog import discover
+from prowess.checks import check
 from prowess.findings import Finding, Severity
 from prowess.hosts import host_names
 from support.skills import skill

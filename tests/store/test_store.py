@@ -18,8 +18,7 @@ from sqlalchemy import update
 from prowess import discover
 from prowess.errors import ConfigError, ConversationBusyError, RequestReusedError, StoreError, TurnLostError
 from prowess.store import Store, open_store
-from prowess.store._rows import take_lease
-from prowess.store._schema import conversations, leases
+from prowess.store._store import conversations, leases, take_lease
 from support.skills import skill
 
 if TYPE_CHECKING:

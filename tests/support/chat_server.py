@@ -8,11 +8,11 @@ import time
 from typing import TYPE_CHECKING
 
 from prowess.agent.server import listen, make_server
-from prowess.agent.server._requests import ChatAnswer, Message, RequestError
+from prowess.agent.server._requests import ChatAnswer, ChatRequest, RequestError
 from prowess.errors import ProwessError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator
     from types import TracebackType
     from typing import Self
 
@@ -26,23 +26,14 @@ class EchoAnswerer:
     names = ("parrot", "org/other")
 
     def __init__(self) -> None:
-        self.requests: list[tuple[tuple[Message, ...], str, str | None]] = []
-        self.clients: list[str] = []
+        self.requests: list[tuple[ChatRequest, str]] = []
+        """Each with the name of the model."""
         self.outcomes: list[str] = []
         """`answered` or `cancelled`, for each answer that was started."""
 
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        *,
-        model: str,
-        conversation: str | None,
-        client: str,
-        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
-    ) -> ChatAnswer:
-        text = messages[-1].text
-        self.clients.append(client)
-        self.requests.append((tuple(messages), model, conversation))
+    async def _answer(self, request: ChatRequest, model: str) -> ChatAnswer:
+        text = request.messages[-1].text
+        self.requests.append((request, model))
         try:
             await asyncio.sleep(60 if text == "wait" else 0.01)
         except asyncio.CancelledError:
@@ -57,16 +48,8 @@ class EchoAnswerer:
         self.outcomes.append("answered")
         return ChatAnswer(text=f"{model}: {text}", input_tokens=3, output_tokens=2)
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        model: str,
-        conversation: str | None,
-        client: str,
-        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
-    ) -> AsyncGenerator[str | ChatAnswer, None]:
-        text = messages[-1].text
+    async def stream(self, request: ChatRequest, model: str) -> AsyncGenerator[str | ChatAnswer, None]:
+        text = request.messages[-1].text
         try:
             if text == "wait later":
                 yield "first"
@@ -74,7 +57,7 @@ class EchoAnswerer:
             if text == "fail later":
                 yield "first"
                 raise ProwessError("the server broke off")
-            answer = await self.answer(messages, model=model, conversation=conversation, client=client)
+            answer = await self._answer(request, model)
             for word in answer.text.split(" "):
                 yield f"{word} "
                 await asyncio.sleep(0)
@@ -84,8 +67,8 @@ class EchoAnswerer:
             raise
 
     def wait_for_outcome(self, outcome: str) -> bool:
-        """Return whether an answer ends like this within five seconds."""
-        deadline = time.monotonic() + 5
+        """Return whether an answer ends like this within a minute."""
+        deadline = time.monotonic() + 60
         while outcome not in self.outcomes and time.monotonic() < deadline:
             time.sleep(0.01)
         return outcome in self.outcomes

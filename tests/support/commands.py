@@ -24,8 +24,3 @@ def run_shell(line: str, cwd: Path, **options: Any) -> Result:
 def run_python(code: str, cwd: Path, **options: Any) -> Result:
     """Run Python code, without a sandbox by default."""
     return run(["python3", "-c", code], cwd=cwd, **{"sandbox": "none", **options})
-
-
-def seconds_over_limit() -> float:
-    """Return the seconds that a command may take beyond its timeout: 2, and more on a busy machine."""
-    return 2 + max(0.0, os.getloadavg()[0] / (os.cpu_count() or 1) - 1)

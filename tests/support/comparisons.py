@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from prowess.catalog import ComparedSkill, Comparison, Loss, View
 from prowess.hosts import load_host
 from prowess.skill import parse
+from prowess.visibility import ComparedSkill, Comparison, Loss, View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess.testing._adapter_claims import CLAIMS
+from prowess.testing._adapter_suite import CLAIMS
 
 if TYPE_CHECKING:
     from prowess.testing import AdapterClaim

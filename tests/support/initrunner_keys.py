@@ -2,97 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 USED, UNUSED, REFUSED = "used", "not used", "refused"
-KEYS: dict[str, list[tuple[str, str, object, object]]] = {
-    "metadata": [
-        ("team", USED, "platform", ["a"]),
-        ("spec_version", USED, 3, ["a"]),
-        ("dependencies", UNUSED, ["httpx"], "httpx"),
-        ("bundle", UNUSED, {"include": ["README.md"], "newer": 1}, {"include": "README.md"}),
-    ],
-    "spec": [
-        ("output", UNUSED, {"type": "json_schema", "schema": {"type": "object"}, "mode": "tool"}, {"type": "xml"}),
-        ("capabilities", UNUSED, [{"Thinking": "high"}], {"Thinking": "high"}),
-        ("deps_schema", UNUSED, {"user": "str"}, "user"),
-        ("triggers", UNUSED, [{"type": "cron", "schedule": "0 7 * * 1", "prompt": "Go."}], {"type": "cron"}),
-        ("sinks", UNUSED, [{"type": "file", "path": "log.json", "format": "json"}], [{"type": "file", "path": []}]),
-        ("ingest", UNUSED, {"sources": ["docs/*.md"], "chunking": {"chunk_size": 300}}, {"sources": "docs"}),
-        ("memory", UNUSED, {"max_sessions": 3, "semantic": {"max_memories": 9}}, {"semantic": {"enabled": 2}}),
-        ("autonomy", UNUSED, {"max_plan_steps": 4, "iteration_delay_seconds": 0.5}, {"max_plan_steps": "four"}),
-        ("reasoning", UNUSED, {"pattern": "reflexion", "reflection_rounds": 2}, {"reflection_rounds": 4}),
-        ("execution", UNUSED, {"retries": 2, "max_concurrency": {"max_running": 2}}, {"max_concurrency": {}}),
-        ("resources", UNUSED, {"memory": "128Mi", "cpu": 0.5}, {"cpu": "half"}),
-        ("observability", UNUSED, {"backend": "console", "sample_rate": 0.1}, {"sample_rate": 1.5}),
-        ("tool_search", UNUSED, {"enabled": True, "max_results": 20}, {"max_results": 21}),
-        ("daemon", UNUSED, {"hot_reload": False}, {"hot_reload": 0}),
-    ],
-    "spec.model": [
-        ("concurrency", UNUSED, {"max_running": 2}, {}),
-        ("fallback", UNUSED, ["anthropic:m"], "anthropic:m"),
-        ("fallback_on", UNUSED, ["ModelAPIError"], "ModelAPIError"),
-        ("top_k", UNUSED, 5, 0),
-        ("seed", UNUSED, -4, "four"),
-        ("stop_sequences", UNUSED, ["END"], "END"),
-        ("parallel_tool_calls", UNUSED, False, 0),
-        ("presence_penalty", UNUSED, -2.0, 2.5),
-        ("frequency_penalty", UNUSED, 1.5, [1]),
-        ("logit_bias", UNUSED, {"50256": -100}, ["50256"]),
-        ("thinking", UNUSED, "low", "lots"),
-        ("extra_headers", REFUSED, {"X-Team": "a"}, None),
-        ("extra_body", REFUSED, {"store": True}, None),
-        ("tool_choice", REFUSED, "none", None),
-    ],
-    "spec.guardrails": [
-        ("max_request_limit", USED, 9, 0),
-        ("total_tokens_limit", USED, 900, "many"),
-        ("run_token_budget", USED, 900, 0),
-        ("input_tokens_limit", USED, 900, 0),
-        ("per_request_input_tokens_limit", USED, 900, 0),
-        ("session_token_budget", USED, 900, 0),
-        ("daemon_token_budget", UNUSED, 20_000_000_000, 0),
-        ("daemon_daily_token_budget", UNUSED, 900, "many"),
-        ("daemon_daily_cost_budget", UNUSED, 0.5, 0),
-        ("daemon_weekly_cost_budget", UNUSED, 2, "two"),
-        ("budget_timezone", UNUSED, "Europe/Berlin", ["Europe/Berlin"]),
-        ("max_iterations", UNUSED, 3, 0),
-        ("autonomous_token_budget", UNUSED, 900, 0),
-        ("autonomous_timeout_seconds", UNUSED, 900, 0),
-        ("retry_policy", UNUSED, {"max_attempts": 3}, {"max_attempts": 6}),
-        ("circuit_breaker", UNUSED, {"failure_threshold": 3}, 3),
-        ("cost_limit", REFUSED, 0.5, None),
-        ("team_token_budget", REFUSED, 900, None),
-        ("team_timeout_seconds", REFUSED, 900, None),
-    ],
-    "spec.security": [
-        ("resources", UNUSED, {"max_file_size_mb": 2.5}, {"max_file_size_mb": "big"}),
-        ("audit", UNUSED, {"retention_days": 30}, [30]),
-        ("preset", REFUSED, "public", None),
-        ("content", REFUSED, {"max_prompt_length": 10}, None),
-        ("server", REFUSED, {"require_https": True}, None),
-        ("rate_limit", REFUSED, {"requests_per_minute": 3}, None),
-        ("tools", REFUSED, {"mcp_command_allowlist": ["npx"]}, None),
-        ("docker", REFUSED, {"enabled": True}, None),
-    ],
-    "spec.security.sandbox": [
-        ("network", USED, "none", "some"),
-        ("memory_limit", USED, "256m", "256 MB"),
-        ("read_only_rootfs", USED, True, "yes"),
-        ("backend", USED, "bwrap", "ssh"),
-        ("backend", UNUSED, "docker", ["docker"]),
-        ("cpu_limit", UNUSED, 0.5, 0),
-        ("allowed_read_paths", UNUSED, ["/data"], "/data"),
-        ("allowed_write_paths", UNUSED, ["/data"], "/data"),
-        ("bind_mounts", UNUSED, [{"source": "a", "target": "/a"}], {"source": "a"}),
-        ("env_passthrough", UNUSED, ["LANG"], "LANG"),
-        ("ssh", REFUSED, {"host": "h"}, None),
-    ],
-    "spec.security.sandbox.docker": [
-        ("image", UNUSED, "python:3.12-slim", ["python"]),
-        ("user", UNUSED, "1000", ["1000"]),
-        ("runtime", REFUSED, "runsc", None),
-        ("extra_args", REFUSED, ["--pids-limit=9"], None),
-    ],
-}
-"""The keys of InitRunner 2026.10 that are not Prowess's own, read from its schema: part, key, what becomes of
-it, a value of its type and one of another type."""
-ROWS = [(part, *row) for part, rows in KEYS.items() for row in rows]
+
+
+def _rows() -> list[tuple[str, str, str, object, object]]:
+    rows: list[tuple[str, str, str, object, object]] = []
+    page = Path(__file__).parents[1] / "agent/role/initrunner_keys.md"
+    for line in page.read_text(encoding="utf-8").split("|---|\n", 1)[1].splitlines():
+        part, key, outcome, value, wrong = line.strip("| ").split(" | ")
+        rows.append((part, key, outcome, json.loads(value.strip("`")), json.loads(wrong.strip("`"))))
+    return rows
+
+
+ROWS = _rows()
+"""Part, key, outcome, a value of its type and one of another type; from `tests/agent/role/initrunner_keys.md`."""

@@ -46,7 +46,7 @@ class Machine:
 def make_machine(top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
     """Make a machine whose source has two skills, `csv` and `pdf`. Nothing waits for its disk."""
     monkeypatch.setenv("PROWESS_DATA_DIR", str(top / "data"))
-    monkeypatch.setattr("prowess.install._staging.sync_file_system", lambda _: None)
+    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
     made = Machine(top, capsys)
     for name in ("csv", "pdf"):
         skill(made.source / "skills" / name)

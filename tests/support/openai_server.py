@@ -54,11 +54,31 @@ class ModelServer(LoopbackServer):
         """Note that a client closed the connection."""
         self.client_disconnected.set()
 
+    def counts(self, text: str) -> list[int]:
+        """Return how often each request contains a text."""
+        return [whole(request).count(text) for request in self.requests]
+
     def next_answer(self, request: dict[str, Any]) -> Answer:
         """Record a request and return its answer."""
         with self.lock:
             self.requests.append(request)
             return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def texts(message: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a message of a request."""
+    content = message.get("content") or ""
+    return [content] if isinstance(content, str) else [part["text"] for part in content]
+
+
+def whole(request: Mapping[str, Any]) -> str:
+    """Return all the text of the messages of a request."""
+    return "\n".join(text for message in request["messages"] for text in texts(message))
+
+
+def results(request: Mapping[str, Any]) -> list[str]:
+    """Return the results of tools in a request."""
+    return ["".join(texts(message)) for message in request["messages"] if message["role"] == "tool"]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -76,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif answer == NOTHING:
             self.close_connection = True
         elif answer == HANG:
-            time.sleep(60)
+            time.sleep(600)
         elif answer == GARBAGE:
             self._send("<html>It works!</html>", kind="text/html")
         elif request.get("stream"):

@@ -25,7 +25,7 @@ def processes_with(mark: str) -> list[int]:
     return found
 
 
-def processes_end(mark: str, within: float = 2.0) -> bool:
+def processes_end(mark: str, within: float = 60) -> bool:
     """Return whether all processes with a word on their command line or in their environment end in time."""
     deadline = time.monotonic() + within
     while processes_with(mark):
@@ -44,7 +44,7 @@ def is_process_alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 20) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until a condition is true, and fail if it does not become true in time."""
     deadline = time.monotonic() + seconds
     while not condition():

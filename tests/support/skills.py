@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.catalog import Catalog, discover
 from prowess.catalog._entry import Entry, State
-from prowess.catalog._settings import Settings
+from prowess.clients.settings import Settings
 from prowess.hosts import Host, load_host
 from prowess.skill import Requirements, Skill
 

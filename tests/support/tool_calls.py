@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.agent.policy import AgentTool, Policy, ToolContext, ToolFailedError
-from prowess.agent.role._tool_schemas import TOOL_FIELDS
+from prowess.agent.role import TOOL_FIELDS
 from prowess.agent.tools import make_tools
 from support.suites import require_backend
 
@@ -40,6 +42,18 @@ def failure_message(tool: AgentTool, **given: Any) -> str:
         tool.call(**given)
     assert caught.value.hint is None, "a model sees the message alone"
     return str(caught.value)
+
+
+def run_as_owner(folder: Path, line: str) -> str:
+    """Run a line of a shell in a folder as the owner of its repository, and return what it prints."""
+    who = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Ann"), ("EMAIL", "ann@example.com"), ("DATE", "2026-01-02T03:04:05Z"))
+    }
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1", **who}
+    command = ["/bin/sh", "-ec", line]
+    return subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
 
 
 def require_sandbox() -> str:

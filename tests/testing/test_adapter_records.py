@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prowess.testing._adapter_claims import CLAIMS
+from prowess.testing._adapter_suite import CLAIMS
 
 TOP = Path(__file__).parent.parent.parent
 WITHOUT_SESSION = {"claude_agent_sdk"}
@@ -19,10 +19,11 @@ RECORDS: dict[str, Any] = {
 }
 
 
-def test_each_adapter_has_a_driver_a_test_and_a_record() -> None:
+def test_each_adapter_has_a_driver_an_example_and_a_record() -> None:
     drivers = {file.stem for file in (TOP / "tests/adapters/drivers").glob("[a-z]*.py")}
-    tests = {file.stem.removeprefix("test_contract_") for file in (TOP / "tests/adapters").glob("test_contract_*.py")}
-    assert (drivers, tests, set(RECORDS)) == (NAMES, NAMES, NAMES)
+    examples = {file.stem.removesuffix("_agent") for file in (TOP / "examples/adapters").glob("*_agent.py")}
+    assert (drivers, set(RECORDS)) == (NAMES, NAMES)
+    assert examples >= NAMES
 
 
 @pytest.mark.parametrize("name", sorted(RECORDS))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from prowess import ConfigError, Scripts, Session
-from prowess.testing import AdapterClaim, _adapter_project, adapter_suite
+from prowess.testing import AdapterClaim, _adapter_suite, adapter_suite
 from support.tiny_framework import Message, TinyAdapter, TinyConversation
 
 if TYPE_CHECKING:
@@ -320,7 +320,7 @@ def test_other_faults_have_messages_of_their_own(
     kind: type[TinyConversation], claim: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if kind is NeverEnds:
-        monkeypatch.setattr(_adapter_project, "SEND_SECONDS", 0.1)
+        monkeypatch.setattr(_adapter_suite, "SEND_SECONDS", 0.1)
     assert problem(_adapter(kind)(), claim) == message
 
 

@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from prowess.testing import Call, Step
-from prowess.testing._chat_completions import read_request
-from prowess.testing._scripted_endpoint import FINAL_ANSWER, ScriptedConversation, ScriptedEndpoint
+from prowess.testing._scripted_endpoint import FINAL_ANSWER, ScriptedConversation, ScriptedEndpoint, read_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

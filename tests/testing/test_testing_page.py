@@ -14,7 +14,7 @@ from prowess.cli import main
 from prowess.skill._forms import FindingCollector, read_yaml_mapping
 from prowess.testing import ScriptedModel, load_suite, run_tests
 from prowess.testing._cases import DEFAULT_TIMEOUT, MAX_CASES, MAX_TEXTS, MAX_TIMEOUT
-from prowess.testing._results import STATUSES
+from prowess.testing._runner import STATUSES
 from support.programs import works
 from support.skills import skill
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import SandboxError, SkillError
-from prowess.testing._workspace import fixture_error, scan_contents, workspace
+from prowess.testing._runner import fixture_error, scan_contents, workspace
 from support.suites import snapshot, write_suite
 
 if TYPE_CHECKING:
@@ -84,15 +84,6 @@ def test_a_copy_can_be_changed_and_other_copies_do_not(made: Path) -> None:
         Path(copy, "scripts/run").write_text("y")
     assert (made / "scripts/run").read_text() == "#!/bin/sh\necho run\n"
     (made / "scripts").chmod(0o755)
-
-
-def test_each_copy_is_another(made: Path) -> None:
-    """Two at the same time, too."""
-    found = scan_contents(str(made))
-    with workspace(found) as (_, one), workspace(found) as (_, other):
-        assert one != other
-        Path(one, "new").touch()
-        assert not Path(other, "new").exists()
 
 
 # ── the end of a copy ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -211,7 +202,7 @@ def test_a_file_that_grows_while_it_is_copied_is_an_error(
             grow(file)
         return data
 
-    monkeypatch.setattr("prowess.testing._workspace.os.read", read)
+    monkeypatch.setattr("prowess.testing._runner.os.read", read)
     with pytest.raises(SkillError, match="changed while the tests were running"), workspace(found):
         pytest.fail("a case would run")
 
@@ -235,13 +226,6 @@ def test_without_a_temporary_folder_the_case_is_an_error(made: Path, monkeypatch
 # ── hostile skills ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_uncopyable_skill_is_an_error(made: Path) -> None:
-    """A FIFO would wait for ever."""
-    os.mkfifo(made / "scripts/pipe")
-    with pytest.raises(SkillError, match="cannot copy `scripts/pipe`: it is a FIFO"):
-        scan_contents(str(made))
-
-
 def test_a_huge_skill_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """11 GiB that take no room on the disk, or more files than one skill has."""
     with (made / "huge").open("wb") as file:
@@ -249,7 +233,7 @@ def test_a_huge_skill_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(SkillError, match="the skill has more than 20,000 files or 512 MiB"):
         scan_contents(str(made))
     (made / "huge").unlink()
-    monkeypatch.setattr("prowess.testing._workspace.MAX_ENTRIES", 5)
+    monkeypatch.setattr("prowess.testing._runner.MAX_ENTRIES", 5)
     with pytest.raises(SkillError, match="the skill has more than 5 files or 512 MiB"):
         scan_contents(str(made))
 

@@ -13,6 +13,7 @@ import stat
 from contextlib import suppress
 
 from .fs import NO_LINK_FLAGS, remove_tree
+from .locked import lock_fd
 from .signals import deferred_signals
 
 __all__ = ["IN_USE_FILE", "TemporaryDirectory", "temporary_directory_root"]
@@ -44,7 +45,7 @@ class TemporaryDirectory:
             self.lock_fd = os.open(
                 os.path.join(self.path, IN_USE_FILE), os.O_RDONLY | os.O_CREAT | os.O_EXCL | NO_LINK_FLAGS, 0o600
             )
-            _try_lock(self.lock_fd, exclusive=False)
+            lock_fd(self.lock_fd, shared=True, wait=False)
             self.close = weakref.finalize(self, _remove_and_unlock, self.path, self.lock_fd, os.getpid())
             """Removes the folder; calling it again does nothing."""
 
@@ -54,17 +55,6 @@ def temporary_directory_root() -> str:
     import tempfile
 
     return os.path.abspath(os.fsdecode(tempfile.tempdir or os.environ.get("TMPDIR") or tempfile.gettempdir()))
-
-
-def _try_lock(fd: int, *, exclusive: bool) -> bool:
-    """Lock an open file; return whether that succeeded."""
-    try:
-        import fcntl
-
-        fcntl.flock(fd, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
 
 
 def _remove_and_unlock(path: str, lock_fd: int, owner: int) -> None:
@@ -126,7 +116,7 @@ def _remove_if_stale(path: str) -> None:
         _remove_with_retries(path)
         return
     try:
-        if _try_lock(fd, exclusive=True):
+        if lock_fd(fd, wait=False, without_locks=False):
             _remove_with_retries(path)
     finally:
         os.close(fd)

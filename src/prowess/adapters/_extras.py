@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["missing_extra"]
-
 
 def missing_extra(package: str, extra: str, feature: str = "this adapter") -> str:
     """Return the message of an ImportError: what needs the package, and how to install it."""

@@ -10,18 +10,24 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from prowess.session import Session, scripts_option
+from prowess.session import Session
 
-from ._added_texts import added_texts
-from ._catalog_argument import catalog_argument
+from ._base import CatalogSkills, added_texts, call_in_thread, merge_sessions, shown_skills
 from ._extras import missing_extra
-from ._tool_threads import call_in_thread
 
 try:
-    from agent_framework import ChatMiddleware, ContextProvider, FunctionTool, Message
+    from agent_framework import (
+        ChatMiddleware,
+        ContextProvider,
+        FunctionTool,
+        Message,
+        Skill,
+        SkillFrontmatter,
+        SkillResource,
+        SkillScript,
+        SkillsSource,
+    )
     from pydantic import BaseModel, ConfigDict
-
-    from ._agent_framework_source import CatalogSkillsSource, load_session, save_session
 except ImportError as error:
     raise ImportError(missing_extra("agent-framework-core", "agent-framework")) from error
 
@@ -29,13 +35,14 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
-    from agent_framework import AgentSession, ChatContext, SessionContext
+    from agent_framework import AgentSession, ChatContext, SessionContext, SkillsSourceContext
 
     from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Tool
 
 __all__ = ["CatalogSkillsSource", "Skills"]
 
+_MAX_DESCRIPTION = 1024
 _LOCAL_CONVERSATION = "agent_framework_local_history_persistence"
 """The conversation id of a history that is not kept by the model's service."""
 
@@ -64,12 +71,10 @@ class Skills(ContextProvider):  # type: ignore[misc]
         **options: Any,
     ) -> None:
         super().__init__(source_id)
-        self.catalog = catalog_argument(skills)
+        self._skills = CatalogSkills(skills, options, scripts)
+        self.catalog = self._skills.catalog
         """The skills to choose from."""
-        self._options, self._needs_approval = options, ("run_skill_script",) if approve_scripts else ()
-        # One object for all conversations: it keeps a folder for each.
-        self._scripts = scripts_option(scripts) if scripts is not False else False
-        Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
+        self._needs_approval = ("run_skill_script",) if approve_scripts else ()
 
     def session(self, state: Mapping[str, Any]) -> Session:
         """Return the session of a conversation, or a new one if there is no valid record.
@@ -77,7 +82,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
         Args:
             state: of the framework's session.
         """
-        return load_session(state.get(self.source_id), self.catalog, self._options)
+        return _load_session(state.get(self.source_id), self._skills)
 
     async def before_run(
         self,
@@ -93,19 +98,19 @@ class Skills(ContextProvider):  # type: ignore[misc]
         prompt = _prompt_of(context.input_messages)
         # Without a text the user answers a question of a tool, and the turn goes on.
         skills, named = await asyncio.to_thread(self._begin, state, prompt)
-        save_session(state, skills)
+        _save_session(state, skills)
         if prompt:  # a catalog that is shortened depends on it
             state["prompt"] = prompt if skills.shortened else ""
         block = await asyncio.to_thread(skills.block, str(state.get("prompt", "")))
         if block:
             context.extend_instructions(self.source_id, block)
-        tools = skills.tools(scripts=self._scripts)
+        tools = self._skills.tools(skills)
         functions = [_as_function(tool, skills, state, approve=tool.name in self._needs_approval) for tool in tools]
         context.extend_tools(self.source_id, functions)
         context.extend_middleware(self.source_id, _Requests(skills, named, self.source_id))
 
     def _begin(self, state: Mapping[str, Any], prompt: str) -> tuple[Session, list[str]]:
-        session = load_session(state, self.catalog, self._options)
+        session = _load_session(state, self._skills)
         named = [message["content"] for message in session.inject(prompt)] if prompt else []
         return session, named
 
@@ -179,7 +184,7 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any], *, approve
 
     async def call(**arguments: Any) -> str:
         text = await call_in_thread(tool.call, **arguments)
-        save_session(state, session)
+        _save_session(state, session)
         return text
 
     return _SkillFunction(
@@ -208,3 +213,148 @@ def _visible_texts(messages: Iterable[Message]) -> Iterator[str]:
         for text in (content.text, content.result):
             if isinstance(text, str):
                 yield text
+
+
+# ── the record of a conversation ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _load_session(state: object, skills: CatalogSkills) -> Session:
+    """Return the session of a catalog in a conversation's state, or a new one if there is no valid record."""
+    session = skills.new_session()
+    records = state.get("sessions") if isinstance(state, dict) else None
+    record = records.get(_key(session)) if isinstance(records, dict) else None
+    return session if record is None else skills.restored(record, session)
+
+
+def _save_session(state: dict[str, Any], session: Session) -> None:
+    """Save a session in a conversation's state, with what other runs of the conversation saved meanwhile."""
+    if not isinstance(state.get("sessions"), dict):
+        state["sessions"] = {}
+    old = state["sessions"].get(_key(session), "")
+    state["sessions"][_key(session)] = merge_sessions(old, session.to_json())
+
+
+def _key(session: Session) -> str:
+    """Return the name of a session's catalog: agents with different skills may share a conversation."""
+    return f"{session.catalog.host.name}:{session.catalog.cwd}"
+
+
+# ── a source for the framework's own provider ────────────────────────────────────────────────────────────────────────
+# Its tools load, read and run what a source returns. So each skill of this source uses the tools of a session of
+# Prowess, which check the trust of the user and keep the ledger.
+
+
+class CatalogSkillsSource(SkillsSource):  # type: ignore[misc]
+    """The skills of a catalog for the framework's provider: `SkillsProvider(CatalogSkillsSource("."))`.
+
+    Args:
+        skills: a directory, whose skills each run gets as they are then, or a catalog.
+        scripts: whether a model may run the scripts of active skills that the user trusts, and how.
+        source_id: where the state of a conversation has its record.
+        options: as for a `Session`; of the skills that do not fit into `budget`, some are left out.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an invalid option.
+    """
+
+    def __init__(
+        self,
+        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        *,
+        scripts: bool | Scripts = False,
+        source_id: str = "prowess",
+        **options: Any,
+    ) -> None:
+        # From this format the framework's own text is made.
+        self._skills = CatalogSkills(skills, {**options, "format": "json"}, scripts)
+        self.catalog = self._skills.catalog
+        """The skills to choose from."""
+        self.source_id = source_id
+
+    async def get_skills(self, context: SkillsSourceContext) -> list[Skill]:
+        """Return the skills that a model may activate in a run."""
+        shared = {} if context.session is None else context.session.state
+        state = shared.get(self.source_id)
+        if not isinstance(state, dict):
+            state = shared[self.source_id] = {}
+        return await asyncio.to_thread(self._get_skills, state)
+
+    def _get_skills(self, state: dict[str, Any]) -> list[Skill]:
+        session = _load_session(state, self._skills)
+        session.next_turn()
+        conversation = _Conversation(session, state, self._skills)
+        return [_CatalogSkill(name, description, conversation) for name, description in shown_skills(session).items()]
+
+
+class _Conversation:
+    """The tools of a session, which is saved after each call."""
+
+    def __init__(self, session: Session, state: dict[str, Any], skills: CatalogSkills) -> None:
+        self._session, self._state = session, state
+        self._calls: dict[str, Callable[..., str]] = {tool.name: tool.call for tool in skills.tools(session)}
+        self.has_scripts = "run_skill_script" in self._calls
+        _save_session(state, session)
+
+    async def call(self, tool: str, **arguments: Any) -> str:
+        """Call a tool; errors are part of the returned text."""
+        text = await call_in_thread(self._calls[tool], **arguments)
+        _save_session(self._state, self._session)
+        return text
+
+    async def activate(self, name: str) -> str:
+        """Activate a skill; the framework adds no text after compaction, so the text is returned each time."""
+        text = await self.call("activate_skill", name=name)
+        if text.startswith("<skill_content"):
+            return text
+        return await asyncio.to_thread(self._again, name, text)
+
+    def _again(self, name: str, text: str) -> str:
+        fresh = {tool.name: tool for tool in Session(self._session.catalog).tools()}
+        again = fresh["activate_skill"].call(name=name)
+        return again if again.startswith("<skill_content") else text
+
+
+class _CatalogSkill(Skill):  # type: ignore[misc]
+    """A skill of a conversation."""
+
+    def __init__(self, name: str, description: str, conversation: _Conversation) -> None:
+        self._conversation = conversation
+        # A host may accept names that the framework does not; what is assigned is not checked.
+        self._frontmatter = SkillFrontmatter(name="skill", description="skill")
+        self._frontmatter.name, self._frontmatter.description = name, description[:_MAX_DESCRIPTION]
+
+    @property
+    def frontmatter(self) -> SkillFrontmatter:
+        return self._frontmatter
+
+    async def get_content(self) -> str:
+        return await self._conversation.activate(self._frontmatter.name)
+
+    async def get_resource(self, name: str) -> SkillResource | None:
+        return _File(self._frontmatter.name, name, self._conversation)
+
+    async def get_script(self, name: str) -> SkillScript | None:
+        return _Script(name=name, conversation=self._conversation) if self._conversation.has_scripts else None
+
+
+class _File(SkillResource):  # type: ignore[misc]
+    """A file of a skill."""
+
+    def __init__(self, skill: str, path: str, conversation: _Conversation) -> None:
+        super().__init__(name=path)
+        self._skill, self._conversation = skill, conversation
+
+    async def read(self, **_: Any) -> str:
+        return await self._conversation.call("read_skill_file", name=self._skill, path=self.name)
+
+
+class _Script(SkillScript):  # type: ignore[misc]
+    """A script of a skill; whether it may run is decided when it runs."""
+
+    def __init__(self, *, name: str, conversation: _Conversation) -> None:
+        super().__init__(name=name)
+        self._conversation = conversation
+
+    async def run(self, skill: Skill, args: dict[str, Any] | list[str] | None = None, **_: Any) -> str:
+        name = skill.frontmatter.name
+        return await self._conversation.call("run_skill_script", skill=name, script=self.name, args=args)

@@ -8,40 +8,40 @@ model and are never part of the saved events.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from prowess._internal.text import quoted
-from prowess.errors import ConfigError
-from prowess.session import Session, scripts_option
+from prowess._internal.files import read_up_to, skill_files
+from prowess._internal.fs import open_inside
+from prowess._internal.special_tokens import escape_special_tokens
+from prowess._internal.text import neutral, quoted
+from prowess.errors import ConfigError, SkillError
+from prowess.session import escape_tags, resource_folder
+from prowess.skill import load
 
-from ._added_texts import added_texts
-from ._catalog_argument import catalog_argument
+from ._base import CatalogSkills, added_texts, call_in_thread
 from ._extras import missing_extra
-from ._tool_threads import call_in_thread
 
 try:
     from google.adk.events import Event, EventActions
+    from google.adk.skills import Frontmatter, Resources, Script, Skill, SkillRegistry
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.base_toolset import BaseToolset
     from google.genai import types
-
-    from ._google_adk_registry import CatalogSkillRegistry
 except ImportError as error:
     raise ImportError(missing_extra("google-adk", "google-adk")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from google.adk.agents.readonly_context import ReadonlyContext
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.tool_context import ToolContext
 
-    from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Scripts, Tool
+    from prowess.catalog import Catalog, Entry, LiveCatalog
+    from prowess.session import Scripts, Session, Tool
 
 __all__ = ["CatalogSkillRegistry", "Skills"]
 
@@ -70,12 +70,10 @@ class Skills(BaseToolset):  # type: ignore[misc]
         **options: Any,
     ) -> None:
         super().__init__(tool_filter=tool_filter, tool_name_prefix=tool_name_prefix)
-        self.catalog = catalog_argument(skills)
+        self._skills = CatalogSkills(skills, options, scripts)
+        self.catalog = self._skills.catalog
         """The skills to choose from."""
-        self._arguments, self._options = (skills, scripts), options
-        # One object for all conversations: it keeps a folder for each.
-        self._scripts = scripts_option(scripts) if scripts is not False else False
-        Session(self.catalog, **options)  # an invalid option is an error now, not in the first turn
+        self._arguments = skills, scripts
         self._turns: WeakValueDictionary[tuple[str, ...], _Turn] = WeakValueDictionary()
         # The base class keeps the tools of an invocation, but an invocation may reach several agents.
         self._use_invocation_cache = False
@@ -83,7 +81,7 @@ class Skills(BaseToolset):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         """Let an agent be pickled, as for a deployment: the skills are then those of the new process."""
         skills, scripts = self._arguments
-        options = {"tool_filter": self.tool_filter, "tool_name_prefix": self.tool_name_prefix, **self._options}
+        options = {"tool_filter": self.tool_filter, "tool_name_prefix": self.tool_name_prefix, **self._skills.options}
         return partial(type(self), skills, scripts=scripts, **options), ()
 
     def session(self, state: Mapping[str, Any], agent_name: str) -> Session:
@@ -94,20 +92,15 @@ class Skills(BaseToolset):  # type: ignore[misc]
             agent_name: of the agent that has these skills.
         """
         record = state.get(self._state_key(agent_name))
-        text = record.get("session") if isinstance(record, dict) else None
-        session = Session(self.catalog, **self._options)
-        if isinstance(text, str):
-            with suppress(ConfigError):
-                session.restore(text)
-        return session
+        return self._skills.restored(record.get("session") if isinstance(record, dict) else None)
 
     async def get_tools(self, readonly_context: ReadonlyContext | None = None) -> list[BaseTool]:
         """Return the tools for using skills, bound to the conversation; an empty list if there are no skills."""
         if readonly_context is None:
-            turn = _Turn(await asyncio.to_thread(Session, self.catalog, **self._options))
+            turn = _Turn(await asyncio.to_thread(self._skills.new_session))
         else:
             turn = await self._turn(readonly_context)
-        tools = (_SkillTool(tool, turn) for tool in turn.session.tools(scripts=self._scripts))
+        tools = (_SkillTool(tool, turn) for tool in self._skills.tools(turn.session))
         return [tool for tool in tools if self._is_tool_selected(tool, readonly_context)]
 
     async def process_llm_request(self, *, tool_context: ToolContext, llm_request: LlmRequest) -> None:
@@ -245,3 +238,115 @@ def _visible_texts(contents: Iterable[types.Content]) -> Iterator[str]:
             yield part.text
         if part.function_response is not None:
             yield from (value for value in (part.function_response.response or {}).values() if isinstance(value, str))
+
+
+# ── a registry for ADK's own toolset ─────────────────────────────────────────────────────────────────────────────────
+# ADK runs the scripts of a skill itself and trusts every skill. So a skill that the user does not trust comes without
+# its scripts and without the metadata with which it would choose tools and read the state of the conversation.
+
+_MAX_BYTES = 16 * 1024 * 1024
+"""Of all files of a skill, as in ADK; those after it are left out."""
+_MAX_DESCRIPTION = 1024
+
+
+class CatalogSkillRegistry(SkillRegistry):  # type: ignore[misc]
+    """The skills of a catalog for ADK's toolset: `SkillToolset([], registry=CatalogSkillRegistry("."))`.
+
+    Args:
+        skills: a directory, whose skills are given as they are then, or a catalog.
+        scripts: whether a skill that the user trusts comes with its scripts, which ADK's code executor runs.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an invalid option.
+    """
+
+    def __init__(
+        self,
+        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        *,
+        scripts: bool = False,
+        **options: Any,
+    ) -> None:
+        self._skills = CatalogSkills(skills, options)
+        self.catalog = self._skills.catalog
+        """The skills to choose from."""
+        self._argument, self._scripts = skills, scripts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an agent be pickled, as for a deployment: the skills are then those of the new process."""
+        return partial(type(self), self._argument, scripts=self._scripts, **self._skills.options), ()
+
+    async def get_skill(self, *, name: str) -> Skill:
+        """Return a skill that a model may activate.
+
+        Raises:
+            SkillError: no skill has this name, or it cannot be read; the message names similar ones.
+        """
+        return await asyncio.to_thread(self._get_skill, name)
+
+    async def search_skills(self, *, query: str) -> list[Frontmatter]:
+        """Find skills by name, description and body, best first."""
+
+        def search() -> list[Frontmatter]:
+            hits = self._skills.new_session().search(query)
+            return [_frontmatter(hit.entry, {}) for hit in hits]
+
+        return await asyncio.to_thread(search)
+
+    def _get_skill(self, name: str) -> Skill:
+        session = self._skills.new_session()
+        content = session.activate(name).content
+        (path,) = (record.path for record in session.ledger)
+        entry = next(entry for entry in session.catalog.skills if entry.path == path)
+        if self._scripts:
+            try:
+                # What runs is what is trusted: all is read from a sealed copy.
+                with session.trust.sealed_copy(entry) as copy:
+                    metadata = load(os.path.join(copy.folder, os.path.basename(entry.path))).metadata
+                    resources = _read_resources(copy.folder, trusted=True)
+                    return Skill(frontmatter=_frontmatter(entry, metadata), instructions=content, resources=resources)
+            except SkillError as error:
+                content += escape_tags(f"\n\nIts scripts are not available: {error}")
+        resources = _read_resources(resource_folder(entry), trusted=False)
+        return Skill(frontmatter=_frontmatter(entry, {}), instructions=content, resources=resources)
+
+
+def _frontmatter(entry: Entry, metadata: Mapping[str, Any]) -> Frontmatter:
+    """Return what ADK shows of a skill; a host may accept names that ADK does not, so ADK does not check them."""
+    tools, granted = metadata.get("adk_additional_tools"), dict[str, Any]()
+    if isinstance(tools, list | tuple) and all(isinstance(tool, str) for tool in tools):
+        granted["adk_additional_tools"] = list(tools)
+    if metadata.get("adk_inject_state") in (True, "true"):
+        granted["adk_inject_state"] = True
+    description = neutral(entry.description)[:_MAX_DESCRIPTION]
+    return Frontmatter.model_construct(name=neutral(entry.name), description=description, metadata=granted)
+
+
+def _read_resources(folder: str | None, *, trusted: bool) -> Resources:
+    """Read the files that ADK knows: in `references`, `assets` and, of a trusted skill, `scripts`."""
+    kinds: dict[str, dict[str, Any]] = {"references": {}, "assets": {}, "scripts": {}}
+    room = _MAX_BYTES
+    for path, size in skill_files(folder) if folder is not None else ():
+        kind, _, name = path.partition("/")
+        if kind not in kinds or not name or size > room or (kind == "scripts" and not trusted):
+            continue
+        try:
+            fd = open_inside(folder or "", path.split("/"))
+        except (OSError, ValueError):  # it has changed meanwhile
+            continue
+        try:
+            data = read_up_to(fd, room)
+        finally:
+            os.close(fd)
+        if len(data) > room:  # it has grown meanwhile
+            continue
+        room -= len(data)
+        try:
+            text = data.decode()
+        except ValueError:
+            if kind != "scripts":
+                kinds[kind][name] = data
+            continue
+        kinds[kind][name] = Script(src=text) if kind == "scripts" else text if trusted else escape_special_tokens(text)
+    return Resources(**kinds)

@@ -7,30 +7,34 @@ remove them after it, so a run returns messages without them.
 
 from __future__ import annotations
 
+import asyncio
+import os
+from contextvars import ContextVar
+from itertools import takewhile
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
-from prowess.errors import ConfigError
+from prowess.errors import ConfigError, SkillNotFoundError
 
-from ._call_tool import call_tool
+from ._base import CatalogSkills, KeptSessions, added_texts, shown_skills
 from ._extras import missing_extra
-from ._kept_sessions import KeptSessions
 
 try:
-    from haystack.components.agents.state import State  # noqa: TC002 - Haystack reads the annotations of a tool
-    from haystack.core.serialization import generate_qualified_class_name
+    from haystack.components.agents.state import State, replace_values
+    from haystack.core.serialization import default_to_dict, generate_qualified_class_name, import_class_by_name
+    from haystack.dataclasses import ChatMessage, SkillInfo
     from haystack.tools import SkillToolset, Tool
 except ImportError as error:
     raise ImportError(missing_extra("haystack-ai", "haystack")) from error
 
-from ._haystack_hooks import SkillsHook
-from ._haystack_store import CatalogSkillStore, directory_of
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Session, Tool as SessionTool
 
-    from ._haystack_store import Source
+    Source = str | os.PathLike[str] | Catalog | LiveCatalog
 
 __all__ = ["CatalogSkillStore", "Skills", "SkillsHook"]
 
@@ -55,11 +59,10 @@ class Skills(SkillToolset):
     """What an agent's state needs: the record of a conversation, which `run` takes and returns as `skills`."""
 
     def __init__(self, skills: Source = ".", *, scripts: bool | Scripts = False, **options: Any) -> None:
-        store = CatalogSkillStore(skills, **options)
-        super().__init__(store)
+        super().__init__(CatalogSkillStore(skills, **options))
         self._source, self._scripts, self._options = skills, scripts, options
         self._made: dict[str, Any] = {}
-        self._sessions = KeptSessions(store.catalog, options, scripts, read=_read_record, write=_write_record)
+        self._sessions = KeptSessions(skills, options, scripts, read=_read_record, write=_write_record)
 
     def hooks(self, hooks: Mapping[str, list[Any]] | None = None) -> dict[str, list[Any]]:
         """Return the hooks that an agent needs, with those of the caller, which see no message that they add."""
@@ -93,7 +96,7 @@ class Skills(SkillToolset):
         """
         if not isinstance(self._scripts, bool):
             raise ConfigError("`Scripts` cannot be saved in a pipeline's file", hint="pass `scripts=True`")
-        data = {"skills": directory_of(self._source), "scripts": self._scripts, **self._options}
+        data = {"skills": _directory_of(self._source), "scripts": self._scripts, **self._options}
         return {"type": generate_qualified_class_name(type(self)), "data": data}
 
     @classmethod
@@ -112,7 +115,7 @@ class Skills(SkillToolset):
             session = self.run_session(state)
             if state.data.get("skills") is None:
                 raise ConfigError("the agent has no hooks for its skills", hint=_PARTS)
-            text = call_tool(self._sessions.tools(session), tool.name, arguments)
+            text = self._sessions.call(session, tool.name, arguments)
             self._sessions.save(state, session)
             return text
 
@@ -140,3 +143,193 @@ def _read_record(state: State) -> object:
 
 def _write_record(state: State, _: Session, record: str) -> None:
     state.set("skills", record)
+
+
+# ── hooks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_ADDED = "prowess"
+"""In the metadata of a message that a hook added or changed: the text it had before, or `None` if it is new."""
+_runs_in_tools: ContextVar[tuple[tuple[ref[Any], object], ...]] = ContextVar("_runs_in_tools", default=())
+"""The states of the runs whose tools run now, the innermost last, each with the thread and task of its run."""
+
+
+class SkillsHook:
+    """Adds skills to the messages before a call of the model, or removes them after it.
+
+    Args:
+        skills: what to add; `None` removes.
+        tools: whether tools run next.
+    """
+
+    def __init__(self, skills: Skills | None = None, *, tools: bool = False) -> None:
+        self.skills, self.tools = skills, tools
+
+    def run(self, state: State) -> None:
+        """Change the messages of an agent's state."""
+        self._change_messages(state, is_nested=_is_in_tool())
+        _note_tools(state, running=self.tools)
+
+    async def run_async(self, state: State) -> None:
+        """Change the messages of an agent's state, without blocking other runs."""
+        await asyncio.to_thread(self._change_messages, state, is_nested=_is_in_tool())
+        _note_tools(state, running=self.tools)
+
+    def _change_messages(self, state: State, *, is_nested: bool) -> None:
+        messages = [message for item in state.data["messages"] for message in _without_skills(item)]
+        if self.skills is not None:
+            messages = _with_skills(messages, state, self.skills, is_nested=is_nested)
+        state.set("messages", messages, handler_override=replace_values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hook for the file of a pipeline."""
+        skills = None if self.skills is None else self.skills.to_dict()
+        data: dict[str, Any] = default_to_dict(self, skills=skills, tools=self.tools)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> SkillsHook:
+        """Return the hook of a pipeline's file."""
+        given = data["init_parameters"]
+        skills = given["skills"] and import_class_by_name(given["skills"]["type"]).from_dict(given["skills"])
+        return cls(skills, tools=given["tools"])
+
+
+def _note_tools(state: State, *, running: bool) -> None:
+    """Note that tools of a run are running, or that they have ended."""
+    runs = tuple(run for run in _runs_in_tools.get() if run[0]() is not None)
+    outer = tuple(takewhile(lambda run: run[0]() is not state, runs))
+    _runs_in_tools.set((*outer, (ref(state), _thread_and_task())) if running else outer)
+
+
+def _is_in_tool() -> bool:
+    """Return whether this code runs in a tool: Haystack runs tools in other threads or tasks.
+
+    So a run that failed in this one, and did not note that its tools have ended, does not count.
+    """
+    here = _thread_and_task()
+    return any(run() is not None and place != here for run, place in _runs_in_tools.get())
+
+
+def _thread_and_task() -> object:
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # no event loop
+        task = None
+    return get_ident(), id(task)
+
+
+def _with_skills(messages: list[Any], state: State, skills: Skills, *, is_nested: bool) -> list[Any]:
+    session = skills.run_session(state)
+    if state.data["step_count"] == 0 and messages and messages[-1].is_from("user"):
+        # In a tool of another agent, a model wrote the message: it names no skills.
+        session.inject("" if is_nested else "\n".join(messages[-1].texts))
+    skills.save(state, session)
+    added = added_texts(session, [text for message in messages for text in _texts(message)])
+    messages = _append_to_system(messages, session.block())
+    return [*messages, *(ChatMessage.from_user(text, meta={_ADDED: None}) for text in added)]
+
+
+def _without_skills(message: Any) -> list[Any]:
+    """Return a message as it was before a hook changed it; an empty list if a hook added it."""
+    if _ADDED not in message.meta:
+        return [message]
+    meta = {key: value for key, value in message.meta.items() if key != _ADDED}
+    text = message.meta[_ADDED]
+    if text is None:
+        return []
+    # Stored messages may come from anywhere: a user's message never becomes one of the system.
+    is_own = message.is_from("system") and isinstance(text, str)
+    return [ChatMessage.from_system(text, meta=meta, name=message.name)] if is_own else [message]
+
+
+def _append_to_system(messages: list[Any], block: str) -> list[Any]:
+    """Append a text to the system message, because some endpoints accept only one."""
+    if not block:
+        return messages
+    if not messages or not messages[0].is_from("system"):
+        return [ChatMessage.from_system(block, meta={_ADDED: None}), *messages]
+    first, text = messages[0], "\n".join(messages[0].texts)
+    changed = ChatMessage.from_system(f"{text}\n\n{block}", meta={**first.meta, _ADDED: text}, name=first.name)
+    return [changed, *messages[1:]]
+
+
+def _texts(message: Any) -> Iterator[str]:
+    """Return the texts of a message, and those of its tool results."""
+    yield from message.texts
+    for result in message.tool_call_results:
+        parts = [result.result] if isinstance(result.result, str) else result.result
+        yield from (part if isinstance(part, str) else getattr(part, "text", "") for part in parts)
+
+
+# ── a store for Haystack's own toolset ───────────────────────────────────────────────────────────────────────────────
+
+
+class CatalogSkillStore:
+    """The skills of a catalog as a store for `SkillToolset`, without a record of conversations.
+
+    Args:
+        skills: a directory, whose skills are those of the moment, or a catalog.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an invalid option.
+    """
+
+    def __init__(self, skills: Source = ".", **options: Any) -> None:
+        self._source, self._options = skills, options
+        self._skills = CatalogSkills(skills, {**options, "format": "json"})
+        self.catalog = self._skills.catalog
+
+    def list_skills(self) -> dict[str, Any]:
+        """Return the skills that fit into the budget, by name."""
+        shown = shown_skills(self._skills.new_session())
+        return {name: SkillInfo(name, description) for name, description in shown.items()}
+
+    def load_skill(self, name: str) -> tuple[str, list[str]]:
+        """Return the instructions of a skill, and the names of its files.
+
+        Raises:
+            KeyError: no skill has this name.
+        """
+        try:
+            activation = self._skills.new_session().activate(name)
+        except SkillNotFoundError as error:
+            raise KeyError(str(error)) from error
+        return activation.content, list(activation.files)
+
+    def read_skill_file(self, name: str, path: str) -> str:
+        """Return the text of a file of a skill.
+
+        Raises:
+            KeyError: no skill has this name.
+            OSError: the skill has no such text file.
+        """
+        try:
+            return self._skills.new_session().read(name, path).text
+        except SkillNotFoundError as error:
+            raise KeyError(str(error)) from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the directory and the options, for the file of a pipeline.
+
+        Raises:
+            ConfigError: the store has a catalog instead of a directory.
+        """
+        data: dict[str, Any] = default_to_dict(self, skills=_directory_of(self._source), **self._options)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> CatalogSkillStore:
+        """Return the store of a pipeline's file."""
+        return cls(**data["init_parameters"])
+
+
+def _directory_of(source: Source) -> str:
+    """Return the directory that an adapter was given, for the file of a pipeline.
+
+    Raises:
+        ConfigError: it was given a catalog.
+    """
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    raise ConfigError("a catalog cannot be saved in a pipeline's file", hint="pass the directory of the skills")

@@ -17,13 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 from prowess._internal.frozen import Frozen
 from prowess.catalog import Catalog
 from prowess.errors import ConfigError
-from prowess.session import Session, scripts_option
+from prowess.session import Session
 
-from ._call_tool import call_tool
-from ._catalog_argument import catalog_argument
+from ._base import CatalogSkills, call_in_thread, call_tool, conversation_of, merge_sessions
 from ._extras import missing_extra
-from ._session_records import conversation_of, merge_sessions
-from ._tool_threads import call_in_thread
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
@@ -78,11 +75,11 @@ class SkillsMiddleware(AgentMiddleware):
         **options: Any,
     ) -> None:
         super().__init__()
-        self.catalog = catalog_argument(catalog)
-        self._options = options
-        # One for all sessions, because it keeps the folders of conversations.
-        self._scripts = False if scripts is False else _with_interrupts(scripts_option(scripts))
-        self.tools = _structured_tools(Session(self.catalog, **options).tools(scripts=self._scripts))
+        self._skills = CatalogSkills(catalog, options, scripts)
+        self.catalog = self._skills.catalog
+        if not isinstance(self._skills.scripts, bool):
+            self._skills.scripts = _with_interrupts(self._skills.scripts)
+        self.tools = _structured_tools(self._skills.tools())
         self._shown: dict[str, _ShownSkills] = {}
         """Of the last catalogs, most recent last."""
         self._lock = Lock()
@@ -98,9 +95,9 @@ class SkillsMiddleware(AgentMiddleware):
 
     def _session(self, state: Mapping[str, Any], shown: _ShownSkills) -> Session:
         try:
-            return Session.from_json(state.get("skills") or "", shown.template.catalog, **self._options)
+            return Session.from_json(state.get("skills") or "", shown.template.catalog, **self._skills.options)
         except ConfigError:
-            return Session(shown.template.catalog, **self._options)
+            return Session(shown.template.catalog, **self._skills.options)
 
     def _skills_of_turn(self, state: Mapping[str, Any]) -> _ShownSkills:
         """Return the skills as they were when the turn began, or as they are now if another process began it."""
@@ -112,8 +109,8 @@ class SkillsMiddleware(AgentMiddleware):
             for shown in self._shown.values():
                 if shown.template.catalog is catalog:
                     return shown
-            template = Session(catalog, **self._options)
-            tools = _structured_tools(template.tools(scripts=self._scripts))
+            template = Session(catalog, **self._skills.options)
+            tools = _structured_tools(self._skills.tools(template))
             shown = _ShownSkills(key=os.urandom(8).hex(), template=template, tools=tools)
             self._shown[shown.key] = shown
             if len(self._shown) > _MAX_SHOWN:
@@ -188,7 +185,7 @@ class SkillsMiddleware(AgentMiddleware):
 
     def _call_skill_tool(self, request: Any) -> Any:
         session, call = self.session(request.state), request.tool_call
-        tools = session.tools(scripts=self._scripts)
+        tools = self._skills.tools(session)
         for other in _earlier_calls(call, request.state["messages"]):
             if other["name"] == "activate_skill":
                 call_tool(tools, other["name"], other["args"])

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from prowess.errors import ConfigError
-from prowess.session import Session, scripts_option
 
-from ._call_tool import call_tool
-from ._catalog_argument import catalog_argument
+from ._base import CatalogSkills, call_in_thread
 from ._extras import missing_extra
-from ._tool_threads import call_in_thread
 
 try:
     from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Scripts, Tool
+    from prowess.session import Scripts, Session, Tool
 
 __all__ = ["Skills", "SkillsFunctionAgent", "SkillsReActAgent"]
 
@@ -61,27 +58,18 @@ class Skills:
         scripts: bool | Scripts = False,
         **options: Any,
     ) -> None:
-        self.catalog = catalog_argument(skills)
+        self._skills = CatalogSkills(skills, options, scripts)
+        self.catalog = self._skills.catalog
         self.key = key
-        self._options = options
-        # One object keeps the working folders of all conversations.
-        self._scripts = scripts if scripts is False else scripts_option(scripts)
-        self._template_session = Session(self.catalog, **options)
         self._runs: WeakKeyDictionary[Any, _Run] = WeakKeyDictionary()
 
     def tools(self) -> list[FunctionTool]:
         """Return the tools for using skills; an empty list if there are no skills."""
-        return [self._function_tool(tool) for tool in self._template_session.tools(scripts=self._scripts)]
+        return [self._function_tool(tool) for tool in self._skills.template.tools(scripts=self._skills.scripts)]
 
     async def session(self, ctx: Context) -> Session:
         """Return the session of a conversation, or a new session if its context has no valid record."""
-        return self._restored_session(await ctx.store.get(self.key, default=None))
-
-    def _restored_session(self, record: object) -> Session:
-        try:
-            return Session.from_json(record if isinstance(record, str) else "", self.catalog, **self._options)
-        except ConfigError:
-            return Session(self.catalog, **self._options)
+        return self._skills.restored(await ctx.store.get(self.key, default=None))
 
     async def for_request(self, ctx: Any, visible: Sequence[str]) -> tuple[str, list[ChatMessage]]:
         """Return the catalog and the active skills for a request of the model; the first one of a run begins a turn.
@@ -122,8 +110,7 @@ class Skills:
         async def call(ctx: Context, **arguments: Any) -> str:
             # In the order of the model, as a call may need the skill of the one before it.
             async with self._current_run(ctx) as run:
-                tools = run.session.tools(scripts=self._scripts)
-                text = await call_in_thread(call_tool, tools, tool.name, arguments)
+                text = await call_in_thread(self._skills.call, run.session, tool.name, arguments)
                 await self._save(run, ctx)
                 return text
 

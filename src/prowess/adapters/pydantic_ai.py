@@ -16,11 +16,8 @@ from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
-from ._call_tool import call_tool
-from ._catalog_argument import HINT, JoinedCatalogs, catalog_argument
+from ._base import HINT, JoinedCatalogs, call_in_thread, call_tool, catalog_argument, merge_sessions
 from ._extras import missing_extra
-from ._session_records import merge_sessions
-from ._tool_threads import call_in_thread
 
 try:
     from pydantic_ai import RunContext, ToolDefinition

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 from prowess.errors import ConfigError
 from prowess.session import Session
 
-from ._added_texts import added_texts
-from ._call_tool import call_tool
-from ._catalog_argument import HINT, catalog_argument
+from ._base import HINT, added_texts, call_tool, catalog_argument
 from ._extras import missing_extra
 
 try:

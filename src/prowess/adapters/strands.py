@@ -8,27 +8,24 @@ and a snapshot save. The catalog and active skills are added to each call of the
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from prowess.errors import ConfigError
+from prowess.errors import ConfigError, SkillError
 
-from ._added_texts import added_texts
-from ._call_tool import call_tool
-from ._catalog_argument import catalog_argument
+from ._base import CatalogSkills, KeptSessions, added_texts, shown_skills
 from ._extras import missing_extra
-from ._kept_sessions import KeptSessions
 
 try:
-    from strands.hooks import BeforeInvocationEvent
+    from strands.hooks import AfterInvocationEvent, AfterToolCallEvent, BeforeInvocationEvent, BeforeToolCallEvent
     from strands.middleware import InvokeModelStage
     from strands.tools.tools import PythonAgentTool
     from strands.vended_plugins.skills import AgentSkills, Skill
 except ImportError as error:
     raise ImportError(missing_extra("strands-agents", "strands")) from error
-
-from ._strands_skills import catalog_skills
-from ._strands_tool_calls import ToolCalls, is_in_tool
 
 if TYPE_CHECKING:
     import os
@@ -66,9 +63,8 @@ class Skills(AgentSkills):
         scripts: bool | Scripts = False,
         **options: Any,
     ) -> None:
-        catalog = catalog_argument(skills)
-        self._sessions = KeptSessions(catalog, options, scripts, read=_read_record, write=_write_record)
-        self._tool_calls = ToolCalls()
+        self._sessions = KeptSessions(skills, options, scripts, read=_read_record, write=_write_record)
+        self._tool_calls = _ToolCalls()
         super().__init__([], state_key=_STATE_KEY)
 
     def session(self, agent: Agent) -> Session:
@@ -105,7 +101,7 @@ class Skills(AgentSkills):
             agent, arguments = invocation_state["agent"], tool_use["input"]
             session = self.session(agent)
             arguments = arguments if isinstance(arguments, dict) else {}
-            text = call_tool(self._sessions.tools(session), tool.name, arguments)
+            text = self._sessions.call(session, tool.name, arguments)
             self._sessions.save(agent, session)
             return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": [{"text": text}]}
 
@@ -120,7 +116,7 @@ class Skills(AgentSkills):
             return
         session = self.session(event.agent)
         # In a tool of another agent, a model wrote the message: it names no skills.
-        await asyncio.to_thread(session.inject, "" if is_in_tool() else "\n".join(texts))
+        await asyncio.to_thread(session.inject, "" if _is_in_tool() else "\n".join(texts))
         self._sessions.save(event.agent, session)
         registry = event.agent.tool_registry
         for tool in self._sessions.tools(session):  # a live catalog may need other tools than when the agent was made
@@ -162,7 +158,7 @@ class Skills(AgentSkills):
         Raises:
             ConfigError: neither a directory nor a catalog.
         """
-        self._sessions.replace_catalog(catalog_argument(skills))
+        self._sessions.replace_catalog(skills)
 
 
 def _read_record(agent: Agent) -> object:
@@ -197,3 +193,73 @@ def _append_to_system(system: Any, block: str) -> Any:
     if set(last) == {"text"}:  # some endpoints accept only one system message
         return [*before, {"text": f"{last['text']}\n\n{block}"}]
     return [*system, {"text": block}]
+
+
+# ── tools that run ───────────────────────────────────────────────────────────────────────────────────────────────────
+# In a tool of another agent, a model wrote the message of an agent.
+
+
+class _ToolCall:
+    """A call of a tool by an agent."""
+
+    def __init__(self, call_id: str) -> None:
+        self.call_id, self.is_running = call_id, True
+
+
+_calls_around: ContextVar[tuple[_ToolCall, ...]] = ContextVar("_calls_around", default=())
+"""The tool calls of agents in which this code runs, the innermost last; some may have ended in another context."""
+
+
+def _is_in_tool() -> bool:
+    """Return whether this code runs in a tool of an agent that is watched."""
+    return any(call.is_running for call in _calls_around.get())
+
+
+class _ToolCalls:
+    """The tool calls of the agents that it watches."""
+
+    def __init__(self) -> None:
+        self._calls: WeakKeyDictionary[Agent, list[_ToolCall]] = WeakKeyDictionary()
+
+    def watch(self, agent: Agent) -> None:
+        """Note from now on which tools of an agent are running."""
+        agent.add_hook(self._begin, BeforeToolCallEvent)
+        agent.add_hook(self._end, AfterToolCallEvent)
+        agent.add_hook(self._end_all, AfterInvocationEvent)
+
+    def _begin(self, event: BeforeToolCallEvent) -> None:
+        call = _ToolCall(event.tool_use["toolUseId"])
+        self._calls.setdefault(event.agent, []).append(call)
+        _calls_around.set((*(other for other in _calls_around.get() if other.is_running), call))
+
+    def _end(self, event: AfterToolCallEvent) -> None:
+        for call in self._calls.get(event.agent, ()):
+            call.is_running = call.is_running and call.call_id != event.tool_use["toolUseId"]
+
+    def _end_all(self, event: AfterInvocationEvent) -> None:
+        """End the calls that have no end of their own, for example those that wait for a person."""
+        for call in self._calls.pop(event.agent, ()):
+            call.is_running = False
+
+
+# ── skills for the plugin of Strands ─────────────────────────────────────────────────────────────────────────────────
+
+
+def catalog_skills(skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> list[Any]:
+    """Return the skills of a catalog as they are now, for `AgentSkills(skills=catalog_skills("."))`.
+
+    Args:
+        skills: a directory or a catalog.
+        options: as for a `Session`; of skills that do not fit into the budget, none is returned.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an invalid option.
+    """
+    session = CatalogSkills(skills, {**options, "format": "json"}).template
+    found: list[Any] = []
+    for name, description in shown_skills(session).items():
+        with suppress(SkillError, OSError):  # it has changed since it was found
+            activation = session.activate(name)
+            folder = Path(activation.path).parent
+            found.append(Skill(name=name, description=description, instructions=activation.content, path=folder))
+    return found

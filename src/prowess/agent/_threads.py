@@ -19,8 +19,6 @@ from prowess.sandbox import CommandScope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["run_in_thread", "wait_for_threads"]
-
 _RUNNING_THREADS: set[threading.Thread] = set()
 
 T = TypeVar("T")

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from prowess.session import Session
 
-__all__ = ["ToolCall", "Turn", "listing_notes", "parse_arguments", "usage_counts"]
-
 
 class ToolCall(Frozen):
     """A call of a tool."""

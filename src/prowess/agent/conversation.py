@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -21,11 +22,27 @@ from ._threads import run_in_thread
 from ._turn import ToolCall, Turn, listing_notes, parse_arguments, usage_counts
 from .policy import ToolFailedError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from .assembly import Assembly, Toolbox
+    from .policy import AgentTool
+    from .role import Role
+
+__all__ = ["Confirm", "Conversation"]
+
 # It would print an advertisement between the answers.
 os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
 try:
     from pydantic_ai import Agent, RunContext
-    from pydantic_ai.exceptions import UsageLimitExceeded
+    from pydantic_ai.exceptions import (
+        AgentRunError,
+        ModelHTTPError,
+        UnexpectedModelBehavior,
+        UsageLimitExceeded,
+        UserError,
+    )
     from pydantic_ai.messages import (
         FunctionToolCallEvent,
         FunctionToolResultEvent,
@@ -36,26 +53,17 @@ try:
         ToolCallPart,
     )
     from pydantic_ai.run import AgentRunResultEvent
+    from pydantic_ai.settings import ModelSettings
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+    from pydantic_ai.usage import UsageLimits
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "agent", "this agent")) from error
 
 from prowess.adapters.pydantic_ai import Skills, to_toolset_tools
 
-from ._model_errors import MAX_ERROR_CHARS, describe_run_error
-from ._run_settings import model_settings, tokens_left, usage_limits
-
 # The turn's notes say it, in the role's words.
 warnings.filterwarnings("ignore", message="Some responses omitted usage information")
 
-if TYPE_CHECKING:
-    from typing import Self
-
-    from ._toolbox import Toolbox
-    from .assembly import Assembly
-    from .policy import AgentTool
-
-__all__ = ["Confirm", "Conversation"]
 
 Confirm = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
 """Ask the user whether to allow a call, given the tool's name and its arguments."""
@@ -331,3 +339,80 @@ class _RoleToolset(AbstractToolset[Any]):
         if tool.toolset is not self:
             return await tool.toolset.call_tool(name, tool_args, ctx, tool)
         return await self.run.call(self.offered[name], tool_args, ctx.tool_call_id or "")
+
+
+def model_settings(role: Role) -> ModelSettings:
+    """Return the settings of each request."""
+    model = role.model
+    settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
+    return ModelSettings(**{name: value for name, value in settings.items() if value is not None})
+
+
+def usage_limits(role: Role, left: int | None) -> UsageLimits:
+    """Return the limits of a run; `left` are the tokens that the conversation may still use."""
+    guardrails = role.guardrails
+    totals = [limit for limit in (guardrails.max_tokens_per_run, left) if limit is not None]
+    return UsageLimits(
+        request_limit=guardrails.max_requests,
+        tool_calls_limit=guardrails.max_tool_calls,
+        total_tokens_limit=min(totals, default=None),
+        input_tokens_limit=guardrails.input_tokens_limit,
+        per_request_input_tokens_limit=guardrails.per_request_input_tokens_limit,
+    )
+
+
+def tokens_left(role: Role, history: Iterable[Any], lost: int) -> int | None:
+    """Return the tokens that a conversation may still use; `None` if it has no budget.
+
+    Args:
+        role: its budget is `session_token_budget`.
+        history: the messages of the turns that succeeded.
+        lost: the tokens of the others.
+    """
+    budget = role.guardrails.session_token_budget
+    if budget is None:
+        return None
+    used = sum(message.usage.total_tokens for message in history if message.kind == "response")
+    return int(budget - lost - used)
+
+
+MAX_ERROR_CHARS = 500
+"""Characters of a server's or a framework's own message."""
+_GUARDRAIL_NAMES = {
+    "request_limit": "max_requests",
+    "tool_calls_limit": "max_tool_calls",
+    "total_tokens_limit": "max_tokens_per_run",
+}
+"""Pydantic AI's name of a limit, and the role's."""
+_HTTP_HINTS = {
+    401: "the API key is invalid: check it",
+    403: "the API key has no access to this model",
+    404: "the model does not exist: check its name",
+    429: "too many requests, or no credit left: try again later",
+}
+
+
+def describe_run_error(error: Exception) -> str:
+    """Return what failed, and what to do, as one line."""
+    detail = neutral(" ".join(str(error).split()))[:MAX_ERROR_CHARS]
+    if isinstance(error, ModelHTTPError):
+        status = error.status_code
+        hint = _HTTP_HINTS.get(status, "try again later" if status >= 500 else "see its message")
+        return f"the model server answered {status}: {hint}; its message: {detail}"
+    if isinstance(error, UsageLimitExceeded):
+        limit = re.sub("|".join(_GUARDRAIL_NAMES), lambda match: f"`guardrails.{_GUARDRAIL_NAMES[match[0]]}`", detail)
+        return f"the run reached a limit of the role: {limit}"
+    if isinstance(error, UnexpectedModelBehavior):
+        return f"the model returned an invalid response: {detail}"
+    if isinstance(error, ProwessError):
+        return f"{error}{f' ({error.hint})' if error.hint else ''}"
+    if isinstance(error, AgentRunError):
+        url = getattr(getattr(error.__cause__, "request", None), "url", None)
+        server = "its server" if url is None else f"`{url.scheme}://{neutral(url.netloc.decode('ascii', 'replace'))}`"
+        hint = f"check that {server} is right and running, or try again later"
+        return f"no answer from the model: {detail.rstrip('.')}: {hint}"
+    if isinstance(error, ImportError):
+        return detail  # it names the tool and what to install
+    if isinstance(error, UserError):
+        return f"the role's tools cannot be used together: {detail}"
+    return f"the connection to the model server failed: {type(error).__name__}: {detail}"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import neutral
-from prowess.catalog import State, estimate_tokens
+from prowess.catalog import State
+from prowess.prompt import estimate_tokens
 
 from ._turn import listing_notes
 from .models import model_name, resolve_model
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from prowess.session import Session
 
     from .assembly import Assembly
-    from .policy import AgentTool
 
 __all__ = ["dry_run", "explain_assembly", "format_explanation"]
 
@@ -126,10 +126,7 @@ def _explain_prompt(assembly: Assembly, session: Session | None) -> list[dict[st
 def _explain_tools(assembly: Assembly, session: Session | None) -> list[dict[str, Any]]:
     toolbox = assembly.toolbox
     policy = toolbox.context.policy
-    tools = [
-        {"name": tool.name, "type": tool.kind, "origin": tool.origin, "asks": _asks_user(assembly, tool)}
-        for tool in toolbox.tools
-    ]
+    tools = [{"name": tool.name, "type": tool.kind, "origin": tool.origin, "asks": tool.ask} for tool in toolbox.tools]
     tools += [
         {
             "name": f"mcp:{config.options['command'] or config.options['url']}",
@@ -144,10 +141,6 @@ def _explain_tools(assembly: Assembly, session: Session | None) -> list[dict[str
         for tool in (() if session is None else session.tools())
     ]
     return tools
-
-
-def _asks_user(assembly: Assembly, tool: AgentTool) -> bool:
-    return assembly.toolbox.context.policy.permission(tool.kind, tool.name, ask=tool.ask) == "ask"
 
 
 def _explain_skills(assembly: Assembly) -> tuple[list[dict[str, Any]], list[str]]:

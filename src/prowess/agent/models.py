@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .role import ModelConfig, Role
 
-__all__ = ["resolve_model", "make_model", "model_findings", "model_name"]
+__all__ = ["make_model", "model_findings", "model_name", "resolve_model"]
 
 _NO_KEY_HINT = (
     "or run without a key: `--model script:FILE`, `--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`"

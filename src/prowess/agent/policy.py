@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .role_files import ProtectedPath
 
-__all__ = ["AgentTool", "ToolContext", "Policy", "RefusedError", "SealedSkill", "ToolFailedError"]
+__all__ = ["AgentTool", "Policy", "RefusedError", "SealedSkill", "ToolContext", "ToolFailedError"]
 
 _VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

@@ -9,7 +9,9 @@ Names are compared as the most lenient file systems do (`plain_file_name`), and 
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,7 @@ from prowess._internal.file_names import is_bare_repository, plain_file_name, wi
 from prowess._internal.frozen import Frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 __all__ = ["KINDS", "ProtectedKind", "folder_kinds", "name_kind"]
 
@@ -31,140 +33,11 @@ class ProtectedKind(Frozen):
     """Who runs or obeys them, for the docs."""
 
 
-KINDS = {
-    "git": ProtectedKind(
-        names=(
-            *(".git", ".gitconfig", ".lfsconfig", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook*"),
-            *(".lefthook*", ".overcommit.yml", ".simple-git-hooks*", ".lintstagedrc*", "lint-staged.config*"),
-            *("prek.toml", ".hg", ".hgrc", ".sl", ".jj", ".svn", ".bzr"),
-        ),
-        why="git and others run hooks and programs they configure; also a folder with `HEAD`, `objects` and `refs`",
-    ),
-    "role": ProtectedKind(
-        names=("role.yaml", "role.yml"),
-        why="Prowess runs roles; also the role's own file, other YAML files that are roles, and what its tools run",
-    ),
-    "skill": ProtectedKind(
-        names=("SKILL.md", ".skills"),
-        why="agents read skills; also everything in a folder with a `SKILL.md`, and a `.md` file in a folder `skills`",
-    ),
-    "agents": ProtectedKind(
-        names=(
-            *(".agents", ".agent", ".prowess", ".initrunner", ".aam", ".camel", ".infer", ".claude", ".claude.json"),
-            *(".claude-plugin", ".codex", ".gemini", ".qwen", ".opencode", "opencode.json", "opencode.jsonc"),
-            *(".copilot", ".cursor", ".goose", ".letta", ".pi", ".amp", ".windsurf", ".codeium", ".cline", ".roo"),
-            *(".kilocode", ".kiro", ".continue", ".junie", ".augment", ".factory", ".trae", ".crush", ".crush.json"),
-            *("crush.json", ".aider*", ".openhands", ".mcp.json", "mcp.json", "gemini-extension.json"),
-            *(
-                ".warp",
-                ".qoder",
-                ".mux",
-                ".vibe",
-                ".codebuddy",
-                ".iflow",
-                ".grok",
-                ".kimi",
-                ".kimi-code",
-                ".zencoder",
-                ".serena",
-            ),
-            *(".neovate", ".adal", ".pochi", ".commandcode", ".kode", ".mcpjam", ".amazonq", ".antigravity"),
-        ),
-        why="agents read settings, hooks, commands and the programs of MCP servers there",
-    ),
-    "instructions": ProtectedKind(
-        names=(
-            *("AGENTS.md", "AGENT.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
-            *(
-                "CRUSH.md",
-                "WARP.md",
-                "copilot-instructions.md",
-                "*.instructions.md",
-                "*.prompt.md",
-                "*.agent.md",
-                "*.chatmode.md",
-                ".cursorrules",
-                ".windsurfrules",
-            ),
-            *("GROK.md", "IFLOW.md", "CODEBUDDY.md", "KIMI.md", "replit.md", ".traerules"),
-            *(".clinerules", ".roorules", ".roomodes", ".goosehints", ".rules"),
-        ),
-        why="agents obey them",
-    ),
-    "pytest": ProtectedKind(
-        names=("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg"),
-        why="pytest imports or obeys them before it collects a test",
-    ),
-    "python": ProtectedKind(
-        names=(
-            *("sitecustomize.py", "usercustomize.py", "*.pth", "*._pth", "pyvenv.cfg", "site-packages", ".venv"),
-            *("pyproject.toml", "uv.toml", "pip.conf", ".pythonstartup", ".pdbrc", ".ipython", ".jupyter"),
-            *(".python-version*", ".coveragerc", ".flaskenv"),
-        ),
-        why="Python and its tools read them when they start; also everything in a folder with a `pyvenv.cfg`",
-    ),
-    "bytecode": ProtectedKind(
-        names=("__pycache__", "*.pyc", "*.pyo"), why="Python runs it instead of the source beside it"
-    ),
-    "packages": ProtectedKind(
-        names=(
-            *("node_modules", ".npmrc", ".yarn", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo"),
-            *(".mvn", ".bundle", ".bazelrc", ".gemrc", ".condarc", "rust-toolchain*", "bunfig.toml"),
-            *("pnpm-workspace.yaml", "directory.build.*", "nuget.config", "ansible.cfg", ".terraform"),
-        ),
-        why="package managers and compilers run or obey them",
-    ),
-    "shell": ProtectedKind(
-        names=(
-            *(".envrc", ".env", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases"),
-            *(".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
-            *(".inputrc", ".config", ".ssh", ".gnupg", ".netrc", ".autoenv", ".mise.toml", "mise.toml", ".mise"),
-            *(".tool-versions", ".tmux.conf", ".screenrc", ".xinitrc", ".xprofile", ".gdbinit", ".lldbinit"),
-            *("*.desktop", "desktop.ini", "autorun.inf", ".local", ".docker", ".kube", ".aws", ".bash*", ".zsh*"),
-            *(
-                ".autoenv*",
-                ".login",
-                ".logout",
-                ".xsession*",
-                ".htaccess",
-                ".user.ini",
-                ".ghci",
-                ".ocamlinit",
-            ),
-            *(".octaverc", ".iex.exs", ".perldb", ".psqlrc", ".sqliterc", ".Renviron"),
-        ),
-        why="a shell or desktop runs or obeys them when its user starts it or enters the folder",
-    ),
-    "editor": ProtectedKind(
-        names=(
-            *(".vscode", "*.code-workspace", ".idea", ".vs", ".fleet", ".zed", ".nova", ".devcontainer"),
-            *(".devcontainer.json", ".vim", ".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".emacs"),
-            *(".emacs.d", ".dir-locals.el", "*.sublime-project", "*.sublime-workspace", ".replit", "replit.nix"),
-            *(".gitpod.yml", ".idx", ".codesandbox", ".stackblitzrc", ".helix", ".dir-locals-2.el", "_vimrc", "_exrc"),
-            *(".vimrc.local", ".local.vimrc", ".ycm_extra_conf.py", ".project", ".externaltoolbuilders", ".settings"),
-            *(".lite_project.lua", ".clangd", ".run", ".theia"),
-        ),
-        why="an editor runs tasks and programs that they name when its user opens the folder",
-    ),
-    "linters": ProtectedKind(
-        names=(
-            *(".pylintrc", "pylintrc", ".flake8", "mypy.ini", ".mypy.ini", ".eslintrc*", "eslint.config*"),
-            *(".prettierrc*", "prettier.config*", ".stylelintrc*", "stylelint.config*", ".babelrc*", "babel.config*"),
-            *(".rubocop.yml", ".pryrc", ".irbrc", ".Rprofile"),
-        ),
-        why="linters import the programs that they name, and editors start linters",
-    ),
-    "ci": ProtectedKind(
-        names=(
-            *(".github", ".gitlab", ".gitlab-ci.yml", ".forgejo", ".gitea", ".circleci", ".buildkite", ".travis.yml"),
-            *(".drone.yml", ".woodpecker", ".woodpecker.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml"),
-            *("appveyor.yml", ".appveyor.yml", "Jenkinsfile*", ".gitlab-ci*", "azure-pipelines*", ".azure-pipelines*"),
-            *(".woodpecker*", ".drone*", ".cirrus*", ".build.yml", ".builds", ".semaphore", ".teamcity", ".zuul*"),
-            *("buildspec.yml", "buildspec.yaml", "cloudbuild.yaml", "cloudbuild.yml", "netlify.toml", "vercel.json"),
-        ),
-        why="a server runs them, with its secrets, after the next push",
-    ),
-}
+with open(os.path.join(os.path.dirname(__file__), "protected.toml"), "rb") as _file:
+    KINDS: Mapping[str, ProtectedKind] = {
+        kind: ProtectedKind(names=tuple(entry["names"]), why=entry["why"])
+        for kind, entry in tomllib.load(_file).items()
+    }
 """Kind to its files, by the name that a role allows it with."""
 
 _SHORT = re.compile(r"([^~]{1,6})~[0-9]+(?:\.([^.]*))?")

@@ -9,22 +9,20 @@ from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY, LazyFrozen
 from prowess._internal.text import PATH_LIMIT, nearest_names, neutral, normalize_name, quoted
 
-from ._entry import REACHABLE, Entry, State, with_digest
+from ._entry import REACHABLE, Entry, State, with_digests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from prowess.clients.settings import Settings
     from prowess.errors import AmbiguousSkillError, SkillNotFoundError
+    from prowess.find import ScanRoot
     from prowess.findings import Finding
     from prowess.hosts import Host
 
     from ._providers import SkillProvider
-    from ._roots import ScanRoot
-    from ._settings import Settings
-
-__all__ = ["Catalog", "entries_named", "entry_at", "host_rules", "mapped_readers", "skills_in_text"]
 
 _PATH_STARTS = ("/", "./", "../", "~/")
 """What only a path begins with."""
@@ -91,7 +89,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         order = {state: at for at, state in enumerate(REACHABLE)}
         key = normalize_name(reference)
         candidates.sort(key=lambda entry: (order.get(entry.state, len(order)), normalize_name(entry.name) != key))
-        return _with_digests(candidates)
+        return tuple(with_digests(candidates))
 
     def resolve(self, reference: str) -> Entry:
         """Return the one skill that a reference matches, an active skill before others of the same name.
@@ -147,7 +145,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
     def _entries_with_digest(self, prefix: str) -> list[Entry]:
         """Return the skills whose digest starts with a prefix."""
         start = f"sha256:{prefix}"
-        digests = [entry.digest or "" for entry in _with_digests(self.skills)]
+        digests = [entry.digest or "" for entry in with_digests(self.skills)]
         return [entry for entry, digest in zip(self.skills, digests, strict=True) if digest.startswith(start)]
 
     def not_found_error(self, reference: str) -> SkillNotFoundError:
@@ -201,14 +199,6 @@ def host_rules(host: Host) -> frozenset[str]:
     """Return `template` and `budget`, if a host has its own for the block that a model gets."""
     rules = {"template": bool(host.template.entry), "budget": bool(host.budget.limit)}
     return frozenset(name for name, has_rule in rules.items() if has_rule)
-
-
-def _with_digests(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return the entries with their digests."""
-    from ._skill_file_lists import SkillFileLists
-
-    filesystem = SkillFileLists()
-    return tuple(with_digest(entry, filesystem) for entry in entries)
 
 
 def _ambiguous_error(reference: str, candidates: list[Entry]) -> AmbiguousSkillError:

@@ -13,14 +13,13 @@ from prowess._internal.frozen import LazyFrozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from prowess._internal.frozen import FieldLoader
+    from prowess.filesystem import Filesystem
     from prowess.findings import Finding
     from prowess.hosts import Host, RootAliases
     from prowess.skill import Requirements, Skill
-
-    from ._skill_file_lists import SkillFileLists
-
-__all__ = ["AWAITS_TRUST", "REACHABLE", "Entry", "State", "with_digest"]
 
 
 class State(StrEnum):
@@ -42,6 +41,13 @@ REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 AWAITS_TRUST = "trust-default"
 """The rule of a skill that is `untrusted` because its user has not yet decided about the project: no loss."""
+
+
+PLACE_FIELDS = (
+    *("name", "alias", "frontmatter_name", "folder", "path", "real", "scope", "root", "namespace"),
+    *("state", "reason", "rule", "shadowed_by", "digest"),
+)
+"""The attributes of an entry that are known as soon as it is made."""
 
 
 class Entry(LazyFrozen, not_compared=("skill",)):
@@ -80,13 +86,22 @@ class Entry(LazyFrozen, not_compared=("skill",)):
     skill: Skill
 
     @classmethod
-    def lazily_active(cls, loader: FieldLoader, subject: object, name: str) -> Entry:
-        """Return the entry of an active skill. The loader gives the other attributes on first use."""
+    def from_values(
+        cls, loader: FieldLoader, subject: object, values: Sequence[object], names: tuple[str, ...] = PLACE_FIELDS
+    ) -> Entry:
+        """Return an entry of which some attributes are known, faster than `from_loader` does.
+
+        Args:
+            loader: gives the other attributes on first use.
+            subject: what the loader is asked about.
+            values: the known attributes, in the order of `names`.
+            names: as one object for all entries with the same known attributes.
+        """
         entry = _new_object(cls)
         _set_attribute(entry, "_source", (loader, subject))
-        _set_attribute(entry, "_known", _ACTIVE_FIELDS)
-        _set_attribute(entry, "name", name)
-        _set_attribute(entry, "state", _ACTIVE)
+        _set_attribute(entry, "_known", names)
+        for name, value in zip(names, values, strict=True):
+            _set_attribute(entry, name, value)
         return entry
 
     @property
@@ -120,17 +135,33 @@ class Entry(LazyFrozen, not_compared=("skill",)):
         }
 
 
-_ACTIVE, _ACTIVE_FIELDS = State.ACTIVE, ("name", "state")
 _new_object, _set_attribute = object.__new__, object.__setattr__
 
 
-def with_digest(entry: Entry, filesystem: SkillFileLists | None = None) -> Entry:
+def with_digest(entry: Entry, filesystem: Filesystem | None = None) -> Entry:
     """Return the entry with its digest. It reads all files of the skill, or only as many as `filesystem` allows."""
-    # The path of a skill of a server is that of no file, though it could be one below the working directory.
-    if entry.digest is not None or not entry.readable or not os.path.isabs(entry.path):
+    if not _needs_digest(entry):
         return entry
     if filesystem is not None:
         return entry.with_changes(digest=filesystem.digest(entry.path))
     from prowess._internal.files import skill_digest
 
     return entry.with_changes(digest=skill_digest(os.path.dirname(entry.path)))
+
+
+def with_digests(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield entries with their digests, until so many bytes were read that the others take too long."""
+    from prowess._internal.files import MAX_DIGEST_BYTES, skill_files
+
+    bytes_left = 2 * MAX_DIGEST_BYTES
+    for entry in entries:
+        if _needs_digest(entry):
+            bytes_left -= sum(size for _, size in skill_files(os.path.dirname(entry.path)))
+            yield with_digest(entry) if bytes_left >= 0 else entry
+        else:
+            yield entry
+
+
+def _needs_digest(entry: Entry) -> bool:
+    # The path of a skill of a server is that of no file, though it could be one below the working directory.
+    return entry.digest is None and entry.readable and os.path.isabs(entry.path)

@@ -1,5 +1,7 @@
 """Apply a host's rules to one skill: can it be read, what is it called, what is shown, is it hidden or switched off.
 
+The rules of a host are compiled once. Most skills are plain: the fast path has read their name and description, and the
+host reads them as they are. Such a skill is parsed, and its findings are made, only if a rule or a caller needs more.
 Which of several skills wins is decided in `_precedence`.
 """
 
@@ -7,10 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
+from functools import cache
 
-from prowess._internal.frozen import Frozen
+from prowess._internal.files import UnreadableError
 from prowess._internal.text import neutral, quoted
-from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy
+from prowess.clients.settings import fill_braces, name_matcher
+from prowess.filesystem import read_json
+from prowess.findings import ALWAYS_ERRORS, CODES, Finding, Severity, apply_policy
 from prowess.hosts import (
     INVALID_YAML_CODES,
     Host,
@@ -19,167 +25,217 @@ from prowess.hosts import (
     value_matches,
     without_null_items,
 )
-from prowess.skill import check_skill
+from prowess.skill import (
+    Requirements,
+    check_skill,
+    plain_field,
+)
 
-from ._entry import AWAITS_TRUST, State
+from ._entry import AWAITS_TRUST, Entry, State
 from ._evaluate_fields import FieldEvaluator, is_loose, name_in_root
-from ._namespaces import Namespaces
-from ._permission_rules import name_matcher
+from ._plain_findings import has_no_findings
 from ._rejection_hints import rejection_hint
-from ._settings_variables import fill_braces
 from ._sidecar_values import sidecar_matches
 from ._verdicts import ACTIVE_VERDICT, LIST_ONLY, Verdict, rejection, with_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
+    from prowess.clients.settings import Settings
+    from prowess.filesystem import Filesystem
+    from prowess.find import FoundSkill, ScanRoot
     from prowess.hosts import Flag
-    from prowess.skill import Field, Skill
+    from prowess.skill import FastFrontmatter, Field, Skill
 
-    from ._filesystem import Filesystem
-    from ._found_skill import FoundSkill
-    from ._settings import Settings
+    Rule = Callable[["Reading"], Verdict | None]
 
-__all__ = ["TYPED", "Evaluation", "Evaluator"]
-
-TYPED = "user-invocable"
+_TYPED = "user-invocable"
 """The field that says whether the user may type the name of a skill."""
-
-
 _AWAITS_TRUST = Verdict(State.UNTRUSTED, "its user has not trusted the folder", AWAITS_TRUST)
+_UNCHECKED_CODES = frozenset(
+    code
+    for code in CODES
+    if code in ("name-not-folder", "name-reserved", "special-token")
+    or code.startswith(("description-", "license-", "compatibility-", "metadata-", "allowed-tools-", "field-"))
+) - {"description-missing", "description-empty", "description-not-text", "description-type"}
+"""The only codes of findings that a skill of the fast path can have."""
+_NO_REQUIREMENTS = Requirements()
+_NO_FRONT: FastFrontmatter = ("", "", frozenset(), b"")
 
 
-class Evaluation(Frozen):
-    """What a host shows of one skill, and its verdict."""
+class Reading:
+    """What a host reads of one skill. It is small if the skill is plain, since there may be ten thousand."""
 
+    __slots__ = (
+        "description", "description_verdict", "fields", "first_line", "is_plain", "item", "name", "name_verdict",
+        "seen", "unreadable", "verdict",
+    )  # fmt: skip
+
+    item: FoundSkill
+    seen: FoundSkill
+    """The same as the host reads it: between its own fences, after its own repairs."""
+    is_plain: bool
+    """Whether the host reads name and description as the fast path does; all from `unreadable` on is then missing."""
     name: str
+    """What the host calls it, without a namespace."""
+    name_verdict: Verdict | None
+    """What the host does with it because of its name."""
+    verdict: Verdict
+    """What the host does with it."""
+    unreadable: Verdict | None
+    """If the host cannot read it."""
+    description_verdict: Verdict | None
+    """What the host does with it because of its description."""
+    fields: Mapping[str, Field] | None
+    """The front matter as the host sees it, or `None` if it sees none."""
     description: str
     """As the host shows it without a budget."""
     first_line: str
     """The description, if only its first line is shown."""
-    typed: bool
-    """Whether its user may type its name."""
-    alias: str
-    """The name in the front matter, for a host that uses the folder's name; empty if it reads no name."""
-    verdict: Verdict
-    findings: tuple[Finding, ...]
+
+    def __init__(self, item: FoundSkill, *, is_plain: bool) -> None:
+        self.item = self.seen = item
+        self.is_plain = is_plain
 
 
 class Evaluator:
-    """One host's rules, ready to be applied to many skills."""
+    """One host's rules, ready to make entries of found skills. It loads their other attributes on first use."""
 
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.host, self.settings, self.filesystem = host, settings, filesystem
         self._fields = FieldEvaluator(host, filesystem)
         self._patterns = [(name_matcher(pattern), effect, file) for pattern, effect, file in settings.patterns]
-        self._rejecting_codes = frozenset(host.reading.rejects)
-        self._as_body_codes = frozenset(host.reading.as_body)
-        self._loose_as_body_codes = self._as_body_codes.union(host.reading.loose_as_body)
-        self._as_empty_codes = frozenset(host.reading.as_empty)
-        self.refused_name = self._fields.refused_name
-        self.name_limit_verdict = self._fields.name_limit_verdict
-        self.reads_plainly = self._fields.reads_plainly
-        self.shown_description = self._fields.shown_description
-        self._namespaces = Namespaces(host.namespace_manifests, filesystem)
-
-    def namespace(self, item: FoundSkill) -> str | None:
-        """Return what comes before the name of a skill, without the colon: the name of its package or plugin."""
-        if item.scan_root.namespace is not None:
-            return item.scan_root.namespace
-        return self._namespaces.of(os.path.dirname(item.real))
-
-    def whole_name_verdict(self, item: FoundSkill, name: str) -> Verdict | None:
-        """Return the verdict if a name with its namespace is too long."""
-        most = self.host.name_rules.max_qualified
-        namespace = self.namespace(item) if most else None
-        if namespace is None or (length := len(name) + 1 + len(namespace)) <= most:
-            return None
-        return rejection("name-too-long", f"with its plugin, its name has {length} characters, more than {most}")
-
-    def evaluate(self, item: FoundSkill) -> Evaluation:
-        """Apply the host's rules to one skill."""
-        folder = item.folder
-        findings = host_findings = check_skill(item.skill)
-        skill = self._fields.apply_dialect(item, item.skill)
-        if skill is not item.skill:
-            item = item.with_skill(skill)
-            host_findings = check_skill(skill)
-        codes = {problem.code for problem in item.skill.findings}
-        fields = self.visible_fields(item, codes)
-        root = item.scan_root.root
-        if fields is not None and root.ignores:
-            fields = {key: value for key, value in fields.items() if key not in root.ignores}
-        reading_verdict = self._reading_verdict(item, host_findings, codes)
-        if is_loose(item) and self.host.name_rules.loose == "file":
-            name, name_verdict = self._fields.name_of_file(fields, item.path), None
-        else:
-            name, name_verdict = self._fields.name(fields, folder)
-        name = name_in_root(item, fields, name)
-        description, first_line, description_verdict = self._fields.description(item, fields)
-        description = item.scan_root.description or description
-        if variables := item.scan_root.variables:
-            name, description, first_line = (fill_braces(text, variables) for text in (name, description, first_line))
-        verdict = (
-            self._unread_verdict(item)
-            or reading_verdict
-            or name_verdict
-            or self.whole_name_verdict(item, name)
-            or self._fields.refused_name(name)
-            or description_verdict
-            or self._root_verdict(item, name, folder, host_findings)
-            or self._hiding_verdict(item, fields, self.settings_verdict(item, name, folder))
-            or _list_verdict(item)
-            or ACTIVE_VERDICT
+        reading = host.reading
+        self._rejecting_codes = frozenset(reading.rejects)
+        self._as_body_codes = frozenset(reading.as_body)
+        self._loose_as_body_codes = self._as_body_codes.union(reading.loose_as_body)
+        self._as_empty_codes = frozenset(reading.as_empty)
+        self._has_plain_skills = _UNCHECKED_CODES.isdisjoint(reading.rejects) and (
+            reading.whole_file or not reading.body_needed
         )
-        if verdict.state in (State.ACTIVE, State.USER_ONLY):
-            verdict = self.nested_verdict(item) or verdict
-        if item.scan_root.root.unlisted and verdict.state in (State.DISABLED, State.USER_ONLY):
+        self._plain_root: tuple[ScanRoot | None, bool] = None, False
+        """The last scan root that was asked about, and whether its skills can be plain."""
+        self._alias_fields = frozenset(host.fields.aliases)
+        self._flags_of_keys: dict[frozenset[str], tuple[list[Flag], list[str]]] = {}
+        """By the keys of plain front matter: the flags that may match, and the fields that these look at."""
+        self._plugin_names: dict[str, str | None] = {}
+        """Real folder to the name of the nearest plugin at or above it."""
+        self._has_settings = settings.trust == "untrusted" or bool(
+            settings.effects
+            or settings.folded_effects
+            or settings.patterns
+            or settings.name_filter
+            or settings.hidden_folders
+            or settings.entries.names
+            or settings.entries.paths
+        )
+        rules: list[tuple[Rule, object]] = [
+            (self._unread_verdict, settings.hidden_folders),
+            (lambda reading: reading.unreadable, False),
+            (lambda reading: reading.name_verdict, self._fields.limits_names),
+            (self._whole_name_verdict, host.name_rules.max_qualified),
+            (lambda reading: self._fields.refused_name(reading.name), host.name_rules.refused),
+            (lambda reading: reading.description_verdict, False),
+            (self._root_verdict, False),
+            (self._hiding_verdict, self._has_settings or host.flags),
+            (_list_verdict, False),
+        ]
+        self._rules = [rule for rule, _ in rules]
+        """In the order in which they count: the first one with a verdict decides."""
+        self._plain_rules = [rule for rule, may_concern_plain in rules if may_concern_plain]
+
+    def entry(self, item: FoundSkill) -> Entry:
+        """Return the entry of a found skill."""
+        reading = self._read_plainly(item) or self._read(item)
+        reading.verdict = verdict = self._verdict(reading)
+        name, namespace, scan_root = reading.name, self.namespace(item), item.scan_root
+        fast_fields = item.fast_fields
+        values = (
+            name if namespace is None else f"{namespace}:{name}",
+            None,
+            item.skill.name if fast_fields is None else fast_fields[0],
+            item.folder,
+            *(item.path, item.real, scan_root.scope, scan_root.path, namespace),
+            *(verdict.state, verdict.reason, verdict.rule, None, None),
+        )
+        return Entry.from_values(self, reading, values)
+
+    def _verdict(self, reading: Reading) -> Verdict:
+        """Return what the host does with a skill."""
+        verdict = None
+        for rule in self._plain_rules if reading.is_plain else self._rules:
+            if (verdict := rule(reading)) is not None:
+                break
+        scan_root = reading.item.scan_root
+        verdict = verdict or ACTIVE_VERDICT
+        if (
+            verdict.state in (State.ACTIVE, State.USER_ONLY)
+            and scan_root.nested is not None
+            and scan_root.root.nested == "deferred"
+        ):
+            reason = f"it is below {neutral(scan_root.nested)} and appears when the agent works there"
+            verdict = Verdict(State.DEFERRED, reason, "nested")
+        if scan_root.root.unlisted and verdict.state in (State.DISABLED, State.USER_ONLY):
             verdict = Verdict(State.REJECTED, f"{verdict.reason}, and the agent's list leaves it out", verdict.rule)
-        return Evaluation(
-            name=name,
-            typed=self.is_typed(fields),
-            alias=self._fields.alias(fields),
-            description=description,
-            first_line=first_line,
-            verdict=verdict,
-            findings=self._host_findings(item, findings, host_findings, verdict, rejects=reading_verdict is not None),
-        )
-
-    def _root_verdict(self, item: FoundSkill, name: str, folder: str, findings: tuple[Finding, ...]) -> Verdict | None:
-        """Return the verdict if the root is stricter than the host's other roots."""
-        root = item.scan_root.root
-        if root.name_is_folder and name != folder:
-            return rejection("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
-        for problem in apply_policy(findings, "spec", frozenset()) if root.spec else ():
-            if problem.severity is Severity.ERROR:
-                return rejection(problem.code, problem.message)
-        return None
-
-    def _host_findings(
-        self,
-        item: FoundSkill,
-        findings: tuple[Finding, ...],
-        host_findings: tuple[Finding, ...],
-        verdict: Verdict,
-        *,
-        rejects: bool,
-    ) -> tuple[Finding, ...]:
-        """Return the findings with the severities that they have for the host."""
-        if item.scan_root.scope in self.host.suppressed_scopes or item.scan_root.root.files:
-            return tuple(problem for problem in findings if problem.code in ALWAYS_ERRORS)
-        policy = "guide" if self.host.name == "prowess" else self.host.name
-        shown = apply_policy(findings, policy, self._rejecting_codes if rejects else frozenset())
-        if verdict.code is not None and verdict.state is State.REJECTED:
-            hint = rejection_hint(self.host, verdict, item.skill, findings, host_findings)
-            shown = with_error(shown, host_findings, verdict, item.path, hint)
-        return shown
+        return verdict
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def visible_fields(self, item: FoundSkill, codes: set[str]) -> Mapping[str, Field] | None:
+    def _read_plainly(self, item: FoundSkill) -> Reading | None:
+        """Return what the host reads of a plain skill; `None` if that takes a parser."""
+        fast_fields = item.fast_fields
+        if fast_fields is None or not self._can_be_plain(item.scan_root) or not self.reads_plainly(fast_fields):
+            return None
+        reading = Reading(item, is_plain=True)
+        reading.name, reading.name_verdict = self._fields.plain_name(fast_fields[0], item)
+        return reading
+
+    def _can_be_plain(self, scan_root: ScanRoot) -> bool:
+        """Return whether the skills of a root can be plain: it reads, names and shows none in a way of its own."""
+        known, answer = self._plain_root
+        if known is not scan_root:
+            root = scan_root.root
+            has_own_rules = (
+                (scan_root.off or scan_root.list_only or scan_root.description or scan_root.variables)
+                or (root.spec or root.name_is_folder or root.files or root.unlisted or root.replace or root.own_name)
+                or (root.ignores or root.undescribed != "shown")
+            )
+            answer = self._has_plain_skills and not has_own_rules
+            self._plain_root = scan_root, answer
+        return answer
+
+    def reads_plainly(self, fast_fields: FastFrontmatter) -> bool:
+        """Return whether the host reads front matter of the fast path as that does."""
+        return self._alias_fields.isdisjoint(fast_fields[2]) and self._fields.reads_plainly(fast_fields)
+
+    def _read(self, item: FoundSkill) -> Reading:
+        """Return what the host reads of a skill that is parsed in full."""
+        reading = Reading(item, is_plain=False)
+        skill = self._fields.apply_dialect(item, item.skill)
+        if skill is not item.skill:
+            reading.seen = item = item.with_skill(skill)
+        scan_root = item.scan_root
+        fields = self._visible_fields(item)
+        if fields is not None and scan_root.root.ignores:
+            fields = {key: value for key, value in fields.items() if key not in scan_root.root.ignores}
+        if is_loose(item) and self.host.name_rules.loose == "file":
+            name, reading.name_verdict = self._fields.name_of_file(fields, item.path), None
+        else:
+            name, reading.name_verdict = self._fields.name(fields, item)
+        name = name_in_root(item, fields, name)
+        description, first_line, reading.description_verdict = self._fields.description(item, fields)
+        description = scan_root.description or description
+        if variables := scan_root.variables:
+            name, description, first_line = (fill_braces(text, variables) for text in (name, description, first_line))
+        reading.name, reading.description, reading.first_line = name, description, first_line
+        reading.fields, reading.unreadable = fields, self._reading_verdict(item)
+        return reading
+
+    def _visible_fields(self, item: FoundSkill) -> Mapping[str, Field] | None:
         """Return the front matter as the host reads it, or `None` if it sees none."""
-        document = item.skill.document
+        document, codes = item.skill.document, _codes(item.skill)
         if document is not None and is_loose(item) and codes & self._loose_as_body_codes:
             # It has no front matter, and the rules about names count for the one of the file.
             return {}
@@ -204,28 +260,29 @@ class Evaluator:
         """Return the codes of findings with which the host reads a file as a body without front matter."""
         return self._loose_as_body_codes if is_loose(item) else self._as_body_codes
 
-    def _reading_verdict(self, item: FoundSkill, findings: tuple[Finding, ...], codes: set[str]) -> Verdict | None:
+    def _reading_verdict(self, item: FoundSkill) -> Verdict | None:
         """Return the verdict if the host cannot read the skill."""
         if item.skill.document is None:
-            return rejection(findings[0].code, findings[0].message)
-        if self.host.reading.body_needed and not self._has_body(item, codes):
+            return rejection(item.skill.findings[0].code, item.skill.findings[0].message)
+        if self.host.reading.body_needed and not self._has_body(item):
             return rejection("body-empty", "it has no instructions")
         unless = self.host.reading.loose_unless
+        rejecting = self._rejecting_codes
         if unless and is_loose(item) and re.match(unless, item.skill.document.text):
-            for problem in findings:
+            for problem in check_skill(item.skill):
                 if problem.code in self._loose_as_body_codes:
                     return rejection(problem.code, problem.message)
-        if codes & (self._body_codes(item) | self._as_empty_codes):
+        if not rejecting or not _codes(item.skill).isdisjoint(self._body_codes(item) | self._as_empty_codes):
             return None
-        for problem in findings:
-            if problem.code in self._rejecting_codes and self._rejects_finding(problem, item.skill):
+        for problem in check_skill(item.skill):
+            if problem.code in rejecting and self._rejects_finding(problem, item.skill):
                 return rejection(problem.code, problem.message)
         return None
 
-    def _has_body(self, item: FoundSkill, codes: set[str]) -> bool:
+    def _has_body(self, item: FoundSkill) -> bool:
         """Return whether there is text where the host expects instructions."""
         document = item.skill.document
-        if document is None or document.frontmatter is None or codes & self._body_codes(item):
+        if document is None or document.frontmatter is None or _codes(item.skill) & self._body_codes(item):
             return bool(self.filesystem.text(item.real).strip())
         # For such a host the fast path reads only files with a body.
         return item.fast_fields is not None or bool(document.body.strip())
@@ -238,65 +295,149 @@ class Evaluator:
         line = skill.document.text.split("\n")[problem.line - 1]
         return problem.column == 1 and line.split(":")[0].strip(" \"'") in known
 
+    # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def namespace(self, item: FoundSkill) -> str | None:
+        """Return what comes before the name of a skill, without the colon: the name of its package or plugin."""
+        if item.scan_root.namespace is not None or not self.host.namespace_manifests:
+            return item.scan_root.namespace
+        return self._plugin_above(os.path.dirname(item.real))
+
+    def _plugin_above(self, folder: str) -> str | None:
+        """Return the name of the nearest plugin at or above a folder, a path without links; `None` without any."""
+        waiting = []
+        while folder not in self._plugin_names:
+            name = self._plugin_name(folder)
+            parent = os.path.dirname(folder)
+            if name is not None or parent == folder:
+                self._plugin_names[folder] = name
+                break
+            waiting.append(folder)
+            folder = parent
+        found = self._plugin_names[folder]
+        self._plugin_names.update(dict.fromkeys(waiting, found))
+        return found
+
+    def _plugin_name(self, folder: str) -> str | None:
+        """Return the name of the plugin whose manifest is in a folder; the first manifest that exists counts."""
+        for manifest in self.host.namespace_manifests:
+            if not self.filesystem.may_contain(folder, manifest.partition("/")[0]):
+                continue
+            path = os.path.join(folder, manifest)
+            if self.filesystem.kind(path) != "f":
+                continue
+            try:
+                table = read_json(self.filesystem, path, once=("name",), replace=False)
+            except (UnreadableError, ValueError):
+                return None
+            if isinstance(table, list):
+                table = {"name": table[0]} if table else {}
+            name = table.get("name", "") if isinstance(table, Mapping) else None
+            if not isinstance(name, str):
+                return None
+            return name if name.strip() else os.path.basename(folder)
+        return None
+
+    def _whole_name_verdict(self, reading: Reading) -> Verdict | None:
+        """Return the verdict if a name with its namespace is too long."""
+        most = self.host.name_rules.max_qualified
+        namespace = self.namespace(reading.item) if most else None
+        if namespace is None or (length := len(reading.name) + 1 + len(namespace)) <= most:
+            return None
+        return rejection("name-too-long", f"with its plugin, its name has {length} characters, more than {most}")
+
+    def _root_verdict(self, reading: Reading) -> Verdict | None:
+        """Return the verdict if the root is stricter than the host's other roots."""
+        root, name, folder = reading.item.scan_root.root, reading.name, reading.seen.folder
+        if root.name_is_folder and name != folder:
+            return rejection("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
+        for problem in apply_policy(check_skill(reading.seen.skill), "spec", frozenset()) if root.spec else ():
+            if problem.severity is Severity.ERROR:
+                return rejection(problem.code, problem.message)
+        return None
+
     # ── flags, settings and place ────────────────────────────────────────────────────────────────────────────────────
 
-    def flag_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
+    def _unread_verdict(self, reading: Reading) -> Verdict | None:
+        """Return the verdict if the client does not read the folder that the skill was found in."""
+        item, folders = reading.item, self.settings.hidden_folders
+        off = item.scan_root.off or (folders.get(os.path.dirname(item.path), "") if folders else "")
+        return Verdict(State.REJECTED, off, "settings") if off else None
+
+    def _hiding_verdict(self, reading: Reading) -> Verdict | None:
+        """Return what its author or the user says of a skill; one that is hidden from the model may also be off."""
+        by_user = self._settings_verdict(reading) if self._has_settings else None
+        if by_user is not None and by_user.state is State.USER_ONLY and not self._is_typed(reading):
+            by_user = Verdict(State.REJECTED, f"{by_user.reason}, who cannot type it", by_user.rule)
+        by_author = self._flag_verdict(reading) or self._undescribed_verdict(reading)
+        off = by_user is not None and by_user.state in (State.DISABLED, State.REJECTED)
+        hidden = by_author is not None and by_author.state is State.USER_ONLY
+        return by_user if off and hidden else by_author or by_user
+
+    def _is_untrusted(self, item: FoundSkill) -> bool:
+        return item.scan_root.scope == "project" and self.settings.trust == "untrusted" and self.host.trust_hides
+
+    def _flag_verdict(self, reading: Reading) -> Verdict | None:
         """Return the verdict if the author hides the skill from the model."""
-        untrusted = item.scan_root.scope == "project" and self.settings.trust == "untrusted" and self.host.trust_hides
-        if fields is None or untrusted:
+        if not self.host.flags or self._is_untrusted(reading.item):
             return None
-        for flag in self.host.flags:
+        flags, fields = self._plain_flags(reading) if reading.is_plain else (self.host.flags, reading.fields)
+        if fields is None:
+            return None
+        for flag in flags:
             if flag.file:
-                if self.has_sidecar_value(item, flag):
+                if self._has_sidecar_value(reading.item, flag):
                     return Verdict(State(flag.state), flag.reason, flag.file)
             elif all(value_matches(field_or_entry(fields, key), wanted) for key, wanted in flag.when.items()):
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
         return None
 
-    def has_sidecar_value(self, item: FoundSkill, flag: Flag) -> bool:
-        """Return whether the file of a flag, beside SKILL.md, sets what the flag asks for."""
-        return sidecar_matches(self.filesystem, item.path, flag, self.host.sidecar_types)
+    def _plain_flags(self, reading: Reading) -> tuple[Sequence[Flag], Mapping[str, Field] | None]:
+        """Return the flags that a plain skill may have, and the fields that decide about them."""
+        _, _, keys, front = reading.item.fast_fields or _NO_FRONT
+        known = self._flags_of_keys.get(keys)
+        if known is None:
+            flags = [flag for flag in self.host.flags if flag.file or _needed_fields(flag) <= keys]
+            looked_at = {key.partition(".")[0] for flag in flags if not flag.file for key in flag.when}
+            known = self._flags_of_keys[keys] = flags, sorted(looked_at & keys)
+        flags, names = known
+        fields: dict[str, Field] = {}
+        for name in names:
+            rows = _field_rows(name)(front)
+            field = None if rows is None else plain_field(rows[1].decode())
+            if field is None:
+                return flags, self._visible_fields(reading.item)
+            fields[name] = field if self.host.reading.null_items else without_null_items(field)
+        return flags, fields
 
-    def _undescribed_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
+    def _has_sidecar_value(self, item: FoundSkill, flag: Flag) -> bool:
+        """Return whether the file of a flag, beside SKILL.md, sets what the flag asks for."""
+        folder = os.path.dirname(item.path)
+        return self.filesystem.may_contain(folder, flag.file.partition("/")[0]) and sidecar_matches(
+            self.filesystem, item.path, flag, self.host.sidecar_types
+        )
+
+    def _undescribed_verdict(self, reading: Reading) -> Verdict | None:
         """Return the verdict if the host shows the skills of this root only with a description of their own."""
-        if (
-            item.scan_root.root.undescribed == "shown"
-            or item.scan_root.description
-            or self._fields.is_described(fields)
-        ):
+        scan_root = reading.item.scan_root
+        if scan_root.root.undescribed == "shown" or scan_root.description or self._fields.is_described(reading.fields):
             return None
         reason = "its description is missing, so the model does not see it"
-        state = State.USER_ONLY if self.is_typed(fields) else State.REJECTED
+        state = State.USER_ONLY if self._is_typed(reading) else State.REJECTED
         return Verdict(state, reason, "description-missing")
 
-    def is_typed(self, fields: Mapping[str, Field] | None) -> bool:
+    def _is_typed(self, reading: Reading) -> bool:
         """Return whether the user may type the name of a skill, so that one hidden from the model is listed at all."""
-        wanted = [flag.when.get(TYPED, "") for flag in self.host.flags if flag.state == "rejected"]
-        return fields is None or not any(value and value_matches(fields.get(TYPED), value) for value in wanted)
+        wanted = [flag.when[_TYPED] for flag in self.host.flags if flag.state == "rejected" and flag.when.get(_TYPED)]
+        if not wanted:
+            return True
+        fields = self._visible_fields(reading.item) if reading.is_plain else reading.fields
+        return fields is None or not any(value_matches(fields.get(_TYPED), value) for value in wanted)
 
-    def _unread_verdict(self, item: FoundSkill) -> Verdict | None:
-        """Return the verdict if the client does not read the folder that the skill was found in."""
-        folders = self.settings.hidden_folders
-        off = item.scan_root.off or (folders.get(os.path.dirname(item.path), "") if folders else "")
-        return Verdict(State.REJECTED, off, "settings") if off else None
-
-    def _hiding_verdict(
-        self, item: FoundSkill, fields: Mapping[str, Field] | None, by_user: Verdict | None
-    ) -> Verdict | None:
-        """Return what its author or the user says of a skill; one that is hidden from the model may also be off."""
-        if by_user is not None and by_user.state is State.USER_ONLY and not self.is_typed(fields):
-            by_user = Verdict(State.REJECTED, f"{by_user.reason}, who cannot type it", by_user.rule)
-        by_author = self.flag_verdict(item, fields) or self._undescribed_verdict(item, fields)
-        off = by_user is not None and by_user.state in (State.DISABLED, State.REJECTED)
-        hidden = by_author is not None and by_author.state is State.USER_ONLY
-        return by_user if off and hidden else by_author or by_user
-
-    def settings_verdict(self, item: FoundSkill, name: str, folder: str) -> Verdict | None:
+    def _settings_verdict(self, reading: Reading) -> Verdict | None:
         """Return the verdict of the user's settings."""
-        settings = self.settings
-        if unread := self._unread_verdict(item):
-            return unread
-        if item.scan_root.scope == "project" and settings.trust == "untrusted" and self.host.trust_hides:
+        item, name, folder, settings = reading.item, reading.name, reading.seen.folder, self.settings
+        if self._is_untrusted(item):
             if settings.trust_source == "default":
                 return _AWAITS_TRUST
             reason = f"the folder is not trusted, says {neutral(settings.trust_source)}"
@@ -336,14 +477,102 @@ class Evaluator:
             return matching[-1] if matching else ("on", "")
         return effect
 
-    def nested_verdict(self, item: FoundSkill) -> Verdict | None:
-        """Return the verdict on a skill below the working directory that the client finds later."""
-        if item.scan_root.nested is None or item.scan_root.root.nested != "deferred":
-            return None
-        reason = f"it is below {neutral(item.scan_root.nested)} and appears when the agent works there"
-        return Verdict(State.DEFERRED, reason, "nested")
+    # ── what callers ask for later ───────────────────────────────────────────────────────────────────────────────────
+
+    def load_field(self, reading: Reading, name: str) -> Any:
+        """Return an attribute of an entry that was not set when it was made."""
+        return _ATTRIBUTE_GETTERS[name](self, reading)
+
+    def known_fingerprints(self) -> Mapping[str, bytes]:
+        """Return the fingerprints of files that the fast path read, by path; empty ones without a record."""
+        return self.filesystem.known_fingerprints()
+
+    def description(self, reading: Reading) -> str:
+        """Return the description as the host shows it without a budget."""
+        fast_fields = reading.item.fast_fields
+        if reading.is_plain and self._fields.only_trims and fast_fields is not None:
+            return fast_fields[1]
+        return self._shown(reading)[0]
+
+    def first_line(self, entry: Entry) -> str:
+        """Return the first line of the description of an entry of this host."""
+        return self._shown(entry.source[1])[1]
+
+    def _shown(self, reading: Reading) -> tuple[str, str]:
+        if not reading.is_plain:
+            return reading.description, reading.first_line
+        fast_fields = reading.item.fast_fields or _NO_FRONT
+        return self.shown_description(fast_fields[1], reading.item.scan_root.scope)
+
+    def shown_description(self, text: str, scope: str) -> tuple[str, str]:
+        """Return the description of a plain skill as the host shows it, and its first line."""
+        if not self.host.description_rules.shown:
+            return "", ""
+        return self._fields.shown_description(text, "", scope)
+
+    def is_typed(self, entry: Entry) -> bool:
+        """Return whether the user may type the name of an entry of this host."""
+        return self._is_typed(entry.source[1])
+
+    def frontmatter_alias(self, entry: Entry) -> str:
+        """Return the name in the front matter for a host that uses folder names; empty if it reads no name."""
+        reading: Reading = entry.source[1]
+        fast_fields = reading.item.fast_fields
+        return fast_fields[0] if reading.is_plain and fast_fields else self._fields.alias(reading.fields)
+
+    def known_findings(self, reading: Reading) -> tuple[Finding, ...] | None:
+        """Return the findings if they are known without parsing the skill, else `None`."""
+        if not reading.is_plain or reading.verdict.code is not None:
+            return self.findings(reading)
+        return () if has_no_findings(reading.item.fast_fields or _NO_FRONT, reading.item.path) else None
+
+    def findings(self, reading: Reading) -> tuple[Finding, ...]:
+        """Return the findings of a skill, with the severities that they have for the host."""
+        item, verdict = reading.item, reading.verdict
+        findings = host_findings = check_skill(item.skill)
+        if reading.seen is not item:
+            host_findings = check_skill(reading.seen.skill)
+        if item.scan_root.scope in self.host.suppressed_scopes or item.scan_root.root.files:
+            return tuple(problem for problem in findings if problem.code in ALWAYS_ERRORS)
+        policy = "guide" if self.host.name == "prowess" else self.host.name
+        rejects = not reading.is_plain and reading.unreadable is not None
+        shown = apply_policy(findings, policy, self._rejecting_codes if rejects else frozenset())
+        if verdict.code is not None and verdict.state is State.REJECTED:
+            hint = rejection_hint(self.host, verdict, reading.seen.skill, findings, host_findings)
+            shown = with_error(shown, host_findings, verdict, item.path, hint)
+        return shown
 
 
-def _list_verdict(item: FoundSkill) -> Verdict | None:
+def _codes(skill: Skill) -> set[str]:
+    return {problem.code for problem in skill.findings}
+
+
+def _needed_fields(flag: Flag) -> frozenset[str]:
+    """Return the fields without which a flag cannot match."""
+    return frozenset(key.partition(".")[0] for key, wanted in flag.when.items() if wanted != "absent")
+
+
+@cache
+def _field_rows(name: str) -> Callable[[bytes], re.Match[bytes] | None]:
+    """Return a function that finds the rows of a field in front matter of the fast path."""
+    return re.compile(rb"\n(%s:[^\n]*\n(?: [^\n]*\n)*)" % re.escape(name.encode())).search
+
+
+def _list_verdict(reading: Reading) -> Verdict | None:
     """Return the verdict if only the client's own list has the skill."""
-    return Verdict(State.USER_ONLY, item.scan_root.list_only, LIST_ONLY) if item.scan_root.list_only else None
+    reason = reading.item.scan_root.list_only
+    return Verdict(State.USER_ONLY, reason, LIST_ONLY) if reason else None
+
+
+_ATTRIBUTE_GETTERS: Mapping[str, Callable[[Evaluator, Reading], Any]] = {
+    "description": Evaluator.description,
+    # Requirements are lists in mappings, which the fast path never reads.
+    "requirements": lambda _, reading: (
+        reading.item.skill.requirements if reading.item.fast_fields is None else _NO_REQUIREMENTS
+    ),
+    "findings": lambda evaluator, reading: (
+        evaluator.findings(reading) if (known := evaluator.known_findings(reading)) is None else known
+    ),
+    "skill": lambda _, reading: reading.item.skill,
+}
+"""Functions that return the attributes of an entry."""

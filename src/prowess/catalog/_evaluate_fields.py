@@ -26,14 +26,10 @@ from ._verdicts import Verdict, describe_kind, rejection, value_code, value_reje
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from prowess.filesystem import Filesystem
+    from prowess.find import FoundSkill
     from prowess.hosts import DescriptionRules, Host
     from prowess.skill import FastFrontmatter, Field, Skill
-
-    from ._filesystem import Filesystem
-    from ._found_skill import FoundSkill
-
-__all__ = ["FieldEvaluator", "cut_description", "is_loose", "name_in_root"]
-
 
 _FOLDED_DESCRIPTION, _LITERAL_DESCRIPTION = b"\ndescription: >\n", b"\ndescription: |\n"
 
@@ -45,6 +41,8 @@ class FieldEvaluator:
         self.host, self.filesystem = host, filesystem
         self._white_space = WHITE_SPACE[host.reading.white_space]
         names = host.name_rules
+        self.limits_names = bool(names.max_length or names.pattern or names.must_equal_folder or names.reserved)
+        """Whether `name_limit_verdict` may reject a name."""
         self._matches_name = re.compile(names.pattern or "(?s:.*)").fullmatch
         self._finds_refused = re.compile(names.refused).search if names.refused else None
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
@@ -54,6 +52,12 @@ class FieldEvaluator:
         self._not_texts = re.compile(host.reading.not_texts).fullmatch if host.reading.not_texts else None
         self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on})
         self._loose_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on, **shown.loose_on})
+        self.only_trims = (
+            shown.shown
+            and shown.trim
+            and not (shown.one_line or shown.append or shown.clean or shown.escape or shown.limit)
+        )
+        """Whether the host only strips white space around a description."""
 
     def apply_dialect(self, item: FoundSkill, skill: Skill) -> Skill:
         """Return a skill as the host reads it: between its own fences, after its own repairs."""
@@ -72,14 +76,14 @@ class FieldEvaluator:
         text = str(value.value).strip() if value is not None and value.kind == "text" else ""
         return text or os.path.basename(path).removesuffix(".md")
 
-    def name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
+    def name(self, fields: Mapping[str, Field] | None, item: FoundSkill) -> tuple[str, Verdict | None]:
         """Return the name that the host uses, and the verdict if it rejects the skill for its name.
 
         Args:
             fields: the front matter; `None` if the host sees none.
-            folder: the name of the skill's folder.
+            item: the skill.
         """
-        rules = self.host.name_rules
+        rules, folder = self.host.name_rules, item.folder
         value, kind, action = self._field_action(fields, "name", self._name_actions)
         verdict = value_rejection("name", kind) if action == "reject" else None
         name = folder
@@ -90,12 +94,21 @@ class FieldEvaluator:
         elif rules.trim and (rules.trim_folder or action != "folder"):
             name = name.strip(self._white_space)
         if verdict is None and (fields is not None or action != "folder"):
-            verdict = self.name_limit_verdict(name, folder)
+            verdict = self._name_limit_verdict(name, folder)
+        return self._changed_name(name, item), verdict
+
+    def plain_name(self, name: str, item: FoundSkill) -> tuple[str, Verdict | None]:
+        """Return the same as `name` for a skill whose name the fast path has read."""
+        verdict = self._name_limit_verdict(name, item.folder) if self.limits_names else None
+        return self._changed_name(name, item), verdict
+
+    def _changed_name(self, name: str, item: FoundSkill) -> str:
+        rules = self.host.name_rules
+        if rules.identity == "folder":
+            return item.folder
         for old, new in rules.replace.items():
             name = re.sub(old, new, name)
-        if rules.lower and re.search(rules.lower, name):
-            name = name.lower()
-        return (folder if rules.identity == "folder" else name), verdict
+        return name.lower() if rules.lower and re.search(rules.lower, name) else name
 
     def alias(self, fields: Mapping[str, Field] | None) -> str:
         """Return the name in the front matter as the host writes it; empty if it reads no name."""
@@ -106,7 +119,7 @@ class FieldEvaluator:
             return ""
         return javascript_literal(str(value.value)) if action == "value" else javascript_string(value)
 
-    def name_limit_verdict(self, name: str, folder: str) -> Verdict | None:
+    def _name_limit_verdict(self, name: str, folder: str) -> Verdict | None:
         """Return the verdict if the host rejects a name."""
         rules = self.host.name_rules
         if rules.max_length and len(name) > rules.max_length:

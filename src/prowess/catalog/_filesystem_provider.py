@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ._catalog import Catalog
     from ._entry import Entry
 
-__all__ = ["FilesystemSkillProvider"]
-
 _MAX_CATALOGS = 16
 """Directories that are followed; each has two file descriptors."""
 

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import os
+import select
+import stat
 import sys
 from threading import Lock
 from time import time_ns
 from weakref import WeakSet
 
 from prowess._internal.file_status import SETTLE_NS
+from prowess._internal.inotify import ATTRIBUTES, CONTENT, ENTRIES, OVERFLOW, PLACE, Inotify
+from prowess.filesystem import Fingerprints, Question, RecordingEnvironment
 
 from ._discover import Discovery, PausedCollector, new_filesystem
-from ._fingerprints import RecordingEnvironment
-from ._watcher import Change, Watcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Self
+    from typing import Any, Self
 
     from prowess.hosts import Host
 
     from ._catalog import Catalog
-    from ._fingerprints import Fingerprints
-
-__all__ = ["LiveCatalog", "live_catalog"]
 
 _MAX_SHARED = 16
 """Directories with a shared live catalog; each has two file descriptors."""
@@ -32,6 +31,13 @@ _MAX_SCANS = 4
 """Scans in a row while files change."""
 _SHOWS_CHANGES = sys.platform != "win32"
 """Whether a fingerprint shows each change of a file."""
+_FOLDER_EVENTS, _FILE_EVENTS = ATTRIBUTES | PLACE | ENTRIES, ATTRIBUTES | PLACE | CONTENT
+_MAX_LINKS = 40
+"""Links on the way to one path; Linux follows no more."""
+_MOUNTS = "/proc/self/mountinfo"
+"""`poll` shows when a file system is mounted over a folder, which is no event of the folder."""
+_MISSING = 0
+"""Instead of the number of a watch."""
 
 
 class _RecordedCatalog:
@@ -101,14 +107,11 @@ class LiveCatalog:
         with self._lock:
             if self._watcher is None:
                 self._watcher = Watcher()
-                change = Change.MAYBE
-            else:
-                change = self._watcher.changed()
             recorded = self._recorded
-            if recorded is None or not self._is_exact or not self._has_same_variables(recorded):
-                change = Change.YES
-            if change or recorded is None:
-                recorded = self._recorded = self._refresh(self._watcher, recorded, change)
+            may_have_changed = self._watcher.may_have_changed()
+            is_current = recorded is not None and self._is_exact and self._has_same_variables(recorded)
+            if recorded is None or may_have_changed or not is_current:
+                recorded = self._recorded = self._refresh(self._watcher, recorded if is_current else None)
             return recorded.catalog
 
     def close(self) -> None:
@@ -129,21 +132,20 @@ class LiveCatalog:
             return False
         return all(self._env.get(name) == value for name, value in recorded.variables.items())
 
-    def _refresh(self, watcher: Watcher, recorded: _RecordedCatalog | None, change: Change) -> _RecordedCatalog:
+    def _refresh(self, watcher: Watcher, recorded: _RecordedCatalog | None) -> _RecordedCatalog:
         """Return the catalog after a change, and follow what it depends on."""
-        if recorded is None and (recorded := self._recall()) is not None:
-            change = Change.MAYBE
+        if self._recorded is None and (recorded := self._recall()) is not None:
             self._is_exact = _SHOWS_CHANGES
         if recorded is not None:
             # First, so that what is read now is followed before it is read.
             watcher.follow(recorded.fingerprints)
-            if change is Change.MAYBE and recorded.is_unchanged():
+            if recorded.is_unchanged():
                 return recorded
         for _ in range(_MAX_SCANS - 1):
             recorded = self._discover()
             if watcher.follow(recorded.fingerprints) or recorded.is_unchanged():
                 self._is_exact = _SHOWS_CHANGES and recorded.fingerprints.complete
-                self._is_exact &= not watcher.compares_contents or recorded.is_settled()
+                self._is_exact &= watcher.sees_all or recorded.is_settled()
                 return recorded
         self._is_exact = False
         return self._discover()
@@ -158,11 +160,12 @@ class LiveCatalog:
         if recalled is None:
             return None
         catalog, fingerprints, variables = recalled
-        fingerprints.real_paths[self._cwd] = discovery.cwd
+        fingerprints.real_paths[self._cwd] = discovery.question.cwd
         return _RecordedCatalog(catalog, fingerprints, variables, started_ns)
 
     def _discovery(self, cwd: str) -> Discovery:
-        return Discovery(cwd, self._host, self._home, self._skill_dirs, self._env, None, self._client_args)
+        question = Question.about(cwd, self._home, self._skill_dirs, env=self._env, client_args=self._client_args)
+        return Discovery(question, self._host)
 
     def _discover(self) -> _RecordedCatalog:
         """Read the disk as `discover` does, and record what the catalog depends on."""
@@ -172,7 +175,7 @@ class LiveCatalog:
         cwd = filesystem.real(self._cwd)
         discovery = self._discovery(cwd)
         with PausedCollector():
-            catalog = discovery.resolve(filesystem, env)
+            catalog = discovery.resolve(filesystem, discovery.question.with_changes(env=env))
             for entry in catalog.skills:
                 _ = entry.description  # what an entry reads late is recorded too
         filesystem.fingerprints = None
@@ -210,3 +213,132 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+# ── noticing a change ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Watcher:
+    """Notices that something may have changed of what a scan has read. For one thread at a time.
+
+    inotify watches each path that was read and each folder on the way to it; links together with what they lead to; for
+    a path that does not exist, the folders that do. Where it cannot, everything is compared at each call: on other
+    systems and network file systems, in a folder that may not be read, and beyond the paths that the user may watch.
+    """
+
+    def __init__(self) -> None:
+        self._inotify: Inotify | None = None
+        self._mounts = -1
+        self._poll: Any = None
+        self._watches: dict[str, int] = {}
+        """The watch of each path, links not followed; `_MISSING` for one that does not exist."""
+        self._places: dict[str, int] = {}
+        """The same of what a path leads to through links."""
+        self._names: dict[int, set[bytes]] = {}
+        """The names in a watched folder that matter."""
+        self._listed: set[int] = set()
+        """The watched folders in which every name matters."""
+        self.sees_all = False
+        """Whether each change of what is followed is an event."""
+        self._is_local: dict[int, bool] = {}
+        """Whether inotify shows each change of a file system, by its device."""
+        try:
+            self._inotify = Inotify()
+            self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
+            self._poll = select.poll()
+            self._poll.register(self._inotify.fd, select.POLLIN)
+            self._poll.register(self._mounts, select.POLLPRI)
+        except (OSError, AttributeError):  # the latter without `select.poll`
+            self.close()
+
+    def close(self) -> None:
+        """Close what is open; from then on everything is compared."""
+        self._poll, self.sees_all = None, False
+        if self._inotify is not None:
+            self._inotify.close()
+            self._inotify = None
+        if self._mounts >= 0:
+            os.close(self._mounts)
+            self._mounts = -1
+
+    __del__ = close
+
+    def may_have_changed(self) -> bool:
+        """Return whether something that is followed may have changed since the last call."""
+        if self._poll is None or self._inotify is None:
+            return True
+        changed = not self.sees_all
+        for fd, _ in self._poll.poll(0):
+            changed |= fd == self._mounts
+            for event in self._inotify.events() if fd == self._inotify.fd else ():
+                changed |= self._matters(*event)
+        return changed
+
+    def _matters(self, number: int, mask: int, name: bytes) -> bool:
+        # An event with a name is about an entry of the folder, whose content has its own watch.
+        if not name or mask & OVERFLOW:
+            return True
+        return bool(mask & ENTRIES) and (number in self._listed or name in self._names.get(number, ()))
+
+    def follow(self, fingerprints: Fingerprints) -> bool:
+        """Follow all that was read, and nothing else.
+
+        Returns:
+            Whether all of it was followed before, so that each change since is seen.
+        """
+        before, self._watches, self.sees_all = self._watches, {}, self._inotify is not None
+        self._places, self._names, self._listed = {}, {}, set()
+        for name in ("files", "folders", "kinds", "links", "real_paths"):
+            places = {self._follow_path(path) for path in getattr(fingerprints, name)}
+            self._listed |= places if name == "folders" else set()
+        if self._inotify is not None:
+            for number in {*before.values()} - {*self._watches.values(), _MISSING}:
+                self._inotify.forget(number)
+        return self.sees_all and self._watches == before
+
+    def _follow_path(self, path: str, links: int = 0) -> int:
+        """Follow each folder on the way to a path, the outermost first, and the path; return the watch it leads to."""
+        waiting = []
+        while path not in self._places:
+            waiting.append(path)
+            parent = os.path.dirname(path)
+            if parent in (path, ""):
+                break
+            path = parent
+        place = self._places.get(path, _MISSING)
+        for inner in reversed(waiting):
+            self._names.setdefault(place, set()).add(os.fsencode(os.path.basename(inner)))
+            place = self._places[inner] = self._follow_entry(inner, links)
+        return place
+
+    def _follow_entry(self, path: str, links: int) -> int:
+        """Follow an entry of a folder that is followed, so that any later change is seen; return where it leads to."""
+        self._watches[path] = self._places[path] = _MISSING  # the latter for links in a circle
+        try:
+            status = os.lstat(path)
+            place = self._watches[path] = self._watch(path, status)
+            if not stat.S_ISLNK(status.st_mode):
+                return place
+            target = os.path.join(os.path.dirname(path), os.readlink(path))
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return _MISSING
+        except OSError:
+            self.sees_all = False
+            return _MISSING
+        return self._follow_path(target, links + 1) if links < _MAX_LINKS else _MISSING
+
+    def _watch(self, path: str, status: os.stat_result) -> int:
+        """Return the watch of a path.
+
+        Raises:
+            OSError: there cannot be one.
+        """
+        if self._inotify is None:
+            return _MISSING
+        is_folder, is_link = stat.S_ISDIR(status.st_mode), stat.S_ISLNK(status.st_mode)
+        if status.st_dev not in self._is_local:
+            self._is_local[status.st_dev] = self._inotify.is_local(os.path.dirname(path) if is_link else path)
+        if not self._is_local[status.st_dev]:
+            self.sees_all = False
+            return _MISSING
+        return self._inotify.watch(path, _FOLDER_EVENTS if is_folder else _FILE_EVENTS)

@@ -14,17 +14,10 @@ from ._entry import REACHABLE, State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Set as AbstractSet
     from typing import Any, Protocol
 
     from ._entry import Entry
-    from ._search_ranking import TermCounts
-
-    class TablePostings(TermCounts, Protocol):
-        """The search index of a table."""
-
-        def best(self, weights: Mapping[str, float], limit: int) -> dict[int, float]:
-            """Return the rows with the highest ranks, each as `rank_rows` does; at least `limit` if so many match."""
 
 else:
 
@@ -32,9 +25,30 @@ else:
         """Replace `typing.Protocol`, which takes long to import."""
 
 
-__all__ = ["ManyReaders", "ManySkills", "SkillTable"]
-
 _MAX_TEXT_WORDS = 2000
+
+
+class TermCounts(Protocol):
+    """How many skills of an index have a term."""
+
+    count: int
+    """How many skills there are."""
+
+    def frequency(self, term: str) -> int:
+        """Return how many skills have a term."""
+
+    def starting_with(self, prefix: str) -> Sequence[str]:
+        """Return the words with a prefix, of very many the most frequent; some of them may be in no skill."""
+
+    def known_words(self, words: AbstractSet[str]) -> Iterable[str]:
+        """Return those of some words that are known; some of them may be in no skill."""
+
+
+class TablePostings(TermCounts, Protocol):
+    """The search index of a table."""
+
+    def best(self, weights: Mapping[str, float], limit: int) -> dict[int, float]:
+        """Return the rows with the highest ranks, each as `rank_rows` does; at least `limit` if so many match."""
 
 
 class SkillTable(Protocol):

@@ -6,34 +6,33 @@ which wins, which are too many, how much of each is shown.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from itertools import groupby
 
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.findings import Finding, finding
+from prowess.hosts import collation_key
 from prowess.skill import MAX_NAME
 
 from ._budget import fit_to_budget, hide_all
-from ._catalog_order import sort_files, sort_roots
 from ._entry import Entry, State
-from ._lazy import LazyEntries
-from ._plugin_names import share_names
-from ._scoped_names import scope_taken_names
+from ._evaluate import Evaluator
+from ._evaluate_fields import cut_description
 from ._verdicts import LIST_ONLY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
 
+    from prowess.clients.settings import Settings
+    from prowess.filesystem import Filesystem
+    from prowess.find import FoundSkill, ScanRoot
     from prowess.hosts import Host
 
-    from ._filesystem import Filesystem
-    from ._found_skill import FoundSkill
-    from ._roots import ScanRoot
-    from ._settings import Settings
-
-__all__ = ["Precedence"]
+    from ._entry import Entry
+    from ._evaluate import Reading
 
 _NOT_LISTED = (State.REJECTED, State.SHADOWED)
 """States of skills that are not in the client's own list."""
@@ -44,60 +43,33 @@ class Precedence:
 
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.host, self.settings, self.filesystem = host, settings, filesystem
-        self.lazy_entries = LazyEntries(host, settings, filesystem)
+        self.evaluator = Evaluator(host, settings, filesystem)
         self.findings: list[Finding] = []
-        self.nested: dict[str, str] = {}
-        """The nested skills folders by path, each with its folder relative to the project."""
-        self.scoped: dict[str, ScanRoot] = {}
-        """The skills folders that show a skill whose name is taken under another name, by path."""
         self.moved: set[str] = set()
-        """The paths of such skills."""
-        self.plugins: dict[str, str] = {}
-        """The skills folders of plugins by path, each with its plugin."""
+        """The paths of skills that are shown under another name, since theirs is taken."""
         self.hidden_losers: set[str] = set()
         """The paths of skills that the model does not see and that lose their name, but not their alias."""
-        self.file_roots: set[str] = set()
-        """The folders whose files are skills, except those of plugins."""
-        self.plugin_files: set[str] = set()
-        """Those of plugins."""
-        self.named_roots: set[str] = set()
-        """The skills folders whose skills are sorted by name."""
-        self.levels_up: dict[str, int] = {}
-        """How many folders above the working directory a skills folder belongs, by its path."""
         self.named_reasons = {flag.reason for flag in host.flags if flag.takes_name}
         """The reasons of rejected skills that hide others of their name."""
 
     def resolve(self, found: tuple[FoundSkill, ...]) -> tuple[Entry, ...]:
         """Return the entries of the found skills, in the order in which the host shows them."""
-        scan_root = None
-        for item in found:
-            if item.scan_root is not scan_root:
-                scan_root = item.scan_root
-                self.levels_up[scan_root.path] = scan_root.level
-                if scan_root.root.taken:
-                    self.scoped[scan_root.path] = scan_root
-                if scan_root.nested is not None:
-                    self.nested[scan_root.path] = scan_root.nested
-                if scan_root.root.by_name:
-                    self.named_roots.add(scan_root.path)
-                if scan_root.root.files:
-                    (self.plugin_files if scan_root.plugin else self.file_roots).add(scan_root.path)
-                if scan_root.plugin:
-                    self.plugins[scan_root.path] = scan_root.plugin
-        entries = [self.lazy_entries.entry(item) for item in found]
-        entries = sort_roots(entries, self.named_roots)
-        if self.host.plugin_names == "shared" and len(set(self.plugins.values())) > 1:
-            entries = share_names(entries, self.plugins, self.shadow)
-        if self.scoped:
-            entries, self.moved = scope_taken_names(self.host, entries, self.scoped)
+        scan_roots = dict.fromkeys(item.scan_root.path for item in found)
+        entries = [self.evaluator.entry(item) for item in found]
+        if any(root.by_name for root in self.host.roots):
+            entries = _sort_roots(entries)
+        if self.host.plugin_names == "shared":
+            entries = _share_names(entries, self.shadow)
+        if any(root.taken for root in self.host.roots):
+            entries, self.moved = _scope_taken_names(self.host, entries)
         entries = self.resolve_collisions(entries)
         if self.moved:
             entries.sort(key=lambda entry: entry.path in self.moved)
         entries = self.add_aliases(entries)
         entries = self.apply_max_skills(entries)
         entries = self.sort_entries(entries)
-        entries = hide_all(self.host, self.settings, entries, self.lazy_entries.is_typed)
-        entries = fit_to_budget(self.host, entries, self.lazy_entries.first_line, self.levels_up)
+        entries = hide_all(self.host, self.settings, entries, self.evaluator.is_typed)
+        entries = fit_to_budget(self.host, entries, self.evaluator.first_line, scan_roots)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
             hint = f"trust the folder in {self.host.title}"
             if self.host.trust_variable:
@@ -121,9 +93,9 @@ class Precedence:
                     self.findings.append(finding("name-lookalike", message, path=entry.path, hint="rename one of them"))
                 continue
             winner = entries[first]
-            if entry.state is State.DEFERRED and entry.root in self.nested:
+            if entry.state is State.DEFERRED and (nested := _scan_root(entry).nested) is not None:
                 # A nested skill stays available under a name with its folder.
-                result[index] = entry.with_changes(name=f"{self.nested[entry.root]}:{entry.name}")
+                result[index] = entry.with_changes(name=f"{nested}:{entry.name}")
                 continue
             if entry.state is State.USER_ONLY and not self.host.hidden_shadows:
                 self.hidden_losers.add(entry.path)
@@ -231,13 +203,13 @@ class Precedence:
         aliases: dict[str, str] = {}
         result = []
         for entry in entries:
-            alias = self.lazy_entries.frontmatter_alias(entry)
+            alias = self.evaluator.frontmatter_alias(entry)
             if alias == entry.name and alias in used_names:
                 result.append(entry)
                 continue
             if alias and entry.namespace is not None and not alias.startswith(f"{entry.namespace}:"):
                 # The file of a command may be in a folder, which is a part of its name.
-                own = self.plugin_files and entry.root in self.plugin_files
+                own = _scan_root(entry).root.files and _scan_root(entry).plugin
                 alias = f"{entry.name.rpartition(':')[0] if own else entry.namespace}:{alias}"
             if (
                 alias
@@ -280,7 +252,7 @@ class Precedence:
     def sort_entries(self, entries: list[Entry]) -> list[Entry]:
         """Put the entries in the order in which the host shows them."""
         if self.host.sorts == "files":
-            return sort_files(entries, self.file_roots, self.moved)
+            return _sort_files(entries, self.moved)
         if self.host.sorts == "name":
             return sorted(entries, key=lambda entry: entry.name)
         if self.host.sorts == "scopes":
@@ -292,7 +264,7 @@ class Precedence:
         # Losing skills are not in the client's list, so they do not split a run.
         losers = [entry for entry in entries if entry.state in _NOT_LISTED]
         listed = [entry for entry in entries if entry.state not in _NOT_LISTED]
-        runs = groupby(listed, key=lambda entry: (entry.scope, self.levels_up[entry.root] > 0))
+        runs = groupby(listed, key=lambda entry: (entry.scope, _scan_root(entry).level > 0))
         return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
 
 
@@ -341,3 +313,100 @@ def _wins_by_folder(entry: Entry, winner: Entry) -> str:
     if _folder_name_rank(entry) < _NO_FOLDER_NAME:
         return "of two skills that are called like their folders, it is nearer to the skills folder"
     return f"it is called like its folder, and {quoted(entry.folder)} is called otherwise"
+
+
+# ── order, and names that are taken ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _scan_root(entry: Entry) -> ScanRoot:
+    """Return the skills folder in which a skill was found."""
+    reading: Reading = entry.source[1]
+    return reading.item.scan_root
+
+
+def _sort_roots(entries: list[Entry]) -> list[Entry]:
+    """Return the skills, highest precedence first, those of some skills folders sorted by name within each."""
+    result: list[Entry] = []
+    for _, group in groupby(entries, key=lambda entry: entry.root):
+        run = [*group]
+        is_sorted = _scan_root(run[0]).root.by_name
+        result += sorted(run, key=lambda entry: collation_key(entry.name)) if is_sorted else run
+    return result
+
+
+def _sort_files(entries: list[Entry], moved: Collection[str]) -> list[Entry]:
+    """Return the skills, those of folders whose files are skills sorted by name; all others keep their places.
+
+    Args:
+        entries: in order.
+        moved: the paths of skills that have other names than their own, and keep their places too.
+    """
+    roots = map(_scan_root, entries)
+    places = [at for at, root in enumerate(roots) if root.root.files and not root.plugin]
+    places = [at for at in places if entries[at].path not in moved]
+    ordered = sorted((entries[at] for at in places), key=lambda entry: collation_key(entry.name))
+    result = list(entries)
+    for at, entry in zip(places, ordered, strict=True):
+        result[at] = entry
+    return result
+
+
+def _scope_taken_names(host: Host, entries: list[Entry]) -> tuple[list[Entry], set[str]]:
+    """Return the skills, highest precedence first, some under another name, and the paths of these.
+
+    Some skills folders show a skill under another name if its name is taken, even by a hidden skill.
+    """
+    hiding = {", ".join(flag.when) for flag in host.flags if flag.state == "rejected"}
+    taken: set[str] = set()
+    moved: set[str] = set()
+    result = []
+    for entry in entries:
+        is_hidden = entry.state is State.REJECTED and entry.rule in hiding
+        if entry.state in (State.ACTIVE, State.USER_ONLY) or is_hidden:
+            if entry.name in taken and not is_hidden and _scan_root(entry).root.taken:
+                entry = _scope_to(host, _scan_root(entry), entry)
+                moved.add(entry.path)
+            taken.add(entry.name)
+        result.append(entry)
+    return result, moved
+
+
+def _scope_to(host: Host, scan_root: ScanRoot, entry: Entry) -> Entry:
+    """Return a skill whose name is taken as its skills folder shows it."""
+    root = scan_root.root
+    folder = os.path.basename(scan_root.path.removesuffix(f"/{root.path}"))
+    text = root.taken.format_map({"folder": folder, "name": entry.name})
+    description = cut_description(f"{entry.description}{text}", host.description_rules)
+    return entry.with_changes(name=f"{folder}:{entry.name}", description=description)
+
+
+def _share_names(entries: list[Entry], shadow: Callable[[Entry, Entry], Entry]) -> list[Entry]:
+    """Let skills of several plugins with one name stay, with the plugin in front of the name.
+
+    This is so if a plugin's skill wins the name; the others, which are in no plugin, are hidden by it.
+
+    Args:
+        entries: the skills, highest precedence first.
+        shadow: returns a skill as hidden by another one.
+    """
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for index, entry in enumerate(entries):
+        if entry.namespace is None and entry.state not in (State.REJECTED, State.UNTRUSTED):
+            groups.setdefault((entry.name, entry.rule == LIST_ONLY), []).append(index)
+    result = list(entries)
+    for (name, _), group in groups.items():
+        owners = {index: _plugin(entries[index]) for index in group}
+        if not owners[group[0]] or len(set(filter(None, owners.values()))) < 2:
+            continue
+        for index in group:
+            plugin = owners[index]
+            if plugin:
+                result[index] = entries[index].with_changes(name=f"{plugin}:{name}", namespace=plugin)
+            else:
+                result[index] = shadow(entries[index], entries[group[0]])
+    return result
+
+
+def _plugin(entry: Entry) -> str:
+    """Return the plugin of a skill, if it has one; commands are called the same in all of them."""
+    return _scan_root(entry).plugin if entry.path.endswith("/SKILL.md") else ""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ._many import SkillTable
     from ._providers import SkillProvider
 
-__all__ = ["add_providers", "join_catalogs"]
-
 
 def add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
     """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name.

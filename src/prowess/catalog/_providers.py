@@ -29,9 +29,6 @@ else:
             return cls
 
 
-__all__ = ["FilesProvider", "SkillProvider"]
-
-
 class SkillProvider(Protocol[Listed, Read_co]):
     """A source of skills; `Listed` is the type of what it lists, `Read_co` the type of what it reads."""
 

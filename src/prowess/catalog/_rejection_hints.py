@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ._verdicts import Verdict
 
-__all__ = ["rejection_hint"]
-
 _READING_CODES = ("encoding-", "newline-", "frontmatter-", "fence-", "control-", "yaml-", "repair-")
 _DESCRIPTION_HINT = "say what the skill does and when to use it"
 _UNITS = {"bytes": "bytes of UTF-8", "utf16": "units of UTF-16", "chars": "characters"}

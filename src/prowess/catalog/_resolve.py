@@ -6,28 +6,24 @@ import os
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
+from prowess.clients import of_client
+from prowess.clients.settings import ClientArguments, Settings, read_settings
+from prowess.filesystem import Filesystem, Question, git_root
+from prowess.find import FoundSkill, ScanRoot, find_scan_roots, scan
 from prowess.findings import Finding, finding
 from prowess.hosts import Host, Root, load_host
 
 from ._budget import with_user_budget
-from ._filesystem import Filesystem
-from ._found_skill import FoundSkill
-from ._lazy import LazyEntries
-from ._moved_folders import moving_variables
+from ._evaluate import Evaluator
 from ._precedence import Precedence
-from ._project import git_root
-from ._roots import ScanRoot, find_scan_roots
-from ._scan import scan
-from ._settings import Settings, read_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
+
+    from prowess.clients.plugins import InstalledPlugin
 
     from ._entry import Entry
-    from ._installed_plugins import InstalledPlugin
-
-__all__ = ["ResolvedSkills", "evaluate_file", "resolve_skills"]
 
 
 class ResolvedSkills(Frozen):
@@ -43,74 +39,46 @@ class ResolvedSkills(Frozen):
     settings: Settings
 
 
-def resolve_skills(
-    host: Host,
-    *,
-    cwd: str,
-    home: str,
-    skill_dirs: Iterable[str],
-    env: Mapping[str, str],
-    use_home_variables: bool,
-    role: str | None,
-    client_args: Sequence[str],
-    filesystem: Filesystem,
-) -> ResolvedSkills:
+def resolve_skills(host: Host, question: Question, filesystem: Filesystem) -> ResolvedSkills:
     """Find the skills one host sees from a directory, and decide which win.
 
     Args:
         host: whose rules to follow.
-        cwd: the directory the client is started in, absolute and without links.
-        home: the user's home, absolute.
-        skill_dirs: further directories to scan, highest precedence first.
-        env: the environment.
-        use_home_variables: whether variables that move a client's folders count.
-        role: an InitRunner role file, absolute.
-        client_args: the arguments that the client is started with.
+        question: where its client is started.
         filesystem: what was read so far.
     """
-    project = git_root(cwd, host.git_marker, filesystem) or cwd
-    variables = moving_variables(host, env if use_home_variables else {}, client_args, cwd=cwd, home=home)
-    settings = read_settings(
-        host,
-        project=project,
-        cwd=cwd,
-        home=home,
-        env=env,
-        home_variables=variables,
-        role=role,
-        client_args=client_args,
-        filesystem=filesystem,
-    )
+    project = git_root(question.cwd, host.git_marker, filesystem) or question.cwd
+    question = _with_moved_folders(host, question)
+    settings = read_settings(host, question, project=project, filesystem=filesystem)
     findings = list(settings.findings)
+    reader, settings = settings.reader, settings.with_changes(reader=None)
     if not settings.enabled:
         return _nothing(host, settings, findings, settings.enabled_source)
     project = settings.project or project
     own_host = host  # a catalog from the cache has it too, without what the user has set
-    host = with_user_budget(host, settings, home, variables)
+    host = with_user_budget(host, settings, question.home, question.variables)
     plugins: Mapping[str, Iterable[InstalledPlugin]] = {}
-    if host.plugins or host.market_folders:
+    if reader is not None:
         # Few hosts have plugins, and their modules take time to load.
-        from ._plugin_finders import find_plugins
+        from prowess.clients.plugins import PluginQuestion, find_plugins
 
-        found = find_plugins(
-            host, settings, project=project, cwd=cwd, home=home, variables=variables, filesystem=filesystem
+        about_plugins = PluginQuestion(
+            host=host,
+            settings=settings,
+            reader=reader,
+            project=project,
+            cwd=question.cwd,
+            home=question.home,
+            variables=question.variables,
+            filesystem=filesystem,
         )
+        found = find_plugins(about_plugins)
         plugins = found.plugins
         findings += found.findings
         settings = _with_skills_off(settings, plugins).with_changes(hidden_folders=found.hidden)
         if found.stops:
             return _nothing(host, settings, findings, neutral(found.stops))
-    scan_roots = find_scan_roots(
-        host,
-        cwd,
-        home,
-        skill_dirs=skill_dirs,
-        env=env,
-        home_variables=variables,
-        settings=settings,
-        plugins=plugins,
-        filesystem=filesystem,
-    )
+    scan_roots = find_scan_roots(host, question, settings=settings, plugins=plugins, filesystem=filesystem)
     precedence = Precedence(host, settings, filesystem)
     result = scan(host, scan_roots, project=project, filesystem=filesystem)
     skills = precedence.resolve(result.found)
@@ -119,6 +87,19 @@ def resolve_skills(
     return ResolvedSkills(
         host=own_host, skills=skills, findings=tuple(findings), scan_roots=result.scan_roots, settings=settings
     )
+
+
+def _with_moved_folders(host: Host, question: Question) -> Question:
+    """Return the question with the folders of the client that its arguments move."""
+    if not question.client_args:
+        return question
+    folders = of_client(host.name, moved_folders)(ClientArguments(host, question.client_args), question)
+    return question.with_changes(moved_folders=folders) if folders else question
+
+
+def moved_folders(arguments: ClientArguments, question: Question) -> Mapping[str, str]:  # noqa: ARG001
+    """Return the variables that arguments of the client set, each with a folder."""
+    return {}
 
 
 def _with_skills_off(settings: Settings, plugins: Mapping[str, Iterable[InstalledPlugin]]) -> Settings:
@@ -156,4 +137,4 @@ def evaluate_file(path: str, host: str | Host, *, filesystem: Filesystem | None 
     filesystem = filesystem or Filesystem()
     scan_root = ScanRoot(os.path.dirname(os.path.dirname(path)), root.scope, root)
     found = FoundSkill(path, path, scan_root, filesystem.skill(path, whole=host.reading.whole_file))
-    return LazyEntries(host, Settings(), filesystem).entry(found)
+    return Evaluator(host, Settings(), filesystem).entry(found)

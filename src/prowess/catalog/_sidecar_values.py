@@ -6,17 +6,12 @@ import os
 from collections.abc import Mapping
 
 from prowess._internal.frozen import EMPTY
-
-from ._settings_files import get_dotted
-from ._settings_types import find_wrong_type
+from prowess.clients.settings import find_wrong_type, get_dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from prowess.filesystem import Filesystem
     from prowess.hosts import Flag
-
-    from ._filesystem import Filesystem
-
-__all__ = ["sidecar_matches"]
 
 
 def sidecar_matches(filesystem: Filesystem, path: str, flag: Flag, types: Mapping[str, str] = EMPTY) -> bool:

@@ -7,18 +7,6 @@ from prowess.findings import Finding, Severity, finding
 
 from ._entry import State
 
-__all__ = [
-    "ACTIVE_VERDICT",
-    "LIST_ONLY",
-    "Verdict",
-    "rejection",
-    "value_rejection",
-    "describe_kind",
-    "value_code",
-    "with_error",
-]
-
-
 LIST_ONLY = "list-only"
 """The rule of a skill that only the client's own list has."""
 

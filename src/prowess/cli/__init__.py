@@ -1,7 +1,8 @@
 """Run the command line: arguments in, exit code out.
 
-Front door: `main`. `_commands` lists the commands, each of which is a module with `parser()` and `run(args)`; only the
-module of the chosen command is imported. This package may import every other one; only `__main__` may import it.
+Front door: `main`. `_commands` lists the commands. Each is a module with `options(parser)` and `run(args)`, which
+returns a `Result` or, if it has printed already, an exit code; only the module of the chosen command is imported. This
+package may import every other one; only `__main__` may import it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from errno import EACCES, EDQUOT, EFBIG, EIO, ENOENT, ENOSPC, EPIPE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 __all__ = ["main"]
 
@@ -24,7 +24,6 @@ _WRITE_ERRNOS = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code. No user error ends in a traceback."""
-    # Not `list(...)`: after the command `list` is imported, that name is its module here.
     arguments = [*(sys.argv[1:] if argv is None else argv)]
     if sys.stdout is None:  # closed before this process started
         return _report_write_error("stdout is closed")
@@ -75,7 +74,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"prowess {__version__}")
         return 0
-    from ._commands import COMMANDS, OK, USAGE, main_help
+    from ._commands import COMMANDS, OK, USAGE, command_module, main_help
 
     if name in ("-h", "--help", "help"):
         topic = arguments[1] if len(arguments) > 1 and name == "help" else None
@@ -87,13 +86,19 @@ def _dispatch(arguments: list[str]) -> int:
         return OK if arguments else USAGE
     if name not in COMMANDS:
         return _report_unknown_command(name)
-    from ._plain_arguments import parse_plain_arguments
+    from ._arguments import parse_plain_arguments
 
-    __import__(f"{__name__}.{name}")  # `importlib` loads `warnings`
-    module: Any = sys.modules[f"{__name__}.{name}"]
-    plain = parse_plain_arguments(name, arguments[1:])
-    result: int = module.run(plain or module.parser().parse_args(arguments[1:]))
-    return result
+    args = parse_plain_arguments(name, arguments[1:])
+    if args is None:
+        from ._parser import command_parser
+
+        args = command_parser(name).parse_args(arguments[1:])
+    result = command_module(name).run(args)
+    if isinstance(result, int):
+        return result
+    from ._output import print_result
+
+    return print_result(result, is_json=args.json)
 
 
 def _report_unknown_command(name: str) -> int:

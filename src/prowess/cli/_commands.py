@@ -1,8 +1,12 @@
-"""List the commands and the exit codes."""
+"""List the commands, where they are, and the exit codes."""
 
 from __future__ import annotations
 
-__all__ = ["BUG", "COMMANDS", "FAILED", "INTERRUPTED", "OK", "USAGE", "main_help"]
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 COMMANDS = {
     "list": "list skills and their states, for one agent or for every agent on this machine",
@@ -36,10 +40,31 @@ COMMANDS = {
     "hosts": "list the agents Prowess knows, their skills folders, and the evidence for their rules",
     "completion": "print a script that completes commands, options and names in bash, zsh or fish",
 }
-"""Each command and what it does. Each is a module of this package."""
+"""Each command and what it does."""
+_PACKAGES = {
+    "installed": ("add", "install", "update", "verify", "remove", "lock", "publish", "index", "store"),
+    "agents": ("mount", "exec", "test", "run", "mcp", "validate"),
+    "": ("completion",),
+}
+"""The packages of this one that have commands, besides `skills`. A command is a module with its name."""
 
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes: success; errors found, or a failure; wrong use; a bug in Prowess; interrupted."""
+
+
+SKILL_NAME = (
+    "the agent's name for the skill, its folder, `scope:name`, `package:name`, a path, or the start of a digest"
+)
+"""What identifies a skill on the command line."""
+NO_SKILLS_HINT = "\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills"
+
+
+def command_module(name: str) -> Any:
+    """Return the module of a command: `options(parser)`, `run(args)`, and perhaps `EPILOG` for its help."""
+    package = next((package for package, names in _PACKAGES.items() if name in names), "skills")
+    module = ".".join(filter(None, (__package__, package, name)))
+    __import__(module)  # `importlib` loads `warnings`
+    return sys.modules[module]
 
 
 def main_help() -> str:

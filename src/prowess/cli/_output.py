@@ -1,6 +1,9 @@
-"""Print: data to stdout, messages to stderr, findings and JSON.
+"""Print what a command found: data to stdout, messages to stderr, tables, findings and JSON.
 
-All text from files and paths passes `neutral` before it reaches a terminal.
+A command returns a `Result`, which `print_result` prints as JSON or as text. Text from files and paths passes `neutral`
+before it reaches a terminal. Colour never carries meaning: the text says the same without it. `paint` is the only
+source of escape sequences. Its rules are those of no-color.org and force-color.org, where an empty variable counts as
+not set.
 """
 
 from __future__ import annotations
@@ -12,47 +15,103 @@ from errno import EAGAIN
 from prowess._internal.text import (
     INVISIBLE_CHARACTERS,
     PATH_LIMIT,
+    character_width,
+    display_width,
     escape_ci_marks,
     neutral,
     quoted,
 )
 
-from ._color import has_color, paint
+from ._commands import OK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import TextIO
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TextIO
 
     from prowess.findings import Finding
     from prowess.skill import Value
 
-__all__ = [
-    "encode_json",
-    "encode_lines",
-    "evidence_json",
-    "evidence_notes",
-    "format_finding",
-    "format_value",
-    "join_words",
-    "pluralize",
-    "print_encoded",
-    "print_error",
-    "print_evidence_note",
-    "print_findings",
-    "print_json",
-    "print_message",
-    "print_note",
-    "print_output",
-    "print_stderr",
-    "print_stdout",
-    "print_untrusted_chunk",
-    "print_untrusted_text",
-    "to_json_value",
-]
+
+class Message(str):
+    """A line of text for stderr."""
+
+    __slots__ = ()
+
+
+class Untrusted(str):
+    """A text for stdout that anyone may have written: lines and tabs stay, other invisible characters are escaped."""
+
+    __slots__ = ()
+
+
+class Result:
+    """What a command found."""
+
+    def __init__(self, as_dict: object, text: Iterable[str] = (), code: int = OK) -> None:
+        """Keep what to print.
+
+        Args:
+            as_dict: what `--json` prints, or a function that returns it.
+            text: the lines that people read, those for stderr as `Message`.
+            code: the exit code.
+        """
+        self.as_dict, self.text, self.code = as_dict, text, code
+
+
+def print_result(result: Result, *, is_json: bool) -> int:
+    """Print what a command found, and return its exit code."""
+    if is_json:
+        print_json(result.as_dict() if callable(result.as_dict) else result.as_dict)
+    else:
+        print_lines(result.text)
+    return result.code
+
+
+def encode_result(result: Result, *, is_json: bool) -> tuple[bytes, str]:
+    """Return a result for the cache and `print_output`: what is for stdout, and what is for stderr."""
+    if is_json:
+        return encode_json(result.as_dict() if callable(result.as_dict) else result.as_dict), ""
+    lines = [*result.text]
+    return (
+        encode_lines("\n".join(line for line in lines if not isinstance(line, Message))),
+        "\n".join(line for line in lines if isinstance(line, Message)),
+    )
+
+
+def json_fields(value: object, names: str) -> dict[str, object]:
+    """Return attributes of a value, given by their names with blanks between them, as a part of a JSON object."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
+def as_dicts(values: Iterable[Any]) -> list[dict[str, object]]:
+    """Return values, such as findings, each in its shape of every `--json` output."""
+    return [value.as_dict() for value in values]
 
 
 # ── stderr ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines, each where it belongs, with as few writes as possible."""
+    data: list[str] = []
+    try:
+        for line in lines:
+            if isinstance(line, Message | Untrusted):
+                _print_data(data)
+                (print_stderr if isinstance(line, Message) else print_untrusted_text)(line)
+            else:
+                data.append(line)
+    finally:
+        _print_data(data)
+
+
+def _print_data(lines: list[str]) -> None:
+    """Print lines on stdout, and forget them."""
+    text = "".join([f"{line}\n" for line in lines])
+    lines.clear()
+    if text:
+        print_encoded(encode_lines(text))
 
 
 def print_error(message: str, hint: str | None = None) -> None:
@@ -64,27 +123,23 @@ def print_error(message: str, hint: str | None = None) -> None:
         print_stderr(f"\nhint: {shown}")
 
 
-def print_note(text: str) -> None:
-    """Print a note on stderr, made safe to show."""
-    print_stderr(f"note: {neutral(text)}")
+def note(text: str) -> Message:
+    """Return a note, made safe to show."""
+    return Message(f"note: {neutral(text)}")
+
+
+def message(text: str) -> Message:
+    """Return a text of one line as a note, one of several lines without that word."""
+    return Message("\n".join(map(neutral, text.split("\n")))) if "\n" in text else note(text)
 
 
 def print_message(text: str) -> None:
-    """Print a message of one line as a note, one of several lines without that word."""
-    if "\n" in text:
-        print_stderr("\n".join(map(neutral, text.split("\n"))))
-    else:
-        print_note(text)
+    """Print a text as `message` has it."""
+    print_stderr(message(text))
 
 
-def print_evidence_note(hosts: Iterable[str]) -> None:
-    """Say on stderr which agents were never run; `*` marks their names."""
-    for note in evidence_notes(hosts):
-        print_stderr(note)
-
-
-def evidence_notes(hosts: Iterable[str]) -> list[str]:
-    """Return the line that says which agents were never run, if there are any."""
+def evidence_notes(hosts: Iterable[str]) -> list[Message]:
+    """Return the message that says which agents were never run, if there are any; `*` marks their names."""
     # The rules of `prowess` are no client's, and without it no host's table is loaded.
     names = [name for name in hosts if name != "prowess"]
     if not names:
@@ -92,7 +147,7 @@ def evidence_notes(hosts: Iterable[str]) -> list[str]:
     from prowess.hosts import evidence_note
 
     note = evidence_note(names)
-    return [] if note is None else [note]
+    return [] if note is None else [Message(note)]
 
 
 def evidence_json(hosts: Iterable[str]) -> dict[str, object]:
@@ -180,17 +235,12 @@ def _write_all(stream: TextIO, data: bytes) -> None:
         rest = rest[written:]
 
 
-def print_output(output: bytes, note: str, *, is_json: bool = False) -> None:
-    """Print what a command made or had in the cache.
-
-    Args:
-        output: what `encode_json` returned, or else `encode_lines`; for stdout.
-        note: for stderr; nothing if empty.
-        is_json: whether the output is JSON.
-    """
+def print_output(output: bytes, note: str, *, is_json: bool = False) -> int:
+    """Print what `encode_result` returned, now or before, and return the exit code."""
     (_print_json_bytes if is_json else print_encoded)(output)
     if note:
         print_stderr(note)
+    return OK
 
 
 def print_untrusted_text(text: str) -> None:
@@ -218,13 +268,37 @@ def encode_json(value: object) -> bytes:
     import json
     import re
 
-    from ._json_text import json_text
-
     text = json_text(value)
     # Invisible characters could control a terminal, so JSON escapes them.
     text = re.sub(f"[{INVISIBLE_CHARACTERS}]", lambda match: json.dumps(match[0])[1:-1], text)
     text = escape_ci_marks(text, "\\u0023")
     return re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
+
+
+def json_text(value: object) -> str:
+    """Return what `json.dumps(value, indent=2, ensure_ascii=False)` returns, in a third of the time.
+
+    With `indent` that is written in Python, and calls several functions for each value. Here the same text is joined
+    from what its encoder in C makes of each string.
+    """
+    from json import dumps
+    from json.encoder import encode_basestring
+
+    def encode(value: object, newline: str) -> str:
+        if isinstance(value, str):
+            return encode_basestring(value)
+        inner = f"{newline}  "
+        if isinstance(value, dict) and value:
+            pairs = [
+                f"{encode_basestring(key if isinstance(key, str) else dumps(key))}: {encode(item, inner)}"
+                for key, item in value.items()
+            ]
+            return f"{{{inner}{f',{inner}'.join(pairs)}{newline}}}"
+        if isinstance(value, list | tuple) and value:
+            return f"[{inner}{f',{inner}'.join([encode(item, inner) for item in value])}{newline}]"
+        return dumps(value)
+
+    return encode(value, "\n")
 
 
 def _print_json_bytes(data: bytes) -> None:
@@ -275,21 +349,17 @@ def format_finding(item: Finding, *, base: str = "", stream: TextIO | None = Non
     return lines
 
 
-def print_findings(
-    findings: Iterable[Finding], *, base: str = "", indent: str = "", to: Callable[[str], None] = print_stdout
-) -> None:
-    """Print findings as text.
-
-    Args:
-        findings: to print.
-        base: the directory that paths are relative to.
-        indent: the beginning of each line.
-        to: `print_stdout` or `print_stderr`.
-    """
-    stream = sys.stderr if to is print_stderr else sys.stdout
+def finding_lines(findings: Iterable[Finding], *, base: str = "", indent: str = "") -> Iterator[str]:
+    """Yield findings as text for stdout, each line with an indent; paths are relative to the directory `base`."""
     for item in findings:
-        for line in format_finding(item, base=base, stream=stream):
-            to(f"{indent}{line}")
+        for line in format_finding(item, base=base):
+            yield f"{indent}{line}"
+
+
+def finding_messages(findings: Iterable[Finding], *, base: str = "") -> Iterator[Message]:
+    """Yield findings as text for stderr."""
+    for item in findings:
+        yield from map(Message, format_finding(item, base=base, stream=sys.stderr))
 
 
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -298,6 +368,13 @@ def print_findings(
 def pluralize(count: int, word: str) -> str:
     """Format a count of things: `1 skill`, `2 skills`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def format_size(count: int) -> str:
+    """Format a number of bytes: `812 bytes`, `4.1 kB`, `1.2 MB`."""
+    if count < 1_000:
+        return pluralize(count, "byte")
+    return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
 
 
 def join_words(words: Sequence[str], last: str = "and") -> str:
@@ -321,3 +398,194 @@ def to_json_value(value: Value) -> object:
     if isinstance(value, tuple):
         return [to_json_value(item) for item in value]
     return {key: to_json_value(item) for key, item in value.items()}
+
+
+# ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def can_ask() -> bool:
+    """Return whether a user can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def ask(question: str) -> bool:
+    """Ask the user, and return whether the answer is yes."""
+    print_stderr(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+# ── colour ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+COLOR_CHOICES = ("auto", "always", "never")
+"""The values of `--color`."""
+
+_STYLES = {
+    "error": "1;31",
+    "warning": "33",
+    "info": "36",
+    "hint": "32",
+    "command": "1",
+    "good": "32",
+    "dim": "2",
+}
+"""What can be painted, and the parameters of its escape sequence."""
+
+STATE_STYLES = {
+    "active": "good",
+    "user-only": "info",
+    "deferred": "info",
+    "shadowed": "warning",
+    "disabled": "dim",
+    "untrusted": "warning",
+    "rejected": "error",
+    "absent": "dim",
+}
+"""The style of each state, and of a skill in a folder that the agent does not search."""
+STATUS_STYLES = {"passed": "good", "failed": "error", "error": "error", "timeout": "error"}
+"""The style of each status of a test."""
+
+_color_choice = "auto"
+
+
+def choose_color(choice: str) -> None:
+    """Set when to print colour: `auto`, `always` or `never`."""
+    global _color_choice  # noqa: PLW0603 - one command line a process
+    _color_choice = choice
+
+
+def paint(text: str, style: str | None, stream: TextIO | None = None) -> str:
+    """Return a safe text in a style, or as it is if the stream gets no colour.
+
+    Args:
+        text: without control characters: what is not ours has passed `neutral`.
+        style: a key of the table of styles, or `None`.
+        stream: where it will be printed; stdout by default.
+    """
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if style and text and has_color(stream or sys.stdout) else text
+
+
+def has_color(stream: TextIO | None) -> bool:
+    """Return whether a stream gets colour: the option decides, then NO_COLOR, then FORCE_COLOR, then the terminal."""
+    if _color_choice != "auto":
+        return _color_choice == "always"
+    environ = os.environ
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    if environ.get("TERM") == "dumb" or (os.name == "nt" and not environ.get("WT_SESSION")):
+        return False
+    return stream is not None and stream.isatty()
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_MAX_COLUMN_WIDTH = 64
+"""The widest a column of a fitted table gets, in cells: the longest name the specification allows."""
+
+
+def format_table(
+    rows: Iterable[Sequence[str]], *, fit_terminal: bool = True, styles: Mapping[int, Mapping[str, str]] | None = None
+) -> list[str]:
+    """Format rows as a table for stdout.
+
+    Args:
+        rows: of equal length; the first is the heading.
+        fit_terminal: whether to cut the last column to the width of the terminal, and very wide others.
+        styles: of columns, by their index: the style of a cell by its text.
+    """
+    rows = [[neutral(cell) for cell in row] for row in rows]
+    if not rows:
+        return []
+    widths = [max(display_width(row[index]) for row in rows) for index in range(len(rows[0]))]
+    if fit_terminal:
+        widths = [min(width, _MAX_COLUMN_WIDTH) for width in widths[:-1]] + widths[-1:]
+        remaining = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
+        widths[-1] = min(widths[-1], max(remaining, 20))
+    styles = styles or {}
+    return [
+        "  ".join(
+            _paint_cell(truncate_or_pad(cell, width), cell, styles.get(index))
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _paint_cell(padded: str, cell: str, styles: Mapping[str, str] | None) -> str:
+    return padded if styles is None or cell not in styles else paint(cell, styles[cell]) + padded[len(cell) :]
+
+
+_MAX_TERMINAL_WIDTH = 65_535
+"""The widest that a terminal can say that it is."""
+
+
+def terminal_width() -> int:
+    """Return the width for tables: the terminal's, or 100 if stdout is no terminal."""
+    if not sys.stdout.isatty():
+        return 100
+    # Like `shutil.get_terminal_size`, without the time it takes to load that module.
+    try:
+        columns = int(os.environ.get("COLUMNS", "0"))
+    except ValueError:
+        columns = 0
+    if not 0 < columns <= _MAX_TERMINAL_WIDTH and sys.__stdout__ is not None:
+        columns = 0
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        except (OSError, ValueError):
+            columns = 0
+    return max(columns, 60) if columns > 0 else 100
+
+
+def look() -> str:
+    """Return what decides how a text looks: the terminal, its width, and which streams have colour."""
+    return f"{terminal_width()} {has_color(sys.stdout)} {has_color(sys.stderr)} {sys.stdout.isatty()}"
+
+
+def truncate_or_pad(text: str, width: int) -> str:
+    """Cut or pad a text to a number of cells."""
+    if display_width(text) > width:
+        from itertools import accumulate, takewhile
+
+        cells_so_far = accumulate(map(character_width, text))
+        text = text[: sum(1 for _ in takewhile(lambda cells: cells < width, cells_so_far))] + "…"
+    return text + " " * (width - display_width(text))
+
+
+# ── progress ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class ProgressLine:
+    """A progress line on a terminal, overwritten while a command takes long."""
+
+    def __init__(self) -> None:
+        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.shown = False
+
+    def show_folders(self, count: int) -> None:
+        """Show how many folders were searched."""
+        self.show(f"searching: {count:,} folders")
+
+    def show_checked(self, count: int) -> None:
+        """Show how many skills were checked, every hundred skills."""
+        if count % 100 == 0:
+            self.show(f"checking: {count:,} skills")
+
+    def show_skills(self, count: int) -> None:
+        """Show how many skills were compared, every hundred skills."""
+        if count % 100 == 0:
+            self.show(f"comparing: {count:,} skills")
+
+    def show(self, text: str) -> None:
+        """Show a text in place of the one before."""
+        if self.is_terminal:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+            self.shown = True
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

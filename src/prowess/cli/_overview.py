@@ -8,21 +8,20 @@ import shlex
 
 from prowess._internal.files import real_path, shorten_home
 from prowess._internal.text import display_width, neutral
-from prowess.catalog import compare, find_repository_skills, git_root, group_losses
+from prowess.filesystem import git_root
+from prowess.find import find_repository_skills
+from prowess.hosts import load_host
+from prowess.visibility import compare, group_losses
 
-from ._agents import agent_title, chosen_hosts
-from ._color import paint
+from ._arguments import chosen_hosts
 from ._commands import OK
-from ._output import pluralize, print_stdout
-from ._tables import format_table, terminal_width, truncate_or_pad
+from ._output import format_table, paint, pluralize, print_lines, terminal_width, truncate_or_pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prowess.catalog import ComparedSkill, Comparison, LossGroup
-
-__all__ = ["run"]
+    from prowess.visibility import ComparedSkill, Comparison, LossGroup
 
 _MAX_ROWS = 8
 """Agents that are listed; a terminal has 24 lines."""
@@ -48,8 +47,7 @@ def run() -> int:
         else []
     )
     comparison = compare(".", hosts=hosts, files=files)
-    for line in _format(comparison, note):
-        print_stdout(line)
+    print_lines(_format(comparison, note))
     return OK
 
 
@@ -64,7 +62,7 @@ def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
     elif lost[worst]:
         # If all agents lose everything, none of them is the worst.
         is_alike = len(lost) > 1 and min(lost.values()) == total
-        yield f"{_subject(lost[worst], total)} invisible to {f'all {agents}' if is_alike else agent_title(worst)}."
+        yield f"{_subject(lost[worst], total)} invisible to {f'all {agents}' if is_alike else load_host(worst).title}."
     else:
         what = "your skill" if total == 1 else f"all of your {total:,} skills"
         yield f"{agents[0].upper()}{agents[1:]} {'sees' if len(lost) == 1 else 'see'} {what}."
@@ -105,7 +103,7 @@ def _agent_lines(comparison: Comparison) -> Iterator[str]:
     hosts = sorted(comparison.hosts, key=lambda host: -len(comparison.lost(host)))
     for host in hosts[:_MAX_ROWS]:
         lost = comparison.lost(host)
-        rows.append((agent_title(host), f"{total - len(lost):,}", f"{len(lost):,}", _reasons(comparison, host)))
+        rows.append((load_host(host).title, f"{total - len(lost):,}", f"{len(lost):,}", _reasons(comparison, host)))
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"

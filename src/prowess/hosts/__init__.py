@@ -51,8 +51,7 @@ if TYPE_CHECKING:
         parse_fallback_fields as parse_fallback_fields,
     )
     from ._load import host_from_table as host_from_table, load_host as load_host
-    from ._market_folders import MarketFolderRules as MarketFolderRules
-    from ._plugins import MarketRules as MarketRules, PluginRules as PluginRules
+    from ._plugins import PluginRules as PluginRules
     from ._raw_values import DEFAULT_HOST as DEFAULT_HOST, host_names as host_names, raw_value as raw_value
     from ._reading import (
         DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
@@ -101,8 +100,7 @@ else:  # otherwise every misspelt name would have a type
             "_javascript": ("javascript_literal", "javascript_string"),
             "_line_parsers": ("WHITE_SPACE", "parse_fallback_fields"),
             "_load": ("host_from_table", "load_host"),
-            "_market_folders": ("MarketFolderRules",),
-            "_plugins": ("MarketRules", "PluginRules"),
+            "_plugins": ("PluginRules",),
             "_raw_values": ("DEFAULT_HOST", "host_names", "raw_value"),
             "_reading": (
                 "DESCRIPTION_ACTIONS",

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ._host import Flag, Host, Source
     from ._root import Root
 
-__all__ = ["FOLDERS_TITLE", "describe_rules"]
-
 FOLDERS_TITLE = "folders, highest precedence first"
 
 
@@ -91,7 +89,7 @@ def _describe_folders(host: Host) -> Iterator[str]:
     if not host.roots:
         yield "none: skills are mounted, never searched for"
         return
-    several_kinds = len(host.plugins) + len(host.market_folders) > 1
+    several_kinds = len(host.plugins) > 1
     traits = [_traits(root) for root in host.roots]
     common = [trait for trait in traits[0] if all(trait in others for others in traits)] if len(traits) > 1 else []
     for root, own in zip(host.roots, traits, strict=True):

@@ -11,19 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = [
-    "BUDGET_PHRASES",
-    "DESCRIPTION_PHRASES",
-    "ISOLATION_PHRASES",
-    "NAME_PHRASES",
-    "READING_PHRASES",
-    "describe_path",
-    "describe_table",
-    "describe_types",
-    "join_words",
-    "quote_all",
-]
-
 _ACTION_PHRASES = {
     "body": "is taken from the body",
     "folder": "is replaced by the folder's name",
@@ -221,7 +208,7 @@ def describe_table(
         default_actions: what happens to values that are not text, if the table's `on` does not say.
     """
     defaults = type(table)()
-    for name in type(table).__annotations__:
+    for name in filter(phrases.__contains__, type(table).__annotations__):
         value, phrase = getattr(table, name), phrases[name]
         if name == "on":
             value = {**_DEFAULT_ACTIONS, **(default_actions or {}), **value}

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Scope = Literal["user", "project"]
 
-__all__ = ["detected_hosts", "installed_hosts", "observed_hosts", "skills_folder"]
-
 _SHARED_FOLDERS = (".agents/skills", ".claude/skills")
 """Folders of a project that several agents search, the most common first."""
 

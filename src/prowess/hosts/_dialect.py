@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 
     from ._reading import ReadingRules, Repair
 
-__all__ = [
-    "INVALID_YAML_CODES",
-    "apply_dialect",
-    "plain_front_check",
-]
-
 INVALID_YAML_CODES = frozenset(
     (
         "yaml-syntax",

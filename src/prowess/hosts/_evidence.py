@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = ["EVIDENCE_MARK", "Evidence", "evidence_marks", "evidence_note", "evidence_of"]
-
 EVIDENCE_MARK = "*"
 """Behind the name of an agent that was never run, only read about."""
 

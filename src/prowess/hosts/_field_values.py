@@ -12,8 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.skill import Field
 
-__all__ = ["field_or_entry", "value_kind", "value_matches", "without_null_items"]
-
 _NULLS = ("null", "Null", "NULL", "~", "")
 
 

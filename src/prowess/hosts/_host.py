@@ -17,20 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ._configuration import Argument, Setting, SettingsFile
-    from ._market_folders import MarketFolderRules
     from ._plugins import PluginRules
     from ._root import Root
-
-__all__ = [
-    "Budget",
-    "Flag",
-    "HonouredFields",
-    "Host",
-    "IsolatedLaunch",
-    "ShortPathRules",
-    "Source",
-    "Template",
-]
 
 
 class Source(Frozen):
@@ -229,8 +217,6 @@ class Host(Frozen):
     the file is not one valid YAML document, nothing in it counts."""
     settings_files: Mapping[str, SettingsFile] = EMPTY
     """Name to settings file, highest precedence first."""
-    settings_aliases: Mapping[str, str] = EMPTY
-    """Another name of a key at the top of a settings file to the key; if a file has both, the last one counts."""
     settings_types: Mapping[str, str] = EMPTY
     """Dotted key of the settings files to the type of its value, as the client checks it: `text`, `bool`, `number`,
     `integer`, `positive` (an integer), `list`, `map`, `null`, `label` (letters,
@@ -241,42 +227,20 @@ class Host(Frozen):
     namespace_manifests: tuple[str, ...] = ()
     """Manifests of plugins: a skill in the folder of a valid one, at any depth and in whatever root, is called
     `PLUGIN:SKILL`; the nearest counts, and of several in one folder the first."""
-    market_folders: Mapping[str, MarketFolderRules] = EMPTY
-    """Name to the rules of plugins of marketplaces; a table of its own, below."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
-    root_markers: str = ""
-    """A dotted key of the settings files that do not belong to a project: a list of names, one of which makes a folder
-    the root of a project, in place of `.git`."""
     arguments: tuple[Argument, ...] = ()
     """The arguments of the client that matter for skills."""
-    agent: str = ""
-    """The agent of the client that runs unless another one is chosen; `{agent}` in keys of settings."""
-    agent_key: str = ""
-    """The dotted key of the settings files that chooses another agent."""
-    agents: Mapping[str, str] = EMPTY
-    """The client's own agents in order, each with its kind: `primary`, `subagent`, `all` (both) or `hidden` (runs only
-    if an argument names it). The one that `agent_key` names must be able to run, otherwise there is no catalog."""
-    agent_tables: Mapping[str, str] = EMPTY
-    """The dotted keys of the settings files with further agents and changes to these (tables with `mode`, `hidden` and
-    `disable`), each with the kind of the agents there; empty if `mode` says it."""
     switch_variable: str = ""
     """An environment variable that enables or disables all skills, and overrides any file."""
     enabled: bool = True
     """Whether skills are enabled without any setting."""
     trust_variable: str = ""
     """An environment variable that says whether the project is trusted, and overrides any file."""
-    trust_value: str = ""
-    """The only value of that variable that counts, and means that the project is trusted; empty for any that means
-    yes or no."""
     trust_switch: str = ""
     """A dotted key in the settings files of this host; false means that every folder is trusted."""
     trust_switch_files: tuple[str, ...] = ()
     """The names of the settings files that may have it; empty for all that are not `apart`."""
-    trust_switch_default: bool = True
-    """The value of that key if it is missing."""
-    trust_unlisted: str = "unknown"
-    """If that key is true: the trust of a project that no list of folders contains, `unknown` or `untrusted`."""
     trust_hides: bool = True
     """Whether an untrusted project's skills are hidden; otherwise only settings files that need trust do not count."""
     trust_default: str = "unknown"
@@ -298,8 +262,6 @@ class Host(Frozen):
     levels_first: bool = True
     """Whether all roots of a nearer folder come before those of its parent; otherwise all levels of a root come before
     the next root."""
-    catalog_tools: tuple[str, ...] = ()
-    """The model gets a catalog only if it has one of these tools; empty: it always does."""
     git_marker: str = "exists"
     """What makes a git root: `.git` `exists`, is an `entry` (also a link to itself), has a `head` if it is a folder, or
     is a `valid` repository; `named` is the same, but a file needs only to name a folder, which may be missing; `git` is

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from prowess.skill import Field, Value
 
-__all__ = ["javascript_globs", "javascript_literal", "javascript_string"]
-
 
 def javascript_string(value: Field) -> str:
     """Return a value as JavaScript's `String()` writes it."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["has_unquoted_controls", "replace_half_pairs", "write_flow_keys"]
-
 _ESCAPE = re.compile(
     r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)"
 )

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from prowess.skill import Document, Value
 
-__all__ = ["JAVASCRIPT_SPACE", "WHITE_SPACE", "fenced_lines", "host_pattern", "parse_fallback_fields"]
-
 WHITE_SPACE = {
     "javascript": "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff",

@@ -12,8 +12,7 @@ from prowess.errors import HostNotFoundError
 
 from ._configuration import Argument, Setting, SettingsFile
 from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, ShortPathRules, Source, Template
-from ._market_folders import MarketFolderRules
-from ._plugins import MarketRules, PluginRules
+from ._plugins import PluginRules
 from ._raw_values import host_names
 from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
 from ._root import Root
@@ -23,8 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
-
-__all__ = ["host_from_table", "load_host"]
 
 
 @cache
@@ -83,18 +80,13 @@ _TABLE_CLASSES: Mapping[str, Any] = {
 """The keys of a host's file that are one table each, and the class of each."""
 
 
-def _plugin_rules(table: Mapping[str, Any]) -> PluginRules:
-    return PluginRules(**{**table, "market": MarketRules(**table["market"])} if "market" in table else table)
-
-
 def _build_host(name: str, table: Mapping[str, Any]) -> Host:
     values = dict(table)
     root_defaults = values.pop("walk", {})
     values["roots"] = tuple(Root(**{**root_defaults, **root}) for root in table.get("roots", ()))
     values["flags"] = tuple(Flag(**flag) for flag in table.get("flags", ()))
     values["settings_files"] = {key: SettingsFile(**item) for key, item in table.get("settings_files", {}).items()}
-    values["market_folders"] = {key: MarketFolderRules(**item) for key, item in table.get("market_folders", {}).items()}
-    values["plugins"] = {key: _plugin_rules(item) for key, item in table.get("plugins", {}).items()}
+    values["plugins"] = {key: PluginRules(**item) for key, item in table.get("plugins", {}).items()}
     values["sources"] = tuple(Source(**source) for source in table.get("sources", ()))
     values["arguments"] = tuple(Argument(**argument) for argument in table.get("arguments", ()))
     values["settings"] = tuple(Setting(**setting) for setting in table.get("settings", ()))

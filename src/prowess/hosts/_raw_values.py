@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["DEFAULT_HOST", "host_names", "raw_value"]
-
 DEFAULT_HOST = "prowess"
 
 

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DESCRIPTION_ACTIONS", "NAME_ACTIONS", "DescriptionRules", "NameRules", "ReadingRules", "Repair"]
-
 NAME_ACTIONS = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
 """What most clients do with a name that is not text; they reject other kinds."""
 DESCRIPTION_ACTIONS = {"number": "text", "bool": "text"}

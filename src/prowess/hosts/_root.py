@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["Root"]
-
-
 class Root(Frozen):
     """One directory to scan, and how."""
 

@@ -32,17 +32,6 @@ if TYPE_CHECKING:
         def scope(self) -> str: ...
 
 
-__all__ = [
-    "TEMPLATE_VALUES",
-    "RootAliases",
-    "clean_description",
-    "collation_key",
-    "escape_entities",
-    "fill_template",
-    "measure_text",
-    "split_template",
-]
-
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
 

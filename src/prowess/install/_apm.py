@@ -20,17 +20,14 @@ from prowess._internal.text import neutral, quoted
 from prowess.errors import ConfigError
 from prowess.skill import YamlSyntaxError, parse_yaml_node
 
-from ._lock import LockedSkill, parse_entry
-from ._lock_values import LockValueError
 from ._places import hosts_for
+from .lock import LockedSkill, LockValueError, parse_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prowess.skill import Node
-
-__all__ = ["ImportedLock", "ImportedSkill", "read_apm_lock"]
 
 _MAX_BYTES = 8 * 1024 * 1024
 _MAX_EVENTS = 400_000

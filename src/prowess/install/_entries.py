@@ -1,30 +1,41 @@
-"""Write the entry of the lock for a fetched skill, and find out from an entry where its skill comes from.
+"""Find out from the entries of a lock where skills come from, fetch them, and write such entries.
 
 Source + FetchedSkill + Tree -> LockedSkill -> Source
+
+Remember which skills a source had at a revision, so that they can be added again without a network.
+
+    DATA/store/sources/HEX.json    {"source": URL, "revision": COMMIT, "all": true,
+                                    "skills": {PATH: {"name", "digest", "extra"}}}
+
+Only a revision that names its content forever is remembered: a commit of git, or the digest of an artifact. The skills
+themselves are in the store; one that was swept is forgotten.
+
+Fetch the skills of a lock from their sources, those of one source and version at a time.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 
-from prowess._internal.frozen import EMPTY
+from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.fs import atomic_replace
 from prowess._internal.text import quoted
-from prowess.errors import InstallError
+from prowess.errors import InstallError, ProwessError, SkillNotFoundError
 
-from ._computed_hash import computed_hash
-from ._lock import LockedSkill
-from ._source import parse_source
+from ._store import SOURCES
+from .lock import LockedSkill, computed_hash, read_tree
+from .sources import Fetched, FetchedSkill, fetcher, parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from ._fetched import Fetched, FetchedSkill
-    from ._source import Source
-    from ._store import StoredTree
-
-__all__ = ["LINK_KEY", "entry_for", "is_pinned", "same_source", "source_of"]
+    from ._store import OpenStore, StoredTree
+    from .sources import Source
 
 LINK_KEY = "link"
 """The key inside `prowess` of an entry whose skill is installed as a link."""
@@ -156,3 +167,206 @@ def same_source(one: LockedSkill, other: LockedSkill) -> bool:
         return False
     urls = {(skill.source_url or skill.source).lower().removesuffix(".git") for skill in (one, other)}
     return len(urls) == 1 and one.source_type == other.source_type
+
+
+_PINNED_KINDS = ("git", "oci")
+_PINNED = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|sha256:[0-9a-f]{64}").fullmatch
+_MAX_BYTES = 8 << 20
+
+
+def pinned_revision(source: Source, revision: str | None) -> str | None:
+    """Return the revision of a source if it names its content forever, or `None`."""
+    chosen = source.ref if revision is None else revision
+    return chosen if chosen is not None and source.kind in _PINNED_KINDS and _PINNED(chosen) else None
+
+
+def remember(
+    source: Source,
+    fetched: Fetched,
+    digests: Iterable[tuple[FetchedSkill, str]],
+    opened: OpenStore,
+    *,
+    all_skills: bool,
+) -> None:
+    """Remember the skills of a source, with their tree digests; nothing else depends on it, so failing is no error.
+
+    Args:
+        source: where they were fetched from.
+        fetched: what was fetched.
+        digests: the skills that are in the store now.
+        opened: the store.
+        all_skills: whether these are all skills of the source.
+    """
+    import json
+
+    revision = pinned_revision(source, fetched.revision)
+    if revision is None:
+        return
+    path = _path(source, revision, opened)
+    known = _read(path, source, revision) or {"skills": {}}
+    skills = known["skills"]
+    for skill, digest in digests:
+        skills[skill.path] = {"name": skill.name, "digest": digest, "extra": dict(skill.extra)}
+    content = {
+        "source": source.url,
+        "revision": revision,
+        "all": all_skills or known.get("all") is True,
+        "skills": dict(sorted(skills.items())),
+    }
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        atomic_replace(path, json.dumps(content).encode())
+    except (OSError, ValueError):
+        return
+
+
+def recall(source: Source, opened: OpenStore, only: Sequence[str], revision: str | None) -> Fetched | None:
+    """Return the skills of a source if the store has all that are wanted, or `None`.
+
+    Args:
+        source: where they are.
+        opened: the store.
+        only: the names of those that are wanted; by default all.
+        revision: as `fetch` gets it.
+    """
+    pinned = pinned_revision(source, revision)
+    if pinned is None:
+        return None
+    known = _read(_path(source, pinned, opened), source, pinned)
+    if known is None or not (only or known["all"]):
+        return None
+    below = f"{source.path}/" if source.path else ""
+    skills = []
+    for path, skill in known["skills"].items():
+        if f"{path}/".startswith(below) and (not only or skill["name"] in only):
+            try:
+                folder = opened.get(skill["digest"])
+                if folder is None or read_tree(folder).digest != skill["digest"]:
+                    return None
+            except InstallError:
+                return None
+            skills.append(FetchedSkill(name=skill["name"], path=path, folder=folder, extra=skill["extra"]))
+    if not skills or {*only} - {skill.name for skill in skills}:
+        return None
+    return Fetched(skills=tuple(skills), revision=pinned)
+
+
+def _path(source: Source, revision: str, opened: OpenStore) -> str:
+    import hashlib
+
+    name = hashlib.sha256(f"{source.kind} {source.url} {revision}".encode()).hexdigest()
+    return os.path.join(opened.folder, SOURCES, f"{name}.json")
+
+
+def _read(path: str, source: Source, revision: str) -> dict[str, Any] | None:
+    """Return what is known of a revision; `None` if that is nothing, or the file is damaged."""
+    import json
+
+    try:
+        known = json.loads(read_file(path, _MAX_BYTES))
+        if (known["source"], known["revision"]) != (source.url, revision) or not isinstance(known["all"], bool):
+            return None
+        for path_in_source, skill in known["skills"].items():
+            texts = (path_in_source, skill["name"], skill["digest"], *skill["extra"], *skill["extra"].values())
+            if not all(isinstance(text, str) for text in texts):
+                return None
+    except (UnreadableError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    return known if isinstance(known, dict) else None
+
+
+class FetchedEntry(Frozen):
+    """A skill of the lock that was fetched from its source now."""
+
+    entry: LockedSkill
+    source: Source
+    skill: FetchedSkill
+    fetched: Fetched
+    stored: StoredTree
+
+
+def fetch_locked(
+    skills: Sequence[LockedSkill],
+    folder: str,
+    opened: OpenStore,
+    problems: list[ProwessError],
+    *,
+    gone: list[LockedSkill] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> list[FetchedEntry]:
+    """Fetch skills of the lock, those of one source and version at a time.
+
+    Args:
+        skills: the entries.
+        folder: the folder of the lock.
+        opened: the store.
+        problems: gets what cannot be fetched.
+        gone: gets the skills that their sources do not have any more. If it is given, what the sources have now is
+            fetched, not the locked revisions.
+        progress: is called with what is being done.
+    """
+
+    def fetch(source: Source, entries: Sequence[LockedSkill], revision: str | None) -> Fetched:
+        only = tuple(entry.name for entry in entries)
+        return fetcher(source.kind)(source, opened, only=only, revision=revision, progress=progress)
+
+    groups: dict[tuple[str, str | None], tuple[Source, list[LockedSkill]]] = {}
+    for skill in skills:
+        try:
+            source = source_of(skill, folder)
+        except ProwessError as error:
+            problems.append(error)
+        else:
+            groups.setdefault((source.plain, skill.revision if gone is None else None), (source, []))[1].append(skill)
+    found: list[FetchedEntry] = []
+    for (_, revision), (source, entries) in groups.items():
+        try:
+            try:
+                fetched = fetch(source, entries, revision)
+            except SkillNotFoundError:
+                if gone is None:
+                    raise
+                fetched = fetch(source, (), revision)
+            missing = gone if gone is not None else []
+            found += _match(source, entries, fetched, opened, problems, missing)
+            if gone is None:
+                problems += [_lost(source, entry) for entry in missing]
+        except ProwessError as error:
+            problems.append(error)
+    return found
+
+
+def _match(
+    source: Source,
+    entries: Sequence[LockedSkill],
+    fetched: Fetched,
+    opened: OpenStore,
+    problems: list[ProwessError],
+    missing: list[LockedSkill],
+) -> list[FetchedEntry]:
+    """Return the fetched skill of each entry, in the store."""
+    by_path = {skill.path: skill for skill in fetched.skills}
+    by_name = {skill.name: skill for skill in reversed(fetched.skills)}
+    stored: dict[str, StoredTree] = {}
+    found: list[FetchedEntry] = []
+    for entry in entries:
+        path = None if entry.skill_path is None else entry.skill_path.rpartition("/")[0]
+        skill = by_name.get(entry.name) if path is None else by_path.get(path)
+        if skill is None:
+            missing.append(entry)
+            continue
+        try:
+            if skill.folder not in stored:
+                stored[skill.folder] = opened.add(skill.folder, skill.tree)
+        except InstallError as error:
+            problems.append(InstallError(f"{quoted(entry.name)}: {error}", hint=error.hint))
+            continue
+        found.append(
+            FetchedEntry(entry=entry, source=source, skill=skill, fetched=fetched, stored=stored[skill.folder])
+        )
+    return found
+
+
+def _lost(source: Source, entry: LockedSkill) -> InstallError:
+    message = f"{quoted(source.text)} has no skill {quoted(entry.name)} where the lock says"
+    return InstallError(message, hint=f"`prowess remove {shlex.quote(entry.name)}`, or restore the lock")

@@ -9,28 +9,16 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError
-
-from ._lock import LOCK_FILE
+from prowess.install.lock import LOCK_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from typing import Literal
 
-    from ._lock import LockedSkill
+    from prowess.install.lock import LockedSkill
 
     Scope = Literal["project", "user"]
-
-__all__ = [
-    "SHARED_FOLDER",
-    "Target",
-    "agent_folders",
-    "find_project",
-    "find_target",
-    "folders_of",
-    "global_lock",
-    "hosts_for",
-]
 
 SHARED_FOLDER = ".agents/skills"
 """The folder that agents share, relative to the project or the home."""

@@ -12,23 +12,19 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
+from prowess.install.archive import pack_skill
+from prowess.install.sources import parse_source
 from prowess.skill import is_portable_name, load
-
-from ._archive import pack_skill
-from ._source import parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from prowess.install.lock import Tree
+    from prowess.install.sources import Source
     from prowess.skill import Skill
 
-    from ._source import Source
-    from ._tree import Tree
-
-__all__ = ["PackedSkill", "Published", "parse_destination", "prepare_skill", "publish_skill"]
-
-_KINDS = {"oci": "oci", "bucket": "bucket"}
+_KINDS = {"oci": "sources.oci", "bucket": "sources.bucket"}
 """Each kind of place, and the module whose `publish` writes there."""
 
 

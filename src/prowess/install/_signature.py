@@ -18,17 +18,15 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, InstallError, SkillError
+from prowess.install.lock import LINK, Tree, read_tree
 from prowess.skill import sealed_copy
 
-from ._copy_writer import CopyWriter
-from ._tree import LINK, Tree, read_tree
+from ._store import CopyWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
-
-__all__ = ["SIGNATURE_FILE", "SignedBy", "SignWith", "sign_skill", "signed_copy", "verify_signature"]
 
 SIGNATURE_FILE = "skill.oms.sig"
 _MAX_BYTES = 4 << 20

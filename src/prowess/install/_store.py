@@ -3,7 +3,7 @@
     DATA/store/sha256/HH/HEX/         the files of a skill, read-only
     DATA/store/temporary/RANDOM/      what is being fetched
     DATA/store/projects/HEX           the path of a lock whose skills are kept
-    DATA/store/sources/HEX.json       which skills a source had at a revision (`_known`)
+    DATA/store/sources/HEX.json       which skills a source had at a revision (`_entries`)
     DATA/store/in-use                 locked while the store is used; by one process alone while it sweeps
 
 Nothing in the store is trusted: a copy is compared with the digest while it is made. So a damaged or changed tree
@@ -15,25 +15,86 @@ from __future__ import annotations
 import errno
 import os
 import re
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import NO_LINK_FLAGS, atomic_replace, remove_tree
+from prowess._internal.fs import CREATE_FLAGS, atomic_replace, remove_tree, write_all
+from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError, InstallError
 
-from ._copy_writer import CopyWriter
-from ._tree import EXECUTABLE, LINK, read_tree
+from .lock import EXECUTABLE, LINK, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from ._tree import Tree
+    from .lock import Tree
 
-__all__ = ["SOURCES", "OpenStore", "Store", "StoreContent", "StoredTree", "SweepReport"]
+
+class CopyWriter:
+    """Gets what `read_tree` reads, and writes it.
+
+    Args:
+        into_fd: a descriptor of the folder to write into.
+        name: of the new folder in it.
+    """
+
+    def __init__(self, into_fd: int, name: str) -> None:
+        self._into_fd, self._name = into_fd, name
+        self._fd = -1
+
+    def _target(self, path: str) -> str:
+        return f"{self._name}/{path}" if path else self._name
+
+    def open_folder(self, path: str) -> None:
+        with _write_errors():
+            os.mkdir(self._target(path), 0o777, dir_fd=self._into_fd)
+
+    def close_folder(self, path: str, mode: int) -> None:
+        pass
+
+    def open_file(self, path: str) -> Callable[[bytes], None]:
+        with _write_errors():
+            self._fd = os.open(self._target(path), CREATE_FLAGS, 0o666, dir_fd=self._into_fd)
+        return self._write
+
+    def _write(self, data: bytes) -> None:
+        with _write_errors():
+            write_all(self._fd, data)
+
+    def close_file(self, path: str, mode: int) -> None:  # noqa: ARG002
+        with _write_errors():
+            if mode & 0o100:
+                given = os.fstat(self._fd).st_mode
+                os.fchmod(self._fd, given | (given & 0o444) >> 2)  # executable for those who can read it
+            self.close()
+
+    def add_link(self, path: str, target: str) -> None:
+        with _write_errors():
+            os.symlink(target, self._target(path), dir_fd=self._into_fd)
+
+    def close(self) -> None:
+        """Close the file of a copy that was not completed."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+@contextmanager
+def _write_errors() -> Iterator[None]:
+    """Turn an error of the system into one that says that the copy failed, not the source.
+
+    Raises:
+        InstallError: writing failed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InstallError(f"cannot copy the skill: {describe_os_error(error)}", hint="make room on the disk") from None
+
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})").fullmatch
 SOURCES = "sources"
@@ -193,16 +254,13 @@ class Store:
     @contextmanager
     def _locked(self, *, exclusive: bool) -> Iterator[None]:
         """Lock the store, and wait while other processes keep it from being locked."""
-        try:
-            os.makedirs(self.folder, 0o700, exist_ok=True)
-            fd = os.open(os.path.join(self.folder, _IN_USE), os.O_RDWR | os.O_CREAT | NO_LINK_FLAGS, 0o600)
-        except OSError as error:
-            raise _unusable(self.folder, error) from None
-        try:
-            _lock(fd, exclusive)
+        with ExitStack() as stack:
+            try:
+                os.makedirs(self.folder, 0o700, exist_ok=True)
+                stack.enter_context(locked(self.folder, _IN_USE, shared=not exclusive))
+            except OSError as error:
+                raise _unusable(self.folder, error) from None
             yield
-        finally:
-            os.close(fd)
 
 
 class OpenStore:
@@ -318,15 +376,6 @@ def _tree_or_none(folder: str) -> Tree | None:
 def _size(folder: str) -> int:
     """Return the bytes of all files below a folder."""
     return sum(os.lstat(os.path.join(top, name)).st_size for top, _, names in os.walk(folder) for name in names)
-
-
-def _lock(fd: int, exclusive: bool) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows: there one process at a time must use the store
-        return
-    with suppress(OSError):  # a file system without locks
-        fcntl.flock(fd, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
 
 
 def _unusable(folder: str, error: OSError) -> InstallError:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Self
 
-__all__ = ["Foreground"]
-
 TERM_TIMEOUT = 10.0
 """Seconds after a signal until the command is killed."""
 LEFTOVER_TIMEOUT = 0.5

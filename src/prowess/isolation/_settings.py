@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Files = Mapping[str, str]
 
-__all__ = ["SECRET_PATHS", "NetworkPolicy", "SandboxConfig", "policy_problems", "settings_files"]
-
 _ENFORCED_BY = ("claude", "codex")
 """The formats of settings with which a client enforces policies."""
 

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
         check_server as check_server,
     )
     from ._http import http_app as http_app
-    from ._served import ServedCatalog as ServedCatalog, ServedFile as ServedFile, ServedSkill as ServedSkill
-    from ._served_findings import served_skills as served_skills
+    from ._served import (
+        ServedCatalog as ServedCatalog,
+        ServedFile as ServedFile,
+        ServedSkill as ServedSkill,
+        served_skills as served_skills,
+    )
     from ._server import SkillServer as SkillServer, server as server
     from ._settings import configured_servers as configured_servers
     from ._stdio import serve_stdio as serve_stdio
@@ -26,11 +30,18 @@ else:  # otherwise every misspelt name would have a type
         {
             "_check_server": ("ServerFinding", "ServerReport", "check_server"),
             "_http": ("http_app",),
-            "_served": ("ServedCatalog", "ServedFile", "ServedSkill"),
-            "_served_findings": ("served_skills",),
+            "_served": (
+                "ServedCatalog",
+                "ServedFile",
+                "ServedSkill",
+                "served_skills",
+            ),
             "_settings": ("configured_servers",),
             "_stdio": ("serve_stdio",),
             "client": ("McpSkillProvider",),
-            "_server": ("SkillServer", "server"),
+            "_server": (
+                "SkillServer",
+                "server",
+            ),
         },
     )

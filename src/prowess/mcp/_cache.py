@@ -18,8 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FileCache", "has_digest"]
-
 _MAX_BYTES = 256 << 20
 """Bytes of one server that are kept; what was written first is removed first."""
 _WRITES_BETWEEN_CHECKS = 64

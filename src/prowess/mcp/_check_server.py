@@ -10,11 +10,18 @@ from prowess.skill import YamlSyntaxError, core_mapping, parse_frontmatter
 
 from ._cache import has_digest
 from ._connection import EXTENSION, MODERN, Connection
-from ._entry_problems import directories, entry_problems, is_large, sorted_files
-from ._field_rules import FIELD_HINTS
 from ._http_client import HttpClient
 from ._messages import RpcError, ServerFailedError, UnreachableError
-from ._remote_skill import InvalidEntryError, parse_entry, same_json
+from ._remote_skill import (
+    FIELD_HINTS,
+    InvalidEntryError,
+    directories,
+    entry_problems,
+    is_large,
+    parse_entry,
+    same_json,
+    sorted_files,
+)
 from ._stdio_client import StdioClient
 
 TYPE_CHECKING = False
@@ -23,8 +30,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ._remote_skill import RemoteSkill
-
-__all__ = ["ServerFinding", "ServerReport", "check_server"]
 
 _INVALID_PARAMS = -32602
 _MAX_FINDINGS = 200

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ._http_client import HttpClient
     from ._stdio_client import StdioClient
 
-__all__ = ["EXTENSION", "MAX_SKILLS", "Connection"]
-
 EXTENSION = "io.modelcontextprotocol/skills"
 MODERN, OLDER = "2026-07-28", ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MAX_SKILLS = 20_000

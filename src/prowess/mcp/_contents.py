@@ -6,20 +6,36 @@ its files and folders are the same, which is compared for each request, or inoti
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import json
+import os
+import select
+import stat
+import struct
+import time
 from contextlib import suppress
 from threading import Lock
 from time import monotonic
+from urllib.parse import quote
 
-from prowess.catalog import KeptTable, fingerprint_paths
+from prowess._internal.file_status import SETTLE_NS
+from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, SKILL_FILE, skill_files
+from prowess._internal.fs import READ_FLAGS, open_inside
+from prowess._internal.inotify import ATTRIBUTES, CONTENT, ENTRIES, OVERFLOW, PLACE, REMOVED, Inotify
+from prowess._internal.text import describe_os_error, neutral, quoted
+from prowess.errors import SkillError
+from prowess.filesystem import FINGERPRINT_BYTES, fingerprint, fingerprint_paths, newest_time
+from prowess.skill import YamlSyntaxError, core_mapping, load
 
-from ._content_watcher import ContentWatcher
-from ._read_content import COLUMNS, ENTRY, Content, read_content
+from ._remote_skill import FIELD_HINTS, field_problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from typing import Any
 
-__all__ = ["COLUMNS", "SkillContents"]
+    from prowess.cache import KeptTable
 
 _MOST_OLD = 1000
 """Folders that are known beyond twice those that are served."""
@@ -46,7 +62,7 @@ class SkillContents:
         self._is_watched = False
         """Whether all that is known is watched, as far as that is possible."""
         self._store_after = 0.0
-        for folder, row in (table.load(shared=[ENTRY]) if table is not None else {}).items():
+        for folder, row in (table.load() if table is not None else {}).items():
             with suppress(ValueError):
                 self._known[folder] = Content.from_row(folder, row)
 
@@ -146,3 +162,376 @@ def _are_unchanged(contents: Sequence[Content]) -> bool:
         return fingerprint_paths(paths) == b"".join([content.fingerprints for content in contents])
     except (OSError, ValueError, OverflowError):
         return False
+
+
+_FOLDER_EVENTS, _FILE_EVENTS = ATTRIBUTES | PLACE | ENTRIES, ATTRIBUTES | PLACE | CONTENT
+_MOUNTS = "/proc/self/mountinfo"
+"""`poll` shows when a file system is mounted over a folder, which is no event of the folder."""
+_LIMIT = "/proc/sys/fs/inotify/max_user_watches"
+
+
+class ContentWatcher:
+    """Watches the folders of skills. For one thread at a time.
+
+    Args:
+        most: watches at most; by default half of those that the user may have.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = _limit() // 2 if most is None else most
+        self._inotify: Inotify | None = None
+        self._mounts = -1
+        self._poll: Any = None
+        self._owner = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._contents: dict[int, Content | list[Content]] = {}
+        """What each watch is for; a folder can be in two skills, and a file have a name in each."""
+        self._above: dict[str, int] = {}
+        """The watches of the folders on the way to skills."""
+        self._above_numbers: set[int] = set()
+        self._is_local: dict[int, bool] = {}
+        """Whether inotify shows each change of a file system, by its device."""
+
+    def _open(self) -> bool:
+        """Return whether there is a queue, and open it if it is missing, or belongs to the process that forked."""
+        if self._owner != os.getpid():
+            self.close()
+            self._owner = os.getpid()
+            try:
+                self._inotify = Inotify()
+                self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
+                self._poll = select.poll()
+                self._poll.register(self._inotify.fd, select.POLLIN)
+                self._poll.register(self._mounts, select.POLLPRI)
+            except (OSError, AttributeError):  # the latter without `select.poll`
+                self.close()
+                self._owner = os.getpid()
+        return self._poll is not None
+
+    def close(self) -> None:
+        """Close what is open. `watch` opens it again."""
+        self._poll, self._owner = None, 0
+        if self._inotify is not None:
+            self._inotify.close()
+            self._inotify = None
+        if self._mounts >= 0:
+            os.close(self._mounts)
+            self._mounts = -1
+        self._clear()
+
+    __del__ = close
+
+    def changed(self) -> list[Content] | None:
+        """Return what has changed since the last call, which is not watched any more; `None` if it can be everything.
+
+        In the latter case nothing is watched any more.
+        """
+        if self._poll is None:
+            return []
+        if self._owner != os.getpid():
+            self.close()
+            return None
+        found: dict[int, Content] = {}
+        for fd, _ in self._poll.poll(0):
+            if fd == self._mounts or self._inotify is None or not self._take_events(found):
+                self.close()
+                return None
+        for content in found.values():
+            self.forget(content)
+        return [*found.values()]
+
+    def _take_events(self, found: dict[int, Content]) -> bool:
+        """Add what has changed to `found`, by its address; return `False` if it can be everything."""
+        for number, mask, _ in self._inotify.events() if self._inotify is not None else ():
+            if mask & OVERFLOW or (number in self._above_numbers and mask & (PLACE | REMOVED)):
+                return False
+            known = self._contents.get(number, [])
+            for content in known if isinstance(known, list) else [known]:
+                found[id(content)] = content
+        return True
+
+    def watch(self, content: Content) -> tuple[int, ...]:
+        """Watch all paths of a folder from now on, and return the watches; none if one of them cannot be watched."""
+        content.watches = ()
+        numbers = struct.unpack(f"{len(content.fingerprints) // 8}q", content.fingerprints)
+        paths = content.paths()
+        if not self._open() or len(self._contents) + len(paths) > self._most:
+            return ()
+        watches: list[int] = []
+        try:
+            self._watch_above(os.path.dirname(content.folder))
+            for path, mode, device in zip(paths, numbers[::6], numbers[2::6], strict=True):
+                watches.append(self._watch(path, _FOLDER_EVENTS if stat.S_ISDIR(mode) else _FILE_EVENTS, device))
+                self._add(watches[-1], content)
+        except (OSError, ValueError):
+            content.watches = tuple(watches)
+            self.forget(content)
+            content.watches = ()
+            return ()
+        content.watches = tuple(watches)
+        return content.watches
+
+    def _add(self, number: int, content: Content) -> None:
+        known = self._contents.setdefault(number, content)
+        if isinstance(known, list):
+            known.append(content)
+        elif known is not content:
+            self._contents[number] = [known, content]
+
+    def _watch_above(self, folder: str) -> None:
+        """Watch a folder and those above it: a skill is elsewhere if one of them is renamed.
+
+        Raises:
+            OSError: one of them cannot be watched.
+        """
+        folders: list[str] = []
+        while folder not in self._above and folder not in folders:
+            folders.append(folder)
+            folder = os.path.dirname(folder)
+        # The outermost first: otherwise a rename in between would leave a watch on another folder than the one inside.
+        watches = {path: self._watch(path, PLACE, os.stat(path).st_dev) for path in reversed(folders)}
+        self._above |= watches  # at the end: of a known folder, all above are known too
+        self._above_numbers.update(watches.values())
+
+    def _watch(self, path: str, events: int, device: int) -> int:
+        """Return the watch of a path.
+
+        Raises:
+            OSError: there cannot be one.
+        """
+        if self._inotify is None:
+            raise OSError("no inotify")
+        if device not in self._is_local:
+            self._is_local[device] = self._inotify.is_local(path)
+        if not self._is_local[device]:
+            raise OSError("changes may come without events")
+        return self._inotify.watch(path, events)
+
+    def forget(self, content: Content) -> None:
+        """Stop watching a folder."""
+        for number in content.watches or ():
+            known = self._contents.get(number)
+            if isinstance(known, list):
+                known[:] = [other for other in known if other is not content]
+            if known is content or not known:
+                self._contents.pop(number, None)
+                if self._inotify is not None and number not in self._above_numbers:
+                    self._inotify.forget(number)
+        content.watches = None
+
+
+def _limit() -> int:
+    """Return how many watches the user may have."""
+    with suppress(OSError, ValueError), open(_LIMIT, "rb") as stream:
+        return int(stream.read())
+    return 8192
+
+
+_SAFE = "/~!$&'()*+,;=:@"
+"""Characters that a path in a URI need not escape (RFC 3986, `pchar`)."""
+
+_KnownFiles = dict[str, tuple[bytes, str, int]]
+"""The fingerprint, the digest and the size of files, by path."""
+
+
+class Content:
+    """The folder of a skill as it was at one moment. Slots, because there are thousands.
+
+    Args:
+        folder: of the skill.
+        top: the path of the skill in the name space of the server.
+        entry: what a list says of it, as JSON; empty if it cannot be listed.
+        problem: why it cannot be listed; empty if it has another name by now.
+        names: the paths in it, relative to it and separated by NUL: first itself, an empty one, then its folders and
+            its files.
+        fingerprints: those of the paths.
+        is_settled: whether any later change shows in the fingerprints.
+    """
+
+    __slots__ = ("entry", "fingerprints", "folder", "is_settled", "names", "problem", "top", "watches")
+
+    def __init__(
+        self,
+        folder: str,
+        top: str,
+        entry: bytes | memoryview,
+        problem: str,
+        names: bytes,
+        fingerprints: bytes,
+        *,
+        is_settled: bool,
+    ) -> None:
+        self.folder, self.top, self.entry, self.problem = folder, top, entry, problem
+        self.names, self.fingerprints, self.is_settled = names, fingerprints, is_settled
+        self.watches: tuple[int, ...] | None = None
+        """Of its paths, if each later change is seen; empty if there cannot be any."""
+
+    def paths(self) -> list[str]:
+        """Return the paths of its fingerprints."""
+        folder = self.folder
+        return [f"{folder}/{name}" if name else folder for name in os.fsdecode(self.names).split("\0")]
+
+    def row(self) -> tuple[bytes | memoryview, ...]:
+        """Return what `from_row` takes."""
+        return os.fsencode(self.top), self.entry, self.problem.encode(), self.names, self.fingerprints
+
+    @classmethod
+    def from_row(cls, folder: str, row: tuple[bytes | memoryview, ...]) -> Content:
+        """Return the content of a folder that `row` wrote.
+
+        Raises:
+            ValueError: it did not.
+        """
+        top, entry, problem, names, fingerprints = bytes(row[0]), row[1], *map(bytes, row[2:])
+        if len(fingerprints) != (names.count(b"\0") + 1) * FINGERPRINT_BYTES or names[:1].strip(b"\0"):
+            raise ValueError("wrong number of fingerprints")
+        return cls(folder, os.fsdecode(top), entry, problem.decode(), names, fingerprints, is_settled=True)
+
+    def known_files(self) -> _KnownFiles:
+        """Return what is known of its files; nothing if a change may not show."""
+        if not self.entry or not self.is_settled:
+            return {}
+        resources = json.loads(bytes(self.entry))["resources"]
+        names = os.fsdecode(self.names).split("\0")[-len(resources) :]
+        start = len(self.fingerprints) - len(names) * FINGERPRINT_BYTES
+        states = (
+            self.fingerprints[at : at + FINGERPRINT_BYTES]
+            for at in range(start, len(self.fingerprints), FINGERPRINT_BYTES)
+        )
+        return {
+            name: (state, resource["digest"], resource["size"])
+            for name, state, resource in zip(names, states, resources, strict=True)
+        }
+
+
+def read_content(folder: str, top: str, before: Content | None = None) -> Content:
+    """Read the folder of a skill.
+
+    Args:
+        folder: of the skill.
+        top: its path in the name space of the server.
+        before: what the folder contained; files that did not change since are not read again.
+    """
+    started = time.time_ns()
+    folders: list[str] = []
+    files = [path for path, _ in skill_files(folder, folders=folders)]
+    known = before.known_files() if before is not None and before.folder == folder else {}
+    states: list[bytes] = []
+    entry, problem = b"", ""
+    try:
+        entry = _read_entry(folder, top, folders, files, known, states)
+    except SkillError as error:
+        problem = str(error)
+    inner = [path[len(folder) + 1 :] for path in folders if path]
+    fingerprints = b"".join(states)
+    # A folder that could not be listed is an empty text: no fingerprint shows what becomes of it.
+    is_whole = len(states) == len(folders) + len(files) and all(states) and all(folders)
+    is_settled = is_whole and newest_time(fingerprints) <= started - SETTLE_NS
+    if is_settled:
+        # If a folder above was renamed meanwhile, these are the fingerprints of another folder than the one listed.
+        listed_again: list[str] = []
+        is_settled = [path for path, _ in skill_files(folder, folders=listed_again)] == files
+        is_settled &= listed_again == folders
+    names = os.fsencode("\0".join([*inner, *files]))
+    return Content(folder, top, entry, problem, names, fingerprints, is_settled=is_settled)
+
+
+def _read_entry(
+    folder: str, top: str, folders: Sequence[str], files: Sequence[str], known: _KnownFiles, states: list[bytes]
+) -> bytes:
+    """Return what a list says of a skill; empty if it has another name by now. `states` gets fingerprints.
+
+    Raises:
+        SkillError: it cannot be listed.
+    """
+    if len(files) >= MAX_SKILL_FILES:
+        raise SkillError(f"it has {MAX_SKILL_FILES:,} files or more")
+    if SKILL_FILE not in files:
+        raise SkillError("its SKILL.md is missing, or a link")
+    try:
+        states += [fingerprint(os.lstat(path)) for path in folders if path]
+    except OSError as error:
+        raise SkillError(f"it cannot be read: {describe_os_error(error)}") from None
+    resources = []
+    for path in files:
+        state, digest, size = _file(folder, path, known)
+        states.append(state)
+        resources.append({"uri": f"skill://{top}/{uri_path(path)}", "digest": digest, "size": size})
+    frontmatter = _frontmatter(os.path.join(folder, SKILL_FILE))
+    if frontmatter["name"] != top.rpartition("/")[2]:
+        return b""
+    return encode_json({"uri": f"skill://{top}/{SKILL_FILE}", "frontmatter": frontmatter, "resources": resources})
+
+
+def uri_path(path: str) -> str:
+    """Return a path as it is in a URI."""
+    return quote(os.fsencode(path.replace(os.sep, "/")), safe=_SAFE)
+
+
+def encode_json(value: Any) -> bytes:
+    """Return a value as JSON.
+
+    Raises:
+        SkillError: JSON has no such value.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError as error:
+        raise SkillError(f"its front matter cannot be sent as JSON: {neutral(str(error)[:200])}") from None
+
+
+def _file(folder: str, path: str, known: _KnownFiles) -> tuple[bytes, str, int]:
+    """Return the fingerprint, the digest and the size of a file.
+
+    Raises:
+        SkillError: it cannot be read, or is not a regular file.
+    """
+    try:
+        if path in known and fingerprint(os.lstat(os.path.join(folder, path))) == known[path][0]:
+            return known[path]
+        return _read_file(folder, path)
+    except (OSError, ValueError) as error:
+        reason = describe_os_error(error) if isinstance(error, OSError) else "invalid path"
+        raise SkillError(f"its file {quoted(path)} cannot be read: {reason}") from None
+
+
+def _read_file(folder: str, path: str) -> tuple[bytes, str, int]:
+    """Return the fingerprint, the digest and the size of a file that is read now.
+
+    Raises:
+        OSError: it cannot be read, or is not a regular file.
+        ValueError: its path is invalid.
+    """
+    fd = open_inside(folder, path.split("/"), READ_FLAGS)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", path)
+        sha256, size = hashlib.sha256(), 0
+        while chunk := os.read(fd, 1 << 20):
+            sha256.update(chunk)
+            size += len(chunk)
+            if size > MAX_DIGEST_BYTES:
+                raise OSError(errno.EFBIG, "too large", path)
+        return fingerprint(os.fstat(fd)), f"sha256:{sha256.hexdigest()}", size
+    finally:
+        os.close(fd)
+
+
+def _frontmatter(path: str) -> Mapping[str, Any]:
+    """Return the front matter of a SKILL.md as JSON.
+
+    Raises:
+        SkillError: it is missing, cannot be sent as JSON, or has a field for which clients refuse the whole list.
+    """
+    document = load(path).document
+    if document is None or document.frontmatter is None:
+        raise SkillError("its SKILL.md cannot be read")
+    try:
+        frontmatter = core_mapping(document.frontmatter)
+    except (YamlSyntaxError, ValueError, RecursionError) as error:
+        raise SkillError(f"its front matter cannot be sent as JSON: {neutral(str(error)[:200])}") from None
+    for field, problem in field_problems(frontmatter):
+        raise SkillError(f"{problem}; {FIELD_HINTS[field]}")
+    return frontmatter

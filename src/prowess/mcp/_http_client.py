@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import ConfigError
-from prowess.sandbox import HasCredentialsError, HostRefusedError, HttpUrl, NetworkRules, connect_http, parse_http_url
+from prowess.net import HasCredentialsError, HostRefusedError, HttpUrl, NetworkRules, connect_http, parse_http_url
 
 from ._messages import (
     HttpStatusError,
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from prowess.sandbox import DeadlineConnection
-
-__all__ = ["HttpClient", "header_value"]
+    from prowess.net import DeadlineConnection
 
 _VISIBLE = re.compile(r"[\x21-\x7e]{1,512}").fullmatch
 _HEADER_SAFE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?").fullmatch

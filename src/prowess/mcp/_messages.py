@@ -12,17 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, NoReturn
 
-__all__ = [
-    "HttpStatusError",
-    "RpcError",
-    "ServerFailedError",
-    "UnreachableError",
-    "answer_to",
-    "encode",
-    "parse",
-    "remaining",
-]
-
 _MAX_SHOWN = 200
 """Characters of a server's own message that an error repeats."""
 

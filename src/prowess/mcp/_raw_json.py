@@ -7,8 +7,6 @@ from typing import Any
 
 from pydantic_core import SchemaSerializer, core_schema
 
-__all__ = ["RawJson", "encode_answer"]
-
 
 class RawJson:
     """JSON in a result. Whatever does not know this class makes values of it."""

@@ -14,10 +14,24 @@ from prowess.skill import is_portable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
-__all__ = ["MAX_BYTES", "MAX_FILES", "InvalidEntryError", "RemoteFile", "RemoteSkill", "parse_entry", "same_json"]
+__all__ = [
+    "FIELD_HINTS",
+    "InvalidEntryError",
+    "MAX_BYTES",
+    "MAX_FILES",
+    "RemoteFile",
+    "RemoteSkill",
+    "directories",
+    "entry_problems",
+    "field_problems",
+    "is_large",
+    "parse_entry",
+    "same_json",
+    "sorted_files",
+]
 
 MAX_FILES, MAX_BYTES = 512, 16 * 1024 * 1024
 """Files and bytes of a skill that every client accepts, and Prowess at most."""
@@ -173,3 +187,95 @@ def _plain_numbers(value: object) -> object:
 
 def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"), default=dict)
+
+
+_MAX_CHARACTERS = {"name": 64, "description": 1024, "compatibility": 500}
+FIELD_HINTS: Mapping[str, str] = {
+    "name": "write a text of at most 64 characters",
+    "description": "write a text of 1 to 1,024 characters",
+    "license": "write a text, or remove it",
+    "compatibility": "write a text of 1 to 500 characters, or remove it",
+    "metadata": 'write texts, as in `version: "1.0"`, since some clients fail on the whole list otherwise',
+}
+"""What to do about each field that breaks a rule."""
+
+
+def field_problems(frontmatter: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each field that breaks a rule, with the reason.
+
+    Args:
+        frontmatter: with the types of JSON.
+    """
+    for field, most in _MAX_CHARACTERS.items():
+        value = frontmatter.get(field)
+        if field == "compatibility" and field not in frontmatter:
+            continue
+        if not isinstance(value, str):
+            yield field, f"its `{field}` is not text"
+        elif not value.strip():
+            yield field, f"its `{field}` is empty"
+        elif len(value) > most:
+            yield field, f"its `{field}` has more than {most:,} characters"
+    # Clients accept a license without a value, but none that is not text.
+    if not isinstance(frontmatter.get("license"), str | None):
+        yield "license", "its `license` is not text"
+    metadata = frontmatter.get("metadata", {})
+    if not isinstance(metadata, dict):
+        yield "metadata", "its `metadata` is not a map"
+    elif not all(isinstance(value, str) for value in metadata.values()):
+        yield "metadata", "its `metadata` has a value that is not text"
+
+
+_MAX_SHOWN_BYTES = 1 << 60
+"""A sum of sizes can have more digits than Python prints."""
+
+
+def directories(skill: RemoteSkill) -> dict[str, set[str]]:
+    """Return the directories of a skill, each with the URIs that it must contain."""
+    top = skill.uri.removesuffix("/SKILL.md")
+    found: dict[str, set[str]] = {top: set()}
+    for file in skill.files or ():
+        child = file.uri
+        while child != top:
+            parent = child.rpartition("/")[0]
+            found.setdefault(parent, set()).add(child)
+            child = parent
+    return found
+
+
+def entry_problems(entry: object) -> Iterator[tuple[str, str]]:
+    """Yield the rules that an entry breaks besides those that make it invalid for every host."""
+    if not isinstance(entry, dict):
+        return
+    if entry.get("resources") == "dynamic":
+        yield "dynamic", "it has no list of files"
+    if is_large(entry):
+        count, size = _measure(entry)
+        files = "file" if count == 1 else "files"
+        yield "limit", f"it has {count:,} {files} of {size:,} bytes; the limits are {MAX_FILES} and {MAX_BYTES:,}"
+    frontmatter = entry.get("frontmatter")
+    if not isinstance(frontmatter, dict):
+        return
+    for field, problem in field_problems(frontmatter):
+        # Without a name or a description the entry is invalid, and `entry` says so.
+        if field != "name" and (field != "description" or "characters" in problem):
+            yield field, problem
+
+
+def _measure(entry: Mapping[str, Any]) -> tuple[int, int]:
+    rows = entry.get("resources")
+    rows = rows if isinstance(rows, list) else []
+    sizes = [row.get("size") for row in rows if isinstance(row, dict)]
+    return len(rows), min(sum(size for size in sizes if type(size) is int and size > 0), _MAX_SHOWN_BYTES)
+
+
+def is_large(entry: object) -> bool:
+    count, size = _measure(entry) if isinstance(entry, dict) else (0, 0)
+    return count > MAX_FILES or size > MAX_BYTES
+
+
+def sorted_files(entry: object) -> object:
+    """Return an entry with its files in the order of their URIs."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("resources"), list):
+        return entry
+    return {**entry, "resources": sorted(entry["resources"], key=repr)}

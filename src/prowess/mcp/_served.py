@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE, read_up_to, skill_files
@@ -20,23 +21,21 @@ from prowess._internal.inside import has_link
 from prowess._internal.text import describe_os_error, quoted
 from prowess.catalog import REACHABLE
 from prowess.errors import SkillFileError
+from prowess.findings import finding
 from prowess.session import resource_folder
 from prowess.skill import is_portable_name
 
-from ._contents import SkillContents
-from ._read_content import uri_path
+from ._contents import SkillContents, uri_path
 from ._remote_skill import MAX_BYTES, MAX_FILES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from prowess.catalog import Catalog, Entry
+    from prowess.findings import Finding
 
-    from ._read_content import Content
-
-__all__ = ["ServedCatalog", "ServedFile", "ServedSkill"]
+    from ._contents import Content
 
 _find_sizes = re.compile(rb'"size":(\d{1,15})').findall
 """Find the sizes of the files in an entry, without the time that parsing it takes."""
@@ -310,3 +309,30 @@ def _served_skill(content: Content) -> ServedSkill:
 
 def _reason(error: Exception) -> str:
     return describe_os_error(error) if isinstance(error, OSError) else "invalid path"
+
+
+_LEFT_OUT_HINT = "change its front matter or its files; until then only clients that use tools get it"
+_LARGE_HINT = f"make it smaller or split it: clients may decline more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB"
+
+
+def served_skills(served: ServedCatalog) -> tuple[list[tuple[ServedSkill, str]], list[Finding]]:
+    """Return the skills that are served, each with the path of its SKILL.md, and findings. All files are read."""
+    skills, _ = served.page(None, len(served.folders) + 1)
+    paths = {uri: os.path.join(folder, SKILL_FILE) for uri, folder in zip(served.uris, served.folders, strict=True)}
+    return [(skill, paths[skill.uri]) for skill in skills], [*_findings(served, skills, paths)]
+
+
+def _findings(served: ServedCatalog, skills: list[ServedSkill], paths: dict[str, str]) -> Iterator[Finding]:
+    for entry, reason in served.left_out:
+        yield _left_out(entry.name, reason, entry.path)
+    for top, reason in sorted(served.problems.items()):
+        yield _left_out(top.rpartition("/")[2], reason, paths[f"skill://{top}/{SKILL_FILE}"])
+    for skill in skills:
+        count, size = len(skill.files), sum(size for _, _, size in skill.files)
+        if count > MAX_FILES or size > MAX_BYTES:
+            message = f"{quoted(str(skill.frontmatter['name']))} has {count:,} files and {size:,} bytes"
+            yield finding("mcp-large", message, path=paths[skill.uri], hint=_LARGE_HINT)
+
+
+def _left_out(name: str, reason: str, path: str) -> Finding:
+    return finding("mcp-left-out", f"{quoted(name)} is not served: {reason}", path=path, hint=_LEFT_OUT_HINT)

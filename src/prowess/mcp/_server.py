@@ -7,14 +7,18 @@ of a session.
 from __future__ import annotations
 
 import asyncio
+import base64
+import mimetypes
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote
 from weakref import WeakKeyDictionary, WeakSet
 
 from prowess._internal.text import quoted
-from prowess.catalog import Catalog, KeptTable
+from prowess.cache import KeptTable
+from prowess.catalog import Catalog
 from prowess.errors import SkillFileError
 from prowess.session import Session, scripts_option
 
@@ -25,6 +29,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
+    BlobResourceContents,
     CallToolRequestParams,
     CallToolResult,
     ListResourcesResult,
@@ -33,17 +38,17 @@ from mcp_types import (
     ReadResourceRequestParams,
     ReadResourceResult,
     RequestParams,
+    Resource,
     TextContent,
+    TextResourceContents,
     Tool,
     ToolAnnotations,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ._connection import EXTENSION
-from ._contents import COLUMNS, SkillContents
-from ._cursors import cursor_of, position_after
+from ._contents import SkillContents
 from ._raw_json import RawJson
-from ._resources import child_of, contents_of, resources_of
 from ._served import ServedCatalog
 
 if TYPE_CHECKING:
@@ -53,8 +58,7 @@ if TYPE_CHECKING:
     from prowess.session import Scripts, Tool as SessionTool
 
     Page = TypeVar("Page", bound=tuple[object, str | None])
-
-__all__ = ["SkillServer", "server"]
+    from ._served import ServedFile, ServedSkill
 
 _PAGE = 1000
 """Entries in one answer."""
@@ -157,7 +161,7 @@ class SkillServer:
         """Return what is served now."""
         catalog = self._source if isinstance(self._source, Catalog) else self._source.current()
         if self._contents is None:
-            self._contents = SkillContents(KeptTable(("served", catalog.cwd, catalog.home), COLUMNS))
+            self._contents = SkillContents(KeptTable(("served", catalog.cwd, catalog.home)))
         if self._served is None or self._served.catalog is not catalog:
             self._served = ServedCatalog(catalog, self._contents, self._only, self._tags)
         return self._served
@@ -337,3 +341,67 @@ class SkillServer:
         if text is None:
             raise MCPError(code=INVALID_PARAMS, message=f"unknown tool {quoted(params.name)}")
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=text.startswith("error: "))
+
+
+def position_after(params: PaginatedRequestParams | None) -> str | None:
+    """Return the URI that a cursor encodes.
+
+    Raises:
+        MCPError: it is not a cursor of this server.
+    """
+    if params is None or params.cursor is None:
+        return None
+    try:
+        return base64.b64decode(params.cursor, altchars=b"-_", validate=True).decode()
+    except ValueError:
+        raise MCPError(code=INVALID_PARAMS, message="invalid cursor") from None
+
+
+def cursor_of(uri: str) -> str:
+    """Return the cursor of the page that begins behind a URI."""
+    return base64.urlsafe_b64encode(uri.encode()).decode()
+
+
+_MIME_TYPES = {
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    ".sh": "text/x-shellscript",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".toml": "application/toml",
+    ".ts": "text/typescript",
+}
+
+
+def resources_of(skill: ServedSkill) -> Iterable[Resource]:
+    """Yield the files of a skill; its SKILL.md has its name and its description."""
+    for file, digest, size in skill.files:
+        fields: dict[str, Any] = {"name": file.path}
+        if file.uri == skill.uri:
+            fields = {"name": skill.frontmatter["name"], "description": skill.frontmatter["description"]}
+        meta = {"io.modelcontextprotocol.skills/digest": digest}
+        yield Resource(uri=file.uri, mime_type=_mime_type(file.path), size=size, _meta=meta, **fields)
+
+
+def child_of(uri: str, path: str | None) -> dict[str, Any]:
+    """Return a child of a directory as `resources/directory/read` lists it; a path is that of a file."""
+    if path is None:
+        return {"uri": uri, "name": unquote(uri.rpartition("/")[2]), "mimeType": "inode/directory"}
+    return {"uri": uri, "name": path.rpartition("/")[2], "mimeType": _mime_type(path)}
+
+
+def contents_of(file: ServedFile, data: bytes) -> TextResourceContents | BlobResourceContents:
+    """Return the bytes of a file, as text if they are UTF-8."""
+    mime_type = _mime_type(file.path)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        text = None
+    if text is None or "\0" in text:
+        return BlobResourceContents(uri=file.uri, mime_type=mime_type, blob=base64.b64encode(data).decode())
+    return TextResourceContents(uri=file.uri, mime_type=mime_type, text=text)
+
+
+def _mime_type(path: str) -> str:
+    suffix = path[path.rfind(".") :].lower()
+    return _MIME_TYPES.get(suffix) or mimetypes.guess_type(path)[0] or "application/octet-stream"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["configured_servers"]
-
 _KEYS = ("name", "command", "url", "token_env", "allow_private")
 _MAX_SERVERS = 100
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.lowlevel import Server
 
-__all__ = ["MAX_MESSAGE_BYTES", "serve_stdio"]
-
 MAX_MESSAGE_BYTES = 1024 * 1024
 """Bytes of a message; requests for skills are short."""
 _CHUNK_BYTES = 64 * 1024

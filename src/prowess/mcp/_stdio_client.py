@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO, Any
 
-__all__ = ["StdioClient"]
-
 _PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "LOGNAME", "SHELL", "TERM")
 """Variables of the user's environment that a server gets; the configuration gives it more."""
 _NO_LIMITS = Limits(memory=None, file_size=None, descriptors=None, processes=None)

@@ -11,26 +11,30 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._apply import MountedSkill as MountedSkill, MountReport as MountReport, apply as apply, mount as mount
+    from ._apply import (
+        MountedSkill as MountedSkill,
+        MountReport as MountReport,
+        apply as apply,
+        mount as mount,
+        unmount as unmount,
+    )
     from ._config import (
         SkillConfig as SkillConfig,
         SkillMount as SkillMount,
         resolve_skill_name as resolve_skill_name,
         skills_root as skills_root,
     )
-    from ._plan import Plan as Plan, PlannedCopy as PlannedCopy, plan as plan
-    from ._record import RecordedMount as RecordedMount, read_record as read_record
-    from ._unmount import unmount as unmount
+    from ._plan import Plan as Plan, plan as plan
+    from ._skills_folder import RecordedMount as RecordedMount, read_record as read_record
     from ._validate import validate_skill as validate_skill, validate_skill_name as validate_skill_name
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_apply": ("MountReport", "MountedSkill", "apply", "mount"),
+            "_apply": ("MountReport", "MountedSkill", "apply", "mount", "unmount"),
             "_config": ("SkillConfig", "SkillMount", "resolve_skill_name", "skills_root"),
-            "_plan": ("Plan", "PlannedCopy", "plan"),
-            "_record": ("RecordedMount", "read_record"),
-            "_unmount": ("unmount",),
+            "_plan": ("Plan", "plan"),
+            "_skills_folder": ("RecordedMount", "read_record"),
             "_validate": ("validate_skill", "validate_skill_name"),
         },
     )

@@ -1,30 +1,29 @@
-"""Mount the skills of a plan: all of them, or none."""
+"""Mount the skills of a plan, and remove mounted skills: all of them, or none."""
 
 from __future__ import annotations
 
 import os
 
 from prowess._internal.frozen import Frozen
-from prowess.errors import SkillMountError
+from prowess._internal.text import did_you_mean, neutral, quoted
+from prowess.errors import SkillError, SkillMountError, SkillNotFoundError, combine_errors
 from prowess.hosts import DEFAULT_HOST
 
+from ._config import absolute_home, as_items, skills_root
 from ._copy import copy_tree
-from ._plan import plan, with_source
-from ._record import RecordedMount
-from ._target import check_free
-from ._transaction import lock_skills_folder
+from ._plan import check_free, check_unchanged, plan, with_source
+from ._skills_folder import RecordedMount, lock_skills_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from ._config import Scope, SkillConfig, SkillMount
     from ._copy import CopyResult
     from ._plan import Plan, PlannedCopy
+    from ._skills_folder import LockedSkillsFolder
 
     Path = str | os.PathLike[str]
-
-__all__ = ["MountReport", "MountedSkill", "apply", "mount"]
 
 
 class MountedSkill(Frozen):
@@ -101,12 +100,13 @@ def apply(plan: Plan) -> MountReport:
                 target = os.path.join(plan.home, plan.root, planned.name)
                 check_free(target, mounted.get(planned.name))
                 try:
-                    copied = copy_tree(planned.tree, staging.new_fd, planned.name, planned.overrides)
+                    into_fd = staging.place(locked.name, planned.name)
+                    copied = copy_tree(planned.tree, into_fd, planned.name, planned.overrides)
                 except SkillMountError as error:
                     raise with_source(planned.source, error) from None
                 records.append(RecordedMount(name=planned.name, source=planned.source, integrity=copied.integrity))
                 skills.append(_mounted_skill(planned, target, copied))
-            staging.commit(tuple(records))
+            locked.commit(staging, records)
     return MountReport(home=plan.home, host=plan.host, skills=tuple(skills))
 
 
@@ -120,3 +120,77 @@ def _mounted_skill(planned: PlannedCopy, target: str, copied: CopyResult) -> Mou
         digest=copied.digest,
         renamed_from=planned.renamed_from,
     )
+
+
+def unmount(
+    names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST, scope: Scope = "user"
+) -> tuple[str, ...]:
+    """Remove mounted skills, all of them or none, and return their folders.
+
+    Folders that were created for them are removed too, once they are empty.
+
+    Args:
+        names: the names of mounted skills; `None` for all of them.
+        home: the user's home, or the folder of a project.
+        host: the host whose skills folder is used.
+        scope: `user` for the host's folder below a home, `project` for its folder in a project.
+
+    Raises:
+        SkillNotFoundError: no skill of that name was mounted there.
+        SkillMountError: a name is not a string, or a skill has changed since it was mounted; nothing is removed.
+    """
+    root, home = skills_root(host, scope=scope), absolute_home(home)
+    wanted = None if names is None else as_items(names, "`names`", "`[NAME]`")
+    for name in wanted or ():
+        if not isinstance(name, str):
+            raise SkillMountError(f"a skill name must be a string, not {type(name).__name__}", hint="pass a string")
+    wanted = wanted and tuple(dict.fromkeys(wanted))
+    if not os.path.isdir(os.path.join(home, os.path.dirname(root))):
+        _recorded_mounts({}, wanted or (), os.path.join(home, root))
+        return ()
+    try:
+        with lock_skills_folder(home, root, make=False) as locked:
+            return _unmount_locked(locked, wanted)
+    except SkillNotFoundError:
+        if wanted:
+            raise
+        return ()  # another process removed the last one
+
+
+def _unmount_locked(locked: LockedSkillsFolder, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    skills_folder = os.path.join(locked.home, locked.root)
+    mounted = {recorded.name: recorded for recorded in locked.record.skills}
+    chosen = _recorded_mounts(mounted, mounted if wanted is None else wanted, skills_folder)
+    problems: list[SkillError] = []
+    for recorded in chosen:
+        path = os.path.join(skills_folder, recorded.name)
+        try:
+            if os.path.lexists(path):
+                check_unchanged(path, recorded)
+        except SkillMountError as error:
+            problems.append(error)
+    if problems:
+        raise combine_errors(problems, "nothing was removed")
+    if chosen:
+        with locked.staging() as staging:
+            locked.commit(staging, (), (recorded.name for recorded in chosen))
+    return tuple(os.path.join(skills_folder, recorded.name) for recorded in chosen)
+
+
+def _recorded_mounts(
+    mounted: Mapping[str, RecordedMount], wanted: Iterable[str], skills_folder: str
+) -> list[RecordedMount]:
+    """Return what the mount record says about the wanted names.
+
+    Raises:
+        SkillNotFoundError: one of them is not in it.
+    """
+    problems: list[SkillError] = []
+    for name in wanted:
+        if name not in mounted:
+            hint = did_you_mean(name, mounted, "only skills that Prowess mounted can be removed")
+            message = f"{quoted(name)} was not mounted in {neutral(skills_folder)}"
+            problems.append(SkillNotFoundError(message, hint=hint))
+    if problems:
+        raise combine_errors(problems, "nothing was removed")
+    return [mounted[name] for name in wanted]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
     Scope = Literal["user", "project"]
 
-__all__ = ["SkillConfig", "SkillMount", "absolute_home", "as_items", "path_text", "resolve_skill_name", "skills_root"]
-
 
 class SkillMount(Frozen, kw_only=False):
     """A skill to mount into an agent's home."""

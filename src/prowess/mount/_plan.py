@@ -10,15 +10,12 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError, SkillValidationError, combine_errors
 from prowess.hosts import DEFAULT_HOST
-from prowess.skill import change_name, from_document, parse_frontmatter
+from prowess.skill import change_name, from_document, integrity_digest, parse_frontmatter
 
 from ._config import SkillConfig, SkillMount, absolute_home, as_items, path_text, resolve_skill_name, skills_root
-from ._measure import MeasuredTree, measure_file, measure_folder
-from ._programs import reject_programs
-from ._record import RecordedMount, read_record
-from ._target import check_free
-from ._transaction import check_skills_path, lock_skills_folder
-from ._validate import skill_file, validate_frontmatter, validate_skill_name
+from ._copy import MeasuredTree, measure_file, measure_folder
+from ._skills_folder import RecordedMount, check_skills_path, lock_skills_folder, read_record
+from ._validate import reject_programs, skill_file, validate_frontmatter, validate_skill_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +25,35 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["Plan", "PlannedCopy", "collect_problems", "plan", "with_source"]
+
+def check_free(target: str, recorded: RecordedMount | None) -> None:
+    """Check that mounting a skill loses nothing.
+
+    Args:
+        target: the folder to mount into.
+        recorded: what the mount record says about this name.
+
+    Raises:
+        SkillMountError: the target exists, and Prowess did not mount it, or it has changed since.
+    """
+    if not os.path.lexists(target):
+        return
+    if recorded is None:
+        message = f"{quoted(target, PATH_LIMIT)} already exists, and Prowess did not mount it"
+        raise SkillMountError(message, hint="move it away, or mount the skill under another name: `NAME=PATH`")
+    check_unchanged(target, recorded)
+
+
+def check_unchanged(target: str, recorded: RecordedMount) -> None:
+    """Check that a mounted skill is still as it was mounted.
+
+    Raises:
+        SkillMountError: it is not.
+    """
+    if os.path.islink(target) or integrity_digest(target) != recorded.integrity:
+        message = f"{quoted(target, PATH_LIMIT)} has changed since it was mounted"
+        raise SkillMountError(message, hint="copy what you need from it, then remove the folder")
+
 
 _CODES_FROM_MEASURING = ("file-is-link", "file-not-regular", "file-too-large")
 """Findings that measuring reports for every file, SKILL.md included."""

@@ -1,5 +1,12 @@
 """Validate a skill and its name before mounting.
 
+Find front matter that is a program: a client such as opencode runs it when it lists the mounted skills.
+
+Recognise repositories inside a skill.
+
+A client that runs git inside a skill with a repository of its own runs the hooks, filters and other commands that the
+configuration of this repository names.
+
 The rules are WINK's (`SKILLS.md`, "Validation errors"). They are stricter than any client, so that a valid skill
 works in all of them.
 """
@@ -7,24 +14,115 @@ works in all of them.
 from __future__ import annotations
 
 import os
+import re
 
+from prowess._internal.file_names import is_bare_repository, plain_file_name, windows_file_names
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
-from prowess.catalog import mount_blockers
 from prowess.errors import SkillMountError, SkillNotFoundError, SkillValidationError
-from prowess.skill import MAX_NAME, from_document, is_portable_name, parse_frontmatter, unreadable_skill
+from prowess.skill import MAX_DEPTH, MAX_NAME, from_document, is_portable_name, parse_frontmatter, unreadable_skill
+from prowess.visibility import mount_blockers
 
 from ._config import path_text
-from ._programs import reject_programs
-from ._repositories import REPOSITORY_HINT, find_repository, repository_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from prowess.findings import Finding
 
     Path = str | os.PathLike[str]
 
-__all__ = ["skill_file", "validate_frontmatter", "validate_skill", "validate_skill_name"]
+_MAX_FOLDERS = 10_000
+"""More than a mounted skill can have."""
+
+
+def list_folders(top: str) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Yield each folder with its entries, the folder itself first; no link is followed.
+
+    A folder that cannot be listed is left out: it cannot be mounted either.
+
+    Args:
+        top: the folder; the paths are relative to it, and its own is empty.
+    """
+    pending = [("", 0)]
+    for count, (path, depth) in enumerate(pending):  # grows during the loop
+        if count >= _MAX_FOLDERS:
+            return
+        try:
+            with os.scandir(os.path.join(top, path)) as entries:
+                found = list(entries)
+            inner = [entry.name for entry in found if entry.is_dir(follow_symlinks=False)]
+        except OSError:
+            continue
+        if depth <= MAX_DEPTH:
+            pending += [(os.path.join(path, name), depth + 1) for name in inner]
+        yield path, found
+
+
+_CODE = "frontmatter-code"
+_SKILL_FILE = plain_file_name(SKILL_FILE)
+
+
+def reject_programs(source: str) -> None:
+    """Check that no SKILL.md of a skill has a program as its front matter, on any level: such clients search them all.
+
+    Raises:
+        SkillValidationError: one has.
+    """
+    for path in _skill_files(source) if os.path.isdir(source) else [source]:
+        try:
+            document = parse_frontmatter(read_file(path), path)
+        except UnreadableError:  # not mounted either
+            continue
+        for item in document.findings:
+            if item.code == _CODE:
+                message = f"{quoted(path, PATH_LIMIT)}: {item.message}"
+                raise SkillValidationError(message, findings=(item,), hint=item.hint)
+
+
+def _skill_files(folder: str) -> Iterator[str]:
+    """Yield every SKILL.md in a folder, in any spelling."""
+    for _, entries in list_folders(folder):
+        for entry in entries:
+            if plain_file_name(entry.name) == _SKILL_FILE:
+                yield entry.path
+
+
+REPOSITORY_HINT = "remove it, or copy the skill without it: a client would run its hooks"
+_REPOSITORY_NAMES = frozenset((".git", ".hg", ".sl"))
+"""The folders of git, Mercurial and Sapling, which all run commands that are configured in them."""
+_is_short_name = re.compile(r"(git|hg|sl)~[0-9]+").fullmatch
+
+
+def is_repository_name(name: str) -> bool:
+    """Return whether a file of this name makes its folder a repository, on any system."""
+    if name.isascii() and name[:1] != "." and "~" not in name and "\\" not in name:
+        return False
+    plain_names = map(plain_file_name, windows_file_names(name))
+    return any(plain in _REPOSITORY_NAMES or _is_short_name(plain) for plain in plain_names)
+
+
+def repository_problem(path: str) -> str:
+    """Return the message for a repository at a path inside a skill; the path is empty for the skill itself."""
+    if not path:
+        return "the skill folder is a bare git repository"
+    kind = "a repository" if is_repository_name(os.path.basename(path)) else "a bare git repository"
+    return f"{quoted(path, PATH_LIMIT)} is {kind}"
+
+
+def find_repository(folder: str) -> str | None:
+    """Return the path of a repository inside a skill folder, or `None`.
+
+    The path is relative to the folder, and empty if the folder itself is a bare repository.
+    """
+    for path, entries in list_folders(folder):
+        names = [entry.name for entry in entries]
+        if name := next(filter(is_repository_name, names), None):
+            return os.path.join(path, name)
+        if is_bare_repository(names):
+            return path
+    return None
 
 
 def validate_skill_name(name: str) -> None:

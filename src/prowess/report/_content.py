@@ -21,13 +21,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prowess.catalog import ComparedSkill, Comparison
+    from prowess.visibility import ComparedSkill, Comparison
 
     from ._explanations import Batch, Explanation, Problem
     from ._states import Look
     from ._texts import Phrase
-
-__all__ = ["Content", "page_content"]
 
 _OPEN_DETAILS = 8
 """If a page explains this many skills or fewer, their explanations are open from the start."""

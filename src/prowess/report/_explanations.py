@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from prowess._internal.frozen import Frozen
-from prowess.catalog import group_losses
 from prowess.findings import CODES, Severity
+from prowess.visibility import group_losses
 
 from ._states import LOSS_PHRASES, SEEN, look_of
 from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, sentence, short_command, short_path, titles
@@ -15,13 +15,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prowess.catalog import ComparedSkill, Comparison, Cure, LossGroup
     from prowess.findings import Finding
+    from prowess.visibility import ComparedSkill, Comparison, Cure, LossGroup
 
     from ._states import Look
     from ._texts import Phrase
-
-__all__ = ["Batch", "Explanation", "Problem", "as_problem", "batches_of", "explain_skill"]
 
 _DESCRIPTION_LIMIT = 400
 """Characters that are shown of a description; a valid one has 1,024 at most."""

@@ -20,9 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import jinja2
 
-    from prowess.catalog import Comparison
-
-__all__ = ["render_page"]
+    from prowess.visibility import Comparison
 
 
 def render_page(comparison: Comparison) -> str:

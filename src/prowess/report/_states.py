@@ -6,9 +6,7 @@ from prowess._internal.frozen import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.catalog import View
-
-__all__ = ["LOSS_PHRASES", "SEEN", "STATES", "Look", "look_of"]
+    from prowess.visibility import View
 
 
 class Look(Frozen, kw_only=False):

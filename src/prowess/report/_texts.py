@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from prowess.catalog import Comparison
+    from prowess.visibility import Comparison
 
 __all__ = [
     "NAME_LIMIT",

@@ -10,22 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
     from ._describe import decode_output as decode_output, describe_result as describe_result
-    from ._http_connections import (
-        DeadlineConnection as DeadlineConnection,
-        HasCredentialsError as HasCredentialsError,
-        HostRefusedError as HostRefusedError,
-        HttpUrl as HttpUrl,
-        connect_http as connect_http,
-        parse_http_url as parse_http_url,
-    )
     from ._limits import Limits as Limits
-    from ._network_rules import (
-        MAX_ADDRESSES as MAX_ADDRESSES,
-        NetworkRules as NetworkRules,
-        Refusal as Refusal,
-        canonical_host as canonical_host,
-        look_up_host as look_up_host,
-    )
     from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
     from ._server import server_command as server_command
@@ -35,22 +20,33 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_backends": ("Backend", "CHOICES", "find_backend"),
-            "_describe": ("decode_output", "describe_result"),
-            "_http_connections": (
-                "DeadlineConnection",
-                "HasCredentialsError",
-                "HostRefusedError",
-                "HttpUrl",
-                "connect_http",
-                "parse_http_url",
+            "_backends": (
+                "Backend",
+                "CHOICES",
+                "find_backend",
+            ),
+            "_describe": (
+                "decode_output",
+                "describe_result",
             ),
             "_limits": ("Limits",),
-            "_network_rules": ("MAX_ADDRESSES", "NetworkRules", "Refusal", "canonical_host", "look_up_host"),
-            "_run": ("Result", "SYSTEM_PATH", "run"),
-            "_runtime": ("make_temp_folder", "remove_runtime_folder"),
+            "_run": (
+                "Result",
+                "SYSTEM_PATH",
+                "run",
+            ),
+            "_runtime": (
+                "make_temp_folder",
+                "remove_runtime_folder",
+            ),
             "_server": ("server_command",),
-            "_supervisors": ("CommandScope", "stop"),
-            "_user_programs": ("find_user_program", "search_path"),
+            "_supervisors": (
+                "CommandScope",
+                "stop",
+            ),
+            "_user_programs": (
+                "find_user_program",
+                "search_path",
+            ),
         },
     )

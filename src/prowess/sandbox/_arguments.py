@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["check_argv", "check_env", "check_input", "existing_folder", "existing_path", "find_program"]
-
 
 def check_argv(argv: Sequence[Path]) -> list[str]:
     """Return a command as a list of texts.

@@ -33,8 +33,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._messages import Reply, Request
 
-__all__ = ["CHOICES", "Backend", "find_backend", "forget_probe"]
-
 CHOICES = ("auto", "bwrap", "seatbelt", "none")
 _SEATBELT = "/usr/bin/sandbox-exec"
 _PROBE_CACHE_FILE = "sandbox"

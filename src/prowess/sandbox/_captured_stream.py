@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["CapturedStream"]
-
 _CHUNK = 65536
 
 

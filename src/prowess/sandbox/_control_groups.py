@@ -31,8 +31,6 @@ if TYPE_CHECKING:
         """The folders of the groups that a process in it came from."""
 
 
-__all__ = ["find_base", "forget", "is_usable", "leave_group", "make_group", "read_file", "remove_group", "write_file"]
-
 _PREFIX = "prowess-"
 _MAX_EMPTY_AGE = 60.0
 """Seconds after which an empty group counts as left behind."""

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._run import Result
 
-__all__ = ["decode_output", "describe_result"]
-
 _MAX_REASONS, _MAX_REASON_CHARS = 3, 250
 """Reasons of refused hosts that a result shows: with them it has less than 1,000 bytes besides output."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ._messages import Request
     from ._proxy_process import ProxyProcess
 
-__all__ = ["LIMITS", "Launch"]
-
 LIMITS = {
     "memory": resource.RLIMIT_DATA,
     "file_size": resource.RLIMIT_FSIZE,

@@ -6,8 +6,6 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
 from prowess.errors import SandboxError
 
-__all__ = ["Limits", "system_limits"]
-
 _MIB = 1024 * 1024
 _MAX_LIMIT = 2**62
 """Of any limit: what the system can count."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ._control_groups import Group
     from ._messages import Request
 
-__all__ = ["MemoryGuard", "killed_first", "prepare_to_read"]
-
 _INTERVAL, _MAX_INTERVAL = 0.1, 1.0
 """Seconds between two measurements: more than the first if one takes more than a twentieth of it."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")

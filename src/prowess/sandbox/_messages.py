@@ -72,8 +72,6 @@ if TYPE_CHECKING:
         """Whether a process could not be killed in time."""
 
 
-__all__ = ["LENGTH_BYTES", "decode_reply", "decode_request", "send_message"]
-
 LENGTH_BYTES = 8
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ._messages import Reply, Request
     from ._proxy_process import ProxyProcess
 
-__all__ = ["CallerGoneError", "ProcessTree"]
-
 TERM_TIMEOUT = 0.5
 """Seconds between SIGTERM and SIGKILL."""
 SETTLE_TIMEOUT = 0.05

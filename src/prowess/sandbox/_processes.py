@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-__all__ = ["child_pids", "count_tasks", "kill", "list_processes", "pids_with_environment", "terminate"]
-
 _MAX_ENVIRONMENT_BYTES = 1 << 17
 _SIGKILL = 9
 """Written out, since the caller loads this module: `signal` would load `enum`."""

@@ -22,8 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Confinement", "bwrap_arguments", "seatbelt_profile", "tmpfs_folders"]
-
 _USR_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Folders that many systems have as links into `/usr`."""
 _SYSTEM_FOLDERS = ("/usr", "/nix/store", "/gnu/store", "/run/current-system")

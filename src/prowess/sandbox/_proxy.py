@@ -14,8 +14,8 @@ from contextlib import suppress
 from time import monotonic
 
 from prowess._internal.text import neutral, quoted
+from prowess.net import MAX_ADDRESSES, look_up_host
 
-from ._network_rules import MAX_ADDRESSES, look_up_host
 from ._proxy_requests import ProxyError, parse_head
 
 TYPE_CHECKING = False
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-    from ._network_rules import NetworkRules
-    from ._proxy_requests import ProxyRequest
+    from prowess.net import NetworkRules
 
-__all__ = ["serve"]
+    from ._proxy_requests import ProxyRequest
 
 _MAX_CONNECTIONS = 128
 """Connections at the same time; more of them wait."""

@@ -14,7 +14,8 @@ import signal
 import socket
 from contextlib import suppress
 
-from ._network_rules import NetworkRules
+from prowess.net import NetworkRules
+
 from ._processes import kill
 from ._proxy import serve
 from ._proxy_settings import BWRAP_PORT
@@ -23,8 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, NoReturn
-
-__all__ = ["ProxyProcess"]
 
 _START_TIMEOUT = 5.0
 """Seconds in which the proxy must listen."""

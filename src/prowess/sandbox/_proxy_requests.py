@@ -12,10 +12,7 @@ from __future__ import annotations
 import re
 
 from prowess._internal.frozen import Frozen
-
-from ._network_rules import canonical_host
-
-__all__ = ["ProxyError", "ProxyRequest", "parse_head"]
+from prowess.net import canonical_host
 
 _AUTHORITY = rb"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_.-]{1,255})"
 _match_request_line = re.compile(rb"([A-Z][A-Z-]{0,30}) ([!-~\x80-\xff]+) (HTTP/1\.[01])").fullmatch

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._network_rules import NetworkRules
-
-__all__ = ["BWRAP_PORT", "PORT_PLACEHOLDER", "PROXY_VARIABLES", "proxy_variables"]
+    from prowess.net import NetworkRules
 
 BWRAP_PORT = 3128
 """The port of the proxy in a network namespace, where nothing else listens before the command starts."""

@@ -29,12 +29,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from prowess.net import NetworkRules
+
     from ._messages import Reply, Request
-    from ._network_rules import NetworkRules
 
     Path = str | os.PathLike[str]
-
-__all__ = ["SYSTEM_PATH", "Prepared", "Result", "prepare", "run", "scratch_path"]
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where commands are looked up, after `python` and `python3`."""
@@ -254,7 +253,7 @@ def _network(network: bool | NetworkRules, backend: str) -> tuple[dict[str, obje
     """Return the rules for the proxy of a command, `None` for no proxy, and the variables that name it."""
     if not network or backend == "none":
         return None, {}
-    from ._network_rules import NetworkRules
+    from prowess.net import NetworkRules
 
     rules = NetworkRules() if network is True else network
     return rules.as_fields(), proxy_variables(rules, backend)

@@ -22,8 +22,6 @@ from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SandboxError
 
-__all__ = ["own_devices", "remove_runtime_folder", "make_temp_folder", "runtime_folder"]
-
 _IS_TEMP_NAME = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
 _MAX_AGE = 2 * 86_400.0
 """Seconds after which a folder counts as left behind."""

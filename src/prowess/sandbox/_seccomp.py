@@ -27,8 +27,6 @@ from functools import cache
 from prowess._internal.text import quoted
 from prowess.errors import SandboxError
 
-__all__ = ["CALLS", "MACHINES", "filter_program"]
-
 CALLS: tuple[tuple[str, int | None, int | None, int], ...] = (
     # Keys of the user: they belong to no namespace.
     ("add_key", 248, 217, EPERM),

@@ -26,11 +26,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ._network_rules import NetworkRules
+    from prowess.net import NetworkRules
 
     Path = str | os.PathLike[str]
-
-__all__ = ["server_command"]
 
 _CODE = "import sys; sys.path.append(sys.argv[1]); from prowess.sandbox._server_main import main; main(sys.argv[2])"
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ._messages import Request
 
-__all__ = ["MAX_LOG_BYTES", "ServerTree", "main"]
-
 MAX_LOG_BYTES = 128 * 1024
 """Bytes of the error stream that are kept at most: the last ones, and never less than half of it."""
 _END_OF_INPUT_TIMEOUT = 1.0

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["check_sockets", "sockets_below", "sockets_of_python"]
-
 _MAX_ENTRIES = 500_000
 """Files and folders that are looked at for one command."""
 

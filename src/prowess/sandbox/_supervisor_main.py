@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from ._control_groups import Group
 
-__all__ = ["main", "make_wakeup_pipe", "move_streams"]
-
 
 def main() -> NoReturn:
     """Serve requests until there are no more."""

@@ -26,8 +26,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._messages import Reply, Request
 
-__all__ = ["CommandScope", "run_supervised", "stop"]
-
 _MAX_IDLE = 8
 """Supervisors that wait for the next command at most."""
 _HANG_TIMEOUT = 10.0

@@ -13,8 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["find_user_program", "search_path"]
-
 _SYSTEM_PYTHONS = ("python", "python3")
 """Programs that every sandbox provides."""
 

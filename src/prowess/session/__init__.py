@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ._tools import Tool as Tool
     from ._trust import (
         Trust as Trust,
+        TrustedSkill as TrustedSkill,
         needs_trust as needs_trust,
         trusted_folder as trusted_folder,
         trusted_place as trusted_place,
     )
-    from ._trust_record import TrustedSkill as TrustedSkill
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
@@ -37,13 +37,21 @@ else:  # otherwise every misspelt name would have a type
             "_activation": ("Activation", "escape_tags"),
             "_grants": ("Grants",),
             "_ledger": ("ActivationRecord",),
-            "_mentions": ("Mention", "find_mentions"),
+            "_mentions": (
+                "Mention",
+                "find_mentions",
+            ),
             "_remote_files": ("files_provider", "read_remote_text", "skill_folder"),
             "_resources": ("read_text", "resource_folder"),
             "_scripts": ("Scripts", "UntrustedSkill", "scripts_option"),
             "_session": ("Session",),
             "_tools": ("Tool",),
-            "_trust": ("Trust", "needs_trust", "trusted_folder", "trusted_place"),
-            "_trust_record": ("TrustedSkill",),
+            "_trust": (
+                "Trust",
+                "TrustedSkill",
+                "needs_trust",
+                "trusted_folder",
+                "trusted_place",
+            ),
         },
     )

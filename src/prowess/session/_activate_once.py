@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from ._activation import Activation
 
-__all__ = ["activate_once"]
-
 
 def activate_once(catalog: Catalog, name: str, arguments: str | None = None) -> Activation:
     """Return what `Session.activate` returns to a user at first, without the digest, which takes all files to compute.

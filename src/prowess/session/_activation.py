@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from prowess.catalog import Entry, FilesProvider
     from prowess.skill import Skill
 
-__all__ = ["MAX_NAMED_FILES", "Activation", "escape_tags", "render_activation"]
-
 MAX_NAMED_FILES = 50
 """Files that are listed by name; the others are counted."""
 _AUTHOR_FOLDERS = ("tests/", "evals/")

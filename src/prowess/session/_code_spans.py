@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
-__all__ = ["ascii_shadow", "mask_code_and_urls", "normalize_whitespace"]
-
 _MASK, _INVISIBLE = "\x01", "\x02"
 _LINE_ENDS = re.compile("[\r\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE_CHARS = re.compile(f"[\x00-\x08\x0e-\x1f\ud800-\udfff{INVISIBLE_CHARACTERS}]")

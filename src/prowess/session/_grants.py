@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from ._trust import Trust
 
-__all__ = ["Grants", "find_grants"]
-
 
 class Grants(Frozen):
     """What a skill may use of what it declares."""

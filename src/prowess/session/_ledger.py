@@ -12,16 +12,14 @@ from prowess._internal.patterns import compile_on_use
 from prowess._internal.text import neutral
 from prowess.errors import ConfigError
 
-from ._unknown_names import UnknownNames
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from prowess.catalog import Entry
 
-__all__ = ["ActivationRecord", "Ledger", "text_fingerprint"]
+    from ._mentions import Mention
 
 MAX_RECORDS = 10_000
 """Skills in one ledger, and files that are remembered for one skill."""
@@ -173,3 +171,31 @@ def _parse_record(row: Mapping[str, Any]) -> ActivationRecord:
 def _require(condition: bool) -> None:
     if not condition:
         raise ValueError("a value is invalid")
+
+
+_MAX_NAMES = 100
+
+
+class UnknownNames:
+    """The unknown names that were reported to the model.
+
+    Args:
+        names: what `names` was when the conversation was saved.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._names = dict.fromkeys(names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The last names that were reported."""
+        return tuple(self._names)
+
+    def problems(self, mentions: Iterable[Mention]) -> list[str]:
+        """Return why each name that is new here cannot be used, and remember the name."""
+        unknown = {mention.name: mention.problem or "" for mention in mentions if mention.entry is None}
+        new = {name: problem for name, problem in unknown.items() if name not in self._names}
+        self._names.update(dict.fromkeys(new))
+        for name in [*self._names][:-_MAX_NAMES]:
+            del self._names[name]
+        return list(new.values())[:_MAX_NAMES]

@@ -8,12 +8,13 @@ says that there are skills. So a larger budget never shows less.
 from __future__ import annotations
 
 import math
+from threading import Lock
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.special_tokens import has_special_token
-from prowess._internal.text import without_hidden
-from prowess.catalog import Prompt, estimate_tokens, render
-from prowess.errors import ConfigError
+from prowess._internal.text import neutral, quoted, without_hidden
+from prowess.errors import ActivationError, ConfigError, ProwessError
+from prowess.prompt import Prompt, estimate_tokens, render
 
 from ._lookup import MODEL_STATES
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from prowess.catalog import Catalog, Index
-
-__all__ = ["DEFAULT_TOKENS", "Listing", "shared_listing", "write_listing"]
+    from prowess.catalog import Catalog, Entry
+    from prowess.search import Index, Ranker, SkillReader
+    from prowess.skill import Skill
 
 DEFAULT_TOKENS = 8_000
 """The budget of a catalog if nothing else is configured."""
@@ -141,3 +142,86 @@ def _find_limit(budget: float | None, unit: str, window: int | None) -> tuple[in
     if budget < 0:
         raise ConfigError("a budget cannot be negative", hint="use `math.inf` for no limit")
     return budget, unit
+
+
+_MAX_BLOCKS = 64
+"""Blocks that are kept: many conversations may share a session of an adapter."""
+
+_MAX_CATALOGS = 4
+_recent: list[tuple[Catalog, Ranker | None, Index]] = []
+"""The last catalogs that were searched, most recent last."""
+_lock = Lock()
+
+
+def index_of(catalog: Catalog, ranker: Ranker | None = None) -> Index:
+    """Return the index of the skills that a model can use, by default with the ranker that is installed."""
+    from prowess.catalog import mapped_readers
+    from prowess.search import Index, installed_ranker
+
+    with _lock:
+        for known, known_ranker, index in _recent:
+            if known is catalog and known_ranker is ranker:
+                return index
+        # A provider that fetches files is passed as it is: the index recognizes it, and does not read bodies.
+        readers = mapped_readers(
+            catalog.readers, lambda reader: reader if hasattr(reader, "read_file") else SafeReader(reader)
+        )
+        index = Index(catalog.skills, readers, ranker=ranker or installed_ranker(), states=MODEL_STATES)
+        _recent.append((catalog, ranker, index))
+        del _recent[:-_MAX_CATALOGS]
+        return index
+
+
+class TurnBlocks:
+    """The catalog as it is shown for the messages of users.
+
+    Args:
+        catalog: the skills to choose from.
+        options: as for `write_listing`.
+        ranker: ranks by meaning; by default the one that is installed.
+    """
+
+    def __init__(self, catalog: Catalog, options: dict[str, Any], ranker: Ranker | None = None) -> None:
+        self._catalog, self._options, self._ranker = catalog, options, ranker
+        self._texts: dict[str, str] = {}
+        self._lock = Lock()
+
+    @property
+    def index(self) -> Index:
+        """The index of the catalog."""
+        return index_of(self._catalog, self._ranker)
+
+    def text(self, prompt: str) -> str:
+        """Return the skills that a message needs, the same bytes for the same message."""
+        known = self._texts.get(prompt)
+        if known is None:
+            known = write_listing(self._catalog, **self._options, query=prompt, index=self.index).text
+            with self._lock:
+                self._texts[prompt] = known
+                if len(self._texts) > _MAX_BLOCKS:
+                    del self._texts[next(iter(self._texts))]
+        return known
+
+
+class SafeReader:
+    """Read the skills of a provider, and turn each exception into a Prowess error, so that conversations continue."""
+
+    def __init__(self, reader: SkillReader) -> None:
+        self._reader = reader
+
+    def read(self, skill: Entry) -> Skill:
+        """Return a skill with its body.
+
+        Raises:
+            ActivationError: the provider failed.
+        """
+        try:
+            return self._reader.read(skill)
+        except ProwessError:
+            raise
+        except Exception as error:
+            reason = neutral(str(error) or type(error).__name__)
+            raise ActivationError(
+                f"the skill {quoted(skill.name)} cannot be read now: {reason}",
+                hint="go on without it, or try again later",
+            ) from error

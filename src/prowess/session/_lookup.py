@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ._ledger import ActivationRecord
 
-__all__ = ["MODEL_STATES", "find_activatable", "find_by_name", "find_readable", "find_recorded"]
-
 MODEL_STATES = (State.ACTIVE,)
 """States of the skills that a model may activate."""
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ._code_spans import Span
 
-__all__ = ["MAX_NAME_LENGTH", "Candidate", "SkillNames", "continues_name", "names_of", "word_spans"]
-
 MAX_NAME_LENGTH = 256
 """Characters of a name that can be mentioned; the specification allows 64."""
 _MAX_WORDS = 8

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from ._resources import FileText
 
-__all__ = ["files_provider", "read_remote_text", "skill_folder"]
-
 
 def files_provider(catalog: Catalog, entry: Entry) -> FilesProvider | None:
     """Return the provider that has the files of a skill; `None` if they are on this machine, or it has no files."""

@@ -19,17 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Entry
 
-__all__ = [
-    "DEFAULT_LIMIT",
-    "MAX_LIMIT",
-    "FileText",
-    "file_text",
-    "open_error",
-    "read_text",
-    "resource_folder",
-    "split_path",
-]
-
 DEFAULT_LIMIT = 32 * 1024
 """Bytes that are read if no limit is given."""
 MAX_LIMIT = 1024 * 1024

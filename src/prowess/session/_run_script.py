@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
+from itertools import accumulate
 
 from prowess._internal.files import real_path
 from prowess._internal.fs import READ_FLAGS, open_inside
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.special_tokens import escape_special_tokens
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ActivationError, SandboxError, SkillError, SkillFileError
-from prowess.sandbox import (
-    Limits,
-    NetworkRules,
-    canonical_host,
-    find_backend,
-    find_user_program,
-    run,
-    search_path,
-)
+from prowess.net import NetworkRules, canonical_host
+from prowess.sandbox import SYSTEM_PATH, Limits, describe_result, find_backend, find_user_program, run, search_path
 from prowess.skill import Requirements, find_missing, load
 
-from ._interpreters import FIRST_BYTES, interpreter_words, require_program, script_requirements
+from ._activation import escape_tags
 from ._lookup import find_readable
 from ._remote_files import skill_folder
 from ._resources import open_error, read_text, split_path
-from ._script_result import describe_run, list_files
 from ._scripts import allowed_copy
 from ._tools import read_written_tool, run_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from prowess.catalog import Catalog, Entry
-    from prowess.sandbox import Backend
+    from prowess.sandbox import Backend, Result
     from prowess.skill import Skill
 
     from ._ledger import Ledger
@@ -42,8 +37,6 @@ if TYPE_CHECKING:
     from ._scripts import Scripts, WorkFolder
     from ._tools import Tool
     from ._trust import Trust
-
-__all__ = ["run_script", "script_tools"]
 
 _MAX_ARGUMENTS = 1000
 _MAX_ARGUMENT_BYTES = 100_000
@@ -288,3 +281,205 @@ def _protected_folders(catalog: Catalog, folder: str, trust: Trust) -> tuple[str
         if path.startswith(inside) and os.path.isdir(path) and not os.path.islink(path)
     )
     return tuple(paths)
+
+
+_MAX_LOOKED_AT = 20_000
+"""Files of a working folder that are compared before and after a script."""
+_MAX_NAMED = 50
+"""Files that a result names; the others are counted."""
+_MAX_NAMED_CHARS = 8000
+"""Characters of their names."""
+
+
+def list_files(folder: str) -> dict[str, tuple[int, int, int]] | None:
+    """Return the regular files of a folder with what changes when they are written; `None` if there are too many."""
+    found: dict[str, tuple[int, int, int]] = {}
+    pending, looked_at = [""], 0
+    while pending:
+        inner = pending.pop()
+        try:
+            with os.scandir(os.path.join(folder, inner)) as entries:
+                for entry in entries:
+                    looked_at += 1
+                    if looked_at > _MAX_LOOKED_AT:
+                        return None
+                    path = f"{inner}/{entry.name}" if inner else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(path)
+                    elif entry.is_file(follow_symlinks=False):
+                        status = entry.stat(follow_symlinks=False)
+                        found[path] = (status.st_ino, status.st_size, status.st_ctime_ns)
+        except OSError:
+            continue
+    return found
+
+
+def describe_run(
+    done: Result,
+    timeout: float,
+    work: WorkFolder,
+    before: dict[str, tuple[int, int, int]] | None,
+    shown: Mapping[str, str],
+) -> str:
+    """Return what a model should know of a script that ran.
+
+    Args:
+        done: how it ended.
+        timeout: its seconds.
+        work: where it worked.
+        before: the files that were there.
+        shown: folders, and what is shown in place of each.
+    """
+    after = list_files(work.path)
+    lines = [describe_result(done, timeout)]
+    if before is None or after is None:
+        lines.append(f"the working folder has more than {_MAX_LOOKED_AT:,} files: what the script wrote is not listed")
+    else:
+        written = sorted(path for path, status in after.items() if before.get(path) != status)
+        work.add_written(tuple(written))
+        if written:
+            lines.append("files it wrote, which `read_script_file` reads:")
+            named = _named([f"- {neutral(path)} ({after[path][1]:,} bytes)" for path in written[:_MAX_NAMED]])
+            lines += named
+            if len(written) > len(named):
+                lines.append(f"- and {len(written) - len(named):,} more")
+    if done.exit_code != 0:
+        lines += [f"hint: {hint}" for hint in missing_hints(done.stderr)]
+    text = "\n".join(lines)
+    for folder, name in shown.items():
+        text = text.replace(folder, neutral(name))
+    return escape_tags(escape_special_tokens(text))
+
+
+def _named(lines: list[str]) -> list[str]:
+    """Return the first lines: one at least, and no more than `_MAX_NAMED_CHARS`."""
+    sizes = accumulate(map(len, lines))
+    return [
+        line
+        for number, (line, size) in enumerate(zip(lines, sizes, strict=True))
+        if not number or size <= _MAX_NAMED_CHARS
+    ]
+
+
+FIRST_BYTES = 16 * 1024
+"""Bytes of a script that are looked at: its first line, and the packages that it declares."""
+_BY_SUFFIX = {
+    ".py": "python3",
+    ".sh": "sh",
+    ".bash": "bash",
+    ".js": "node",
+    ".mjs": "node",
+    ".cjs": "node",
+}
+"""For scripts without a first line that names their program."""
+_PYTHON = re.compile(r"python(3(\.[0-9]+)?)?")
+_PACKAGES = {
+    "nodejs": "nodejs",
+    "node": "nodejs",
+    "deno": "deno",
+    "bun": "bun",
+    "uv": "uv",
+    "ruby": "ruby",
+    "perl": "perl",
+    "php": "php-cli",
+    "Rscript": "r-base-core",
+}
+_DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "bs4": "beautifulsoup4",
+    "cv2": "opencv-python",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "fitz": "PyMuPDF",
+    "pptx": "python-pptx",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+"""Modules whose package has another name."""
+_MISSING_MODULE = re.compile(rb"^ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,99})'", re.MULTILINE)
+_MISSING_NODE_MODULE = re.compile(
+    rb"Cannot find (?:module|package) '((?:@[a-z0-9._~-]{1,99}/)?[a-z0-9][a-z0-9._~-]{0,99})'"
+)
+_MISSING_COMMAND = re.compile(
+    rb"^(?:[^\n:]{1,300}: )?(?:line )?[0-9]+: ([A-Za-z0-9][A-Za-z0-9._+-]{0,63}): (?:command )?not found$", re.MULTILINE
+)
+_INLINE_METADATA = re.compile(r"^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$", re.MULTILINE)
+"""As the specification "Inline script metadata" of packaging.python.org has it."""
+
+
+def interpreter_words(path: str, head: bytes) -> list[str]:
+    """Return the program for a script, and its options.
+
+    Args:
+        path: of the script.
+        head: its first bytes.
+
+    Raises:
+        SkillFileError: neither its first line nor its name tells the program, or its first line cannot name one.
+    """
+    line = head.split(b"\n", 1)[0].rstrip(b"\r")
+    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
+    suffix = os.path.splitext(path)[1].lower()
+    if words and os.path.basename(words[0]) == "env":
+        words = [word for word in words[1:] if word != "-S"]
+        while words and (words[0].startswith("-") or "=" in words[0]):
+            words = words[1:]
+    if not words:
+        if suffix not in _BY_SUFFIX:
+            message = f"{quoted(path)} does not say which program runs it"
+            raise SkillFileError(message, hint="its first line must name the program, as in `#!/usr/bin/env ruby`")
+        return [_BY_SUFFIX[suffix]]
+    name = os.path.basename(words[0])
+    if name in ("", ".", "..") or b"\0" in line:
+        hint = "its first line must name a program, as in `#!/usr/bin/env ruby`"
+        raise SkillFileError(f"the first line of {quoted(path)} is invalid", hint=hint)
+    # Any Python is this one, whose packages the requirements were compared with.
+    return ["python3" if _PYTHON.fullmatch(name) else name, *words[1:]]
+
+
+def require_program(name: str, path: str, needed: bool) -> None:
+    """Check that a program is installed.
+
+    Args:
+        name: of the program, or its path if it was found outside of the system's folders.
+        path: of the script.
+        needed: whether the program was found there.
+
+    Raises:
+        SkillFileError: it is not.
+    """
+    if needed or name == "python3" or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":")):
+        return
+    package = f" (for example `apt install {_PACKAGES[name]}`)" if name in _PACKAGES else ""
+    hint = f"ask the user to install {quoted(name)}{package}, or go on without the script"
+    raise SkillFileError(f"{quoted(path)} needs {quoted(name)}, which is not installed", hint=hint)
+
+
+def script_requirements(head: bytes) -> tuple[str, ...]:
+    """Return the Python requirements that a script declares in a comment (inline script metadata, PEP 723)."""
+    text = head.decode("utf-8", "replace").replace("\r\n", "\n")
+    match = _INLINE_METADATA.search(text)
+    if match is None:
+        return ()
+    import tomllib
+
+    content = "".join(line[2:] if line.startswith("# ") else line[1:] for line in match["content"].splitlines(True))
+    try:
+        table: Mapping[str, object] = tomllib.loads(content)
+    except (ValueError, RecursionError):
+        return ()
+    needs = table.get("dependencies")
+    python = table.get("requires-python")
+    declared = [need for need in needs if isinstance(need, str)] if isinstance(needs, list) else []
+    return (*((f"python{python}",) if isinstance(python, str) else ()), *declared[:100])
+
+
+def missing_hints(stderr: bytes) -> Iterator[str]:
+    """Yield what to install, by what a script that failed wrote."""
+    for module in dict.fromkeys(match[1].decode() for match in _MISSING_MODULE.finditer(stderr)):
+        top = module.partition(".")[0]
+        yield f"the Python package of the module `{top}` is missing: `pip install {_DISTRIBUTIONS.get(top, top)}`"
+    for package in dict.fromkeys(match[1].decode() for match in _MISSING_NODE_MODULE.finditer(stderr)):
+        yield f"the Node.js package `{package}` is missing: `npm install {package}`"
+    for name in dict.fromkeys(match[1].decode() for match in _MISSING_COMMAND.finditer(stderr)):
+        yield f"the program `{name}` is missing: install it, or add its folder to PATH"

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from prowess.catalog import Entry
-    from prowess.sandbox import NetworkRules
+    from prowess.net import NetworkRules
     from prowess.skill import SealedCopy
 
     from ._trust import Trust
-
-__all__ = ["Scripts", "UntrustedSkill", "WorkFolder", "allowed_copy", "scripts_option"]
 
 _PREFIX = "prowess-scripts-"
 _MAX_CONVERSATIONS = 1000
@@ -94,7 +92,7 @@ class Scripts:
                 raise ConfigError(f"`{name}` cannot be {neutral(repr(value)[:40])}", hint="give a number above 0")
         given: object = network
         if given is not None and not isinstance(given, bool):
-            from prowess.sandbox import NetworkRules as Rules
+            from prowess.net import NetworkRules as Rules
 
             if not isinstance(given, Rules):
                 hint = "use True, False or `NetworkRules(...)`"

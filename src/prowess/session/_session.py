@@ -6,24 +6,30 @@ is rendered again when it is needed, so it need not be stored in any memory and 
 
 from __future__ import annotations
 
-from prowess._internal.text import quoted
-from prowess.catalog import Catalog, estimate_tokens, skills_in_text
+import os
+import threading
+
+from prowess._internal.text import neutral, quoted
+from prowess.catalog import Catalog, mapped_readers, skills_in_text
 from prowess.errors import SkillError
-from prowess.skill import find_missing
+from prowess.prompt import estimate_tokens
+from prowess.skill import find_missing, load
 
 from ._activation import Activation, escape_tags, render_activation
-from ._active_skills import ActiveSkillsBlock
 from ._ledger import Ledger, text_fingerprint
+from ._listing import SafeReader, TurnBlocks, shared_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
-from ._resources import FileText, read_text
-from ._shown_catalog import ShownCatalog
+from ._resources import FileText, read_text, resource_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from prowess.catalog import Entry, LiveCatalog, Ranker
+    from prowess.catalog import Entry, FilesProvider, LiveCatalog
+    from prowess.prompt import Prompt
+    from prowess.search import Hit, Ranker
+    from prowess.skill import Skill
 
     from ._grants import Grants
     from ._ledger import ActivationRecord
@@ -32,10 +38,8 @@ if TYPE_CHECKING:
     from ._tools import Tool
     from ._trust import Trust
 
-__all__ = ["Session"]
 
-
-class Session(ShownCatalog):
+class Session:
     """The skills of one conversation.
 
     Args:
@@ -67,10 +71,74 @@ class Session(ShownCatalog):
     ) -> None:
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
-        super().__init__(catalog, ranker, budget=budget, unit=unit, format=format, window=window)
+        self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
+        self._ranker, self._prompt = ranker, ""
+        self._lock = threading.RLock()
+        self.update(catalog)
         self._trust, self._env = trust, env
         self._ledger = Ledger()
         self._scripts: Scripts | None = None
+
+    # ── the catalog ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def update(self, catalog: Catalog | LiveCatalog) -> None:
+        """Replace the catalog, for example after the files changed; the ledger stays."""
+        live, catalog = (None, catalog) if isinstance(catalog, Catalog) else (catalog, catalog.current())
+        listing = shared_listing(catalog, **self._listing_options)
+        with self._lock:
+            self.catalog = catalog
+            """The skills the model chooses from."""
+            self._listing, self._live = listing, live
+            self._readers = mapped_readers(catalog.readers, SafeReader)
+            self._blocks = TurnBlocks(catalog, self._listing_options, self._ranker)
+
+    @property
+    def listing(self) -> Prompt:
+        """The catalog in `static_block`: which skills are shown, shortened and left out."""
+        return self._listing.prompt
+
+    @property
+    def shortened(self) -> bool:
+        """Whether `static_block` leaves out a part of the catalog."""
+        return bool(self.listing.shortened or self.listing.omitted)
+
+    def static_block(self) -> str:
+        """Return the catalog as the model is shown it: the same bytes until the catalog changes.
+
+        It belongs at the front of a conversation, where a prompt cache keeps it. Without skills it is empty.
+        """
+        return self._listing.text
+
+    def block(self, prompt: str | None = None) -> str:
+        """Return the skills that a turn's message needs (by default that of `inject`), or all of them if all fit."""
+        message = self._prompt if prompt is None else prompt
+        return self._blocks.text(message) if message and self.shortened else self._listing.text
+
+    def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
+        """Find skills by name, description and body, best first, also those that `static_block` leaves out."""
+        return self._blocks.index.search(query, limit)
+
+    def _update_live(self) -> None:
+        """Bring a live catalog up to date."""
+        if self._live is not None and self._live.current() is not self.catalog:
+            self.update(self._live)
+
+    def _load_skill(self, entry: Entry) -> Skill:
+        reader = self._readers.get(entry.path)
+        return load(entry.path, real=entry.real) if reader is None else reader.read(entry)
+
+    def _files_provider(self, entry: Entry) -> FilesProvider | None:
+        """Return the provider that has the files of a skill; `None` if they are on this machine."""
+        if entry.path not in self.catalog.readers:
+            return None
+        from ._remote_files import files_provider
+
+        return files_provider(self.catalog, entry)
+
+    def _folder(self, entry: Entry) -> str | None:
+        """Return the folder of a skill's files; `None` if a skill of a provider has no files."""
+        folder = resource_folder(entry)
+        return folder if entry.path not in self.catalog.readers or os.path.isdir(folder or "") else None
 
     # ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -224,10 +292,12 @@ class Session(ShownCatalog):
                 are shown first; of those that do not fit only the names.
             visible: texts that the model still sees: a skill whose content is in them is left out.
         """
-        block = ActiveSkillsBlock(budget, estimate_tokens if self._listing_options["unit"] == "tokens" else len)
+        size = estimate_tokens if self._listing_options["unit"] == "tokens" else len
         # What a user's message named was active for that turn only.
         records = [record for record in self.ledger if record.by == "model" or record.turn == self.turn]
-        return block.fill(reversed(records), self._content_now, list(visible)).render()
+        return _active_skills(
+            reversed(records), self._content_now, list(visible), lambda text: budget is None or size(text) <= budget
+        )
 
     def _content_now(self, record: ActivationRecord) -> str:
         entry = find_recorded(self.catalog, record)
@@ -337,3 +407,48 @@ class Session(ShownCatalog):
 
 def _unpickle(kind: type[Session], catalog: Catalog, options: Mapping[str, Any], text: str) -> Session:
     return kind.from_json(text, catalog, **options)
+
+
+def _active_skills(
+    records: Iterable[ActivationRecord],
+    content: Callable[[ActivationRecord], str],
+    visible: list[str],
+    fits: Callable[[str], bool],
+) -> str:
+    """Return the `<active_skills>` block: skills with their content, those that do not fit by name; empty without any.
+
+    Args:
+        records: the skills, the most recently activated first.
+        content: returns the content of a skill.
+        visible: texts that the model still sees: a skill whose content is in them is left out.
+        fits: whether a text is within the budget.
+    """
+    contents: list[str] = []
+    names: list[str] = []
+    for record in records:
+        name = escape_tags(neutral(record.name))
+        try:
+            text = content(record)
+        except (SkillError, OSError):
+            names.append(f"{name} (cannot be read now)")
+            continue
+        if any(text in seen for seen in visible):
+            continue
+        if fits(_render([*contents, text], names)):
+            contents.append(text)
+        else:
+            names.append(name)
+    block = _render(contents, names)
+    while block and not fits(block):
+        (names or contents).pop()
+        block = _render(contents, names)
+    return block
+
+
+def _render(contents: list[str], names: list[str]) -> str:
+    if not contents and not names:
+        return ""
+    lines = ["<active_skills>", "These skills were activated earlier in this conversation and still apply.", *contents]
+    if names:
+        lines.append(f"Also active; call `activate_skill` or `read_skill_file` to read them: {', '.join(names)}")
+    return "\n".join([*lines, "</active_skills>"])

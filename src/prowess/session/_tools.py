@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Protocol
 
-    from prowess.catalog import Hit
+    from prowess.search import Hit
 
     from ._activation import Activation
     from ._resources import FileText
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
         def __call__(self, **arguments: Any) -> str:
             """Return the text for the model."""
 
-
-__all__ = ["Tool", "activate_tool", "read_tool", "read_written_tool", "run_tool", "search_tool"]
 
 _TEXT = {"type": "string"}
 _INTEGER = {"type": "integer", "minimum": 0}

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ._skill import Skill
 
-__all__ = ["MAX_LINES", "check_body", "check_links", "find_body_links"]
-
 MAX_LINES = 500
 """Lines of a SKILL.md; "Progressive disclosure"."""
 

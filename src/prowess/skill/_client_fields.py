@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLIENT_FIELDS"]
-
 CLIENT_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = (
 {'agent': ((), ('aam', 'claude-code')),
  'allowedTools': ((), ('qwen-code',)),

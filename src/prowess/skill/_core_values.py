@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from ._yaml_nodes import Node
 
-__all__ = ["core_mapping"]
-
 _NULLS = ("", "~", "null", "Null", "NULL")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INTEGER = compile_on_use(r"[-+]?[0-9]+")

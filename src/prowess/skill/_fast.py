@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     PlainEntry: TypeAlias = tuple[str, "str | tuple[str, ...] | Mapping[str, str]", bool, int]
 
-__all__ = ["YAML_LITERALS", "FastFrontmatter", "fast_parse", "fast_parse_entries", "fast_parse_table"]
-
 FastFrontmatter = tuple[str, str, frozenset[str], bytes]
 """Name, description, keys, the front matter with both fences.
 

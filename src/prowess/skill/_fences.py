@@ -7,8 +7,6 @@ import re
 from prowess._internal.patterns import compile_on_use
 from prowess.findings import Finding, finding
 
-__all__ = ["LONG_CLOSING_FENCE", "FindingRecorder", "find_fences", "frontmatter_end", "program_language"]
-
 _CLOSING_FENCE_BYTES = compile_on_use(rb"[\r\n]-{3}[ \t]*(?=[\r\n])")
 _LONG_CLOSING_FENCE_BYTES = compile_on_use(rb"[\r\n]-{3,}[ \t]*(?=[\r\n])")
 _CLOSING_FENCE = compile_on_use(r"^-{3}[ \t]*$", re.MULTILINE)

@@ -20,8 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FixResult", "fix", "change_name"]
-
 
 class FixResult(Frozen):
     """The contents of a file after its repair."""

@@ -34,8 +34,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["fix_file"]
-
 
 def fix_file(path: str, *, top: str | None = None) -> tuple[str, tuple[str, ...]]:
     """Repair a file on disk in one step, unless it is a link or cannot be read. Mode, owner and attributes stay.

@@ -20,8 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container
 
-__all__ = ["MAX_BYTES", "FindingCollector", "MappingReader", "read_json_mapping", "read_yaml_list", "read_yaml_mapping"]
-
 MAX_BYTES = 256 * 1024
 """Of one file."""
 _MAX_FINDINGS = 50

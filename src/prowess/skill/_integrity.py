@@ -28,17 +28,6 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = [
-    "EntryWriter",
-    "MAX_DEPTH",
-    "FolderIntegrity",
-    "check_link",
-    "read_integrity",
-    "integrity_record",
-    "integrity_digest",
-    "digest_of_records",
-]
-
 MAX_DEPTH = 64
 """Levels of folders in one skill; the folders above the current one stay open."""
 

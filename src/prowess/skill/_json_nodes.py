@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 else:
     _Items = tuple
 
-__all__ = ["JSON_INTEGER", "JSON_NUMBER", "MAX_DIGITS", "json_value", "parse_json_node"]
-
 JSON_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})").fullmatch
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?").fullmatch
 MAX_DIGITS = 400

@@ -12,17 +12,6 @@ from prowess._internal.text import neutral
 
 from ._yaml import scalar_kind
 
-__all__ = [
-    "MAX_NAME",
-    "RESERVED_WORDS",
-    "is_portable_name",
-    "name_hint",
-    "name_line",
-    "name_problems",
-    "normalized_name",
-    "suggest_name",
-]
-
 MAX_NAME = 64
 """Characters; specification, "name field"."""
 RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")

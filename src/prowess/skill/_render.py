@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from ._skill import Skill
 
-__all__ = ["render", "scalar_line"]
-
 
 def render(skill: Skill) -> str:
     """Return the text of a SKILL.md: the fields of the specification first, then the other fields in order."""

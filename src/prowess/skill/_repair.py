@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._yaml import FrontmatterReader, YamlSyntaxError
 
-__all__ = ["TAB_REPLACEMENT", "Repair", "repair"]
-
 _TAB_HINT = "indent with spaces, or run `prowess check --fix`"
 TAB_REPLACEMENT = "  "
 """Replaces a tab in an indentation."""

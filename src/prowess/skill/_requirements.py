@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ._skill import Requirements
 
-__all__ = ["MissingRequirement", "find_missing"]
-
 
 class MissingRequirement(Frozen):
     """A requirement of a skill that this machine does not meet."""

@@ -36,6 +36,14 @@ MAX_COMPATIBILITY = 500
 
 def check_skill(skill: Skill) -> tuple[Finding, ...]:
     """Return the findings of the reader and of the rules, with the severities of the `guide` policy."""
+    checked: tuple[Finding, ...] | None = getattr(skill, "_checked", None)
+    if checked is None:  # the rules of a dozen agents ask for them
+        checked = _check(skill)
+        object.__setattr__(skill, "_checked", checked)
+    return checked
+
+
+def _check(skill: Skill) -> tuple[Finding, ...]:
     if skill.document is None or skill.document.frontmatter is None:
         # The file could not be opened or has no front matter: each rule would report the same problem again.
         return skill.findings

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["SealedCopy", "sealed_copy"]
-
 _PREFIX = "prowess-sealed-"
 _LEFT_OUT = "__pycache__"
 

@@ -20,19 +20,6 @@ from ._frontmatter import Document, Field, Value, parse_frontmatter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-__all__ = [
-    "FALSE_WORDS",
-    "FIELDS",
-    "SPEC_FIELDS",
-    "TRUE_WORDS",
-    "Requirements",
-    "Skill",
-    "from_document",
-    "load",
-    "parse",
-    "split_tools",
-    "unreadable_skill",
-]
 
 SPEC_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 """The fields of agentskills.io, "Specification", "Frontmatter"."""
@@ -68,7 +55,7 @@ class Requirements(Frozen):
         return {"env": list(self.env), "bins": list(self.bins), "packages": list(self.packages)}
 
 
-class Skill(Frozen, not_compared=("path", "fields", "findings", "document")):
+class Skill(Frozen, not_compared=("path", "fields", "findings", "document"), extra_slots=("_checked",)):
     """One skill as its author wrote it. A value of the wrong type is in `extra`."""
 
     name: str | None = None

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ._skill import Skill
     from ._yaml import Field, Value
 
-__all__ = ["check_special_tokens"]
-
 
 def check_special_tokens(skill: Skill) -> Iterator[Finding]:
     """Yield a finding for each field with such a token, at the first one of the field.

@@ -23,19 +23,6 @@ if TYPE_CHECKING:
         column: int
 
 
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_EVENTS",
-    "Field",
-    "FrontmatterReader",
-    "Problem",
-    "Value",
-    "YamlSyntaxError",
-    "replace_line_breaks",
-    "scalar_kind",
-    "yaml_events",
-]
-
 MAX_DEPTH = 64
 MAX_EVENTS = 20_000
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ._yaml import Mark
 
-__all__ = ["Node", "parse_yaml_node"]
-
 
 class Node(Frozen):
     """A value in a YAML or JSON file, with its position."""

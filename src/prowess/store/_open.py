@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from ._store import Store
 
-__all__ = ["open_store"]
-
 _FORMS = "`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
 _TIMEOUT_SECONDS = 30
 """Seconds that one statement, or the wait for a lock of the database, may take."""
@@ -46,8 +44,7 @@ def open_store(url: str, *, lease: float = 15.0, keep: float | None = None) -> S
         import sqlalchemy  # noqa: F401 - the sentence names the extra
     except ImportError as error:
         raise ImportError("this store needs SQLAlchemy: pip install 'prowess[store]'") from error
-    from ._schema import prepare
-    from ._store import Store
+    from ._store import Store, prepare
 
     parsed = _parse(url.strip())
     shown = _shown(parsed)

@@ -1,8 +1,7 @@
-"""Keep conversations, the answers of their requests, and leases in a database.
+"""Keep conversations in the tables of a database, which are created on first use.
 
-A turn takes a lease on its conversation, and on its idempotency key: rows that other processes respect until they
-expire. A thread renews the leases of this process, so one that was killed holds nothing for longer than a lease. A turn
-is saved in one transaction, and only if its leases are its own still.
+All transactions change the lease of a key before that of a conversation, so no two of them wait for each other. The
+leases of running turns are renewed in a thread.
 """
 
 from __future__ import annotations
@@ -10,42 +9,338 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import threading
 import time
 import uuid
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from sqlite3 import DatabaseError, OperationalError
+from typing import TYPE_CHECKING, Any
 
-from prowess._internal.text import neutral
-from prowess.errors import ConfigError, ConversationBusyError, StoreError
-
-from ._renewal import Renewal
-from ._rows import (
-    delete_conversation,
-    delete_old,
-    drop_unanswered,
-    find_answer,
-    find_conversation,
-    note_request,
-    release_lease,
-    release_own_leases,
-    renew_lease,
-    set_answer,
-    take_lease,
-    write_conversation,
+from sqlalchemy import (
+    Column,
+    Double,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    delete,
+    extract,
+    func,
+    insert,
+    inspect,
+    literal,
+    select,
+    text,
+    update,
 )
-from ._schema import store_errors
-from ._turn import StoredTurn
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from prowess._internal.text import neutral, quoted
+from prowess.errors import ConfigError, ConversationBusyError, RequestReusedError, StoreError, TurnLostError
+
+from ._turn import LONGEST_LEASE, SavedConversation, StoredTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import ColumnElement, Connection, Engine
 
-    from ._turn import SavedConversation
+SCHEMA_VERSION = 1
+_LOCK_NUMBER = 0x70726F77657373
+"""Of PostgreSQL's advisory lock under which the tables are created."""
+_ATTEMPTS = 100
 
-__all__ = ["Store"]
+_metadata = MetaData()
+_schema = Table("prowess_schema", _metadata, Column("version", Integer, primary_key=True, autoincrement=False))
+conversations = Table(
+    "prowess_conversations",
+    _metadata,
+    Column("client", String(200), primary_key=True),
+    Column("id", String(255), primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("ledger", Text),
+    Column("history", Text),
+    Column("details", Text),
+    Column("updated", Double, nullable=False, index=True),
+)
+"""What each conversation was after its last turn; `version` counts its turns."""
+requests = Table(
+    "prowess_requests",
+    _metadata,
+    Column("client", String(200), primary_key=True),
+    Column("key", String(255), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("holder", String(64), nullable=False),
+    Column("answer", Text),
+    Column("created", Double, nullable=False, index=True),
+)
+"""The requests with an idempotency key; `answer` is NULL until the turn is saved."""
+leases = Table(
+    "prowess_leases",
+    _metadata,
+    Column("name", String(64), primary_key=True),
+    Column("holder", String(64), nullable=False),
+    Column("expires", Double, nullable=False),
+)
+"""Which turn holds a conversation or a key, and until when."""
+
+
+def now(connection: Connection) -> ColumnElement[Any]:
+    """Return the time in seconds, by the clock that all processes share: PostgreSQL's, or this machine's."""
+    if connection.dialect.name == "sqlite":
+        return literal(time.time(), Double)
+    return extract("epoch", func.clock_timestamp()).cast(Double)
+
+
+@contextmanager
+def store_errors(shown: str) -> Iterator[None]:
+    """Report a failure of the database in one line, which has no value of a statement.
+
+    Raises:
+        StoreError: the database failed.
+    """
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise StoreError(f"the store {shown} keeps only valid Unicode: a text has a lone surrogate") from None
+    except (SQLAlchemyError, DatabaseError) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        first_line = next(iter(str(cause).strip().splitlines()), type(cause).__name__)
+        raise StoreError(f"the store {shown} failed: {neutral(first_line)[:300]}") from None
+
+
+def prepare(engine: Engine, shown: str) -> None:
+    """Create the tables on first use, and check their version.
+
+    Raises:
+        StoreError: the database cannot be used, or belongs to another version of Prowess.
+    """
+    with store_errors(shown):
+        if engine.dialect.name == "sqlite":
+            _use_write_ahead_log(engine)
+        with engine.begin() as connection:
+            if engine.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK_NUMBER})
+            if not inspect(connection).has_table(_schema.name):
+                _metadata.create_all(connection)
+                connection.execute(insert(_schema).values(version=SCHEMA_VERSION))
+            version = connection.execute(select(_schema.c.version)).scalar()
+    if version != SCHEMA_VERSION:
+        message = f"the store {shown} has tables of version {neutral(str(version))}, not {SCHEMA_VERSION}"
+        raise StoreError(message, hint="use the version of Prowess that made it, or another database")
+
+
+def _use_write_ahead_log(engine: Engine) -> None:
+    """Let processes read while another one writes; SQLite does not wait for other processes here."""
+    connection = engine.raw_connection()
+    try:
+        for attempt in range(_ATTEMPTS):
+            try:
+                connection.cursor().execute("PRAGMA journal_mode = WAL")
+            except OperationalError as error:
+                if "locked" not in str(error) or attempt == _ATTEMPTS - 1:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+    finally:
+        connection.close()
+
+
+_CLEANING_SECONDS = 3600.0
+_STOP_SECONDS = 5.0
+
+
+class Renewal:
+    """The turns of this process that are running.
+
+    Args:
+        lease: the seconds of a lease.
+        renew: renews the leases of a turn.
+        clean: called once an hour.
+    """
+
+    def __init__(self, lease: float, renew: Callable[[StoredTurn], None], clean: Callable[[], object]) -> None:
+        self._lease, self._renew, self._clean = lease, renew, clean
+        self._running: dict[str, tuple[StoredTurn, float]] = {}
+        """The turns by their holders, and when their leases were taken or renewed."""
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, turn: StoredTurn) -> None:
+        """Renew the leases of a turn from now on."""
+        with self._lock:
+            self._running[turn.holder] = turn, time.monotonic()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="prowess-store", daemon=True)
+                self._thread.start()
+
+    def remove(self, turn: StoredTurn) -> bool:
+        """Renew the leases of a turn no longer, and return whether it was running."""
+        with self._lock:
+            return self._running.pop(turn.holder, None) is not None
+
+    def stop(self) -> None:
+        """Renew no more leases, and wait until the thread uses no connection."""
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
+
+    def _work(self) -> None:
+        next_cleaning = 0.0
+        while not self._stopped.wait(self._lease / 6):
+            due = time.monotonic() - self._lease / 3
+            with self._lock:
+                turns = [turn for turn, renewed in self._running.values() if renewed <= due]
+            for turn in turns:
+                with suppress(StoreError):  # the next attempt may succeed, or else the lease expires
+                    self._renew(turn)
+                    self._note_renewed(turn)
+            if time.monotonic() >= next_cleaning:
+                next_cleaning = time.monotonic() + _CLEANING_SECONDS
+                with suppress(StoreError):
+                    self._clean()
+
+    def _note_renewed(self, turn: StoredTurn) -> None:
+        with self._lock:
+            if turn.holder in self._running:
+                self._running[turn.holder] = turn, time.monotonic()
+
+
+ANSWER_SECONDS = 86_400.0
+"""Seconds for which the answer of a request is kept."""
+_MAX_VERSION = 2**31 - 1
+"""What the column can keep."""
+
+
+# ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def take_lease(connection: Connection, name: str, holder: str, seconds: float) -> bool:
+    """Take a lease that is free or expired, and return whether that was possible."""
+    statement: Any = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(leases)
+    time_now = now(connection)
+    statement = statement.values(name=name, holder=holder, expires=time_now + seconds)
+    taken = statement.on_conflict_do_update(
+        index_elements=[leases.c.name],
+        set_={"holder": statement.excluded.holder, "expires": statement.excluded.expires},
+        # One that ends later than any lease can is of a clock that was wrong then.
+        where=(leases.c.expires < time_now) | (leases.c.expires > time_now + 2 * LONGEST_LEASE),
+    )
+    return connection.execute(taken.returning(leases.c.name)).first() is not None
+
+
+def renew_lease(connection: Connection, name: str, holder: str, seconds: float) -> None:
+    """Let a lease expire later, if it has this holder."""
+    mine = update(leases).where(leases.c.name == name, leases.c.holder == holder)
+    connection.execute(mine.values(expires=now(connection) + seconds))
+
+
+def release_lease(connection: Connection, name: str, holder: str) -> bool:
+    """Release a lease, and return whether it had this holder."""
+    mine = delete(leases).where(leases.c.name == name, leases.c.holder == holder)
+    return connection.execute(mine).rowcount == 1
+
+
+def release_own_leases(connection: Connection, turn: StoredTurn) -> None:
+    """Release the leases of a turn that is saved in this transaction.
+
+    Raises:
+        TurnLostError: one of them expired and another turn took it, or the turn has ended.
+    """
+    if not all(release_lease(connection, name, turn.holder) for name in turn.leases):
+        message = "the turn cannot be saved: it has ended, or its lease expired and another turn began"
+        raise TurnLostError(message, hint="send the message again")
+
+
+# ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_answer(connection: Connection, client: str, key: str, digest: str) -> str | None:
+    """Return the saved answer of a request; `None` if it was not saved.
+
+    Raises:
+        RequestReusedError: the key was used for another request.
+    """
+    query = select(requests.c.digest, requests.c.answer).where(requests.c.client == client, requests.c.key == key)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    if row.digest != digest:
+        message = f"the idempotency key {quoted(key)} was used for another request"
+        raise RequestReusedError(message, hint="send each new request with a new key")
+    return None if row.answer is None else str(row.answer)
+
+
+def note_request(connection: Connection, turn: StoredTurn, key: str, digest: str) -> None:
+    """Record a request that has no answer yet; it replaces that of a process that was killed."""
+    connection.execute(delete(requests).where(requests.c.client == turn.client, requests.c.key == key))
+    row = {"client": turn.client, "key": key, "digest": digest, "holder": turn.holder, "created": now(connection)}
+    connection.execute(insert(requests).values(**row))
+
+
+def set_answer(connection: Connection, client: str, key: str, answer: str) -> None:
+    """Record the answer of a request."""
+    request = update(requests).where(requests.c.client == client, requests.c.key == key)
+    connection.execute(request.values(answer=answer, created=now(connection)))
+
+
+def drop_unanswered(connection: Connection, holder: str) -> None:
+    """Forget the request of a turn that was not saved, so that it may be sent with another text."""
+    connection.execute(delete(requests).where(requests.c.holder == holder, requests.c.answer.is_(None)))
+
+
+# ── conversations ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def find_conversation(connection: Connection, client: str, conversation: str) -> SavedConversation | None:
+    """Return a conversation; `None` if it is unknown.
+
+    Raises:
+        StoreError: its row is invalid.
+    """
+    query = select(conversations).where(conversations.c.client == client, conversations.c.id == conversation)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    texts = {name: getattr(row, name) for name in ("ledger", "history", "details")}
+    is_valid = type(row.version) is int and 0 <= row.version < _MAX_VERSION
+    if not is_valid or not all(isinstance(text, str | None) for text in texts.values()):
+        raise StoreError(f"the row of the conversation {quoted(conversation)} in the store is invalid")
+    return SavedConversation(version=row.version, **texts)
+
+
+def write_conversation(connection: Connection, client: str, conversation: str, saved: SavedConversation) -> None:
+    """Write a conversation."""
+    row = {name: getattr(saved, name) for name in ("version", "ledger", "history", "details")}
+    row["updated"] = now(connection)
+    statement: Any = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(conversations)
+    statement = statement.values(client=client, id=conversation, **row)
+    new = {name: statement.excluded[name] for name in row}
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=[conversations.c.client, conversations.c.id], set_=new)
+    )
+
+
+def delete_conversation(connection: Connection, client: str, conversation: str) -> None:
+    """Delete a conversation."""
+    mine = (conversations.c.client == client, conversations.c.id == conversation)
+    connection.execute(delete(conversations).where(*mine))
+
+
+def delete_old(connection: Connection, keep: float | None) -> int:
+    """Delete old answers and conversations, and return how many of the latter."""
+    time_now = now(connection)
+    connection.execute(delete(requests).where(requests.c.created < time_now - ANSWER_SECONDS))
+    connection.execute(delete(leases).where(leases.c.expires < time_now - ANSWER_SECONDS))
+    if keep is None:
+        return 0
+    return connection.execute(delete(conversations).where(conversations.c.updated < time_now - keep)).rowcount
+
 
 _MAX_ID_CHARS, _MAX_CLIENT_CHARS = 255, 200
 _MAX_BYTES = 32 * 1024 * 1024

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, LiveCatalog
 
-__all__ = ["LONGEST_LEASE", "SavedConversation", "StoredTurn"]
-
 LONGEST_LEASE = 3600
 """Seconds for which a turn can hold a conversation without a renewal."""
 

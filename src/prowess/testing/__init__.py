@@ -9,30 +9,42 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._adapter import Adapter as Adapter, Conversation as Conversation
-    from ._adapter_suite import AdapterClaim as AdapterClaim, adapter_suite as adapter_suite
+    from ._adapter_suite import (
+        Adapter as Adapter,
+        AdapterClaim as AdapterClaim,
+        Conversation as Conversation,
+        adapter_suite as adapter_suite,
+    )
     from ._cases import Case as Case, Suite as Suite, load_suite as load_suite
     from ._expect import Failure as Failure
     from ._junit import junit_xml as junit_xml
-    from ._results import (
+    from ._runner import (
         STATUSES as STATUSES,
         CaseResult as CaseResult,
         SkillResult as SkillResult,
         TestReport as TestReport,
+        find_suites as find_suites,
+        run_suites as run_suites,
+        run_tests as run_tests,
     )
-    from ._runner import find_suites as find_suites, run_suites as run_suites, run_tests as run_tests
     from ._scripted_model import Call as Call, ScriptedModel as ScriptedModel, Step as Step
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_adapter": ("Adapter", "Conversation"),
-            "_adapter_suite": ("AdapterClaim", "adapter_suite"),
+            "_adapter_suite": ("Adapter", "AdapterClaim", "Conversation", "adapter_suite"),
             "_cases": ("Case", "Suite", "load_suite"),
             "_expect": ("Failure",),
             "_junit": ("junit_xml",),
-            "_results": ("CaseResult", "STATUSES", "SkillResult", "TestReport"),
-            "_runner": ("find_suites", "run_suites", "run_tests"),
+            "_runner": (
+                "CaseResult",
+                "STATUSES",
+                "SkillResult",
+                "TestReport",
+                "find_suites",
+                "run_suites",
+                "run_tests",
+            ),
             "_scripted_model": ("Call", "ScriptedModel", "Step"),
         },
     )

@@ -21,12 +21,11 @@ from prowess.skill import MAX_BYTES, FindingCollector, json_value, load, read_js
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from decimal import Decimal
     from typing import Any
 
     from prowess.findings import Finding
     from prowess.skill import MappingReader, Node
-
-__all__ = ["ABSENT", "DEFAULT_TIMEOUT", "MAX_TIMEOUT", "Case", "Suite", "skill_folder_of_cases", "load_suite"]
 
 CONFIG_FILE = "tests/test-config.json"
 CASES_FOLDER = "tests/cases"
@@ -76,7 +75,7 @@ class Case(Frozen):
     not_contains: tuple[str, ...] = ()
     """Texts that neither output may contain."""
     stdout_json: Any = ABSENT
-    """The JSON that standard output must match, by the rules of `_json_match`."""
+    """The JSON that standard output must match, by the rules of `_expect`."""
 
 
 class Suite(Frozen):
@@ -259,14 +258,26 @@ def _parse_expected(form: MappingReader) -> dict[str, Any]:
     expected["exit_code"] = 0 if code is None else code
     node = form.get("stdout-json", null_is_missing=False)
     if node is not None:
-        from ._json_match import exact_number
-
         _report_empty_values(form.key_path("stdout-json"), node, form.report)
         try:
             expected["stdout_json"] = json_value(node, exact_number)
         except ValueError as error:
             form.report.add(f"`expected.stdout-json` contains an invalid number: {error}", node, "shorten it")
     return expected
+
+
+def exact_number(text: str) -> Decimal:
+    """Return a JSON number with all its digits.
+
+    Raises:
+        ValueError: its exponent has more than 18 digits.
+    """
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"the exponent of {quoted(text)} is too large") from None
 
 
 def _report_empty_values(path: str, node: Node, report: FindingCollector) -> None:

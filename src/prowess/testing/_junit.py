@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
-    from ._results import CaseResult, SkillResult, TestReport
-
-__all__ = ["junit_xml"]
+    from ._runner import CaseResult, SkillResult, TestReport
 
 # XML 1.0, "2.2 Characters": characters that XML cannot contain, not even as a reference.
 _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -16,16 +16,137 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.files import SKILL_FILE, real_path
+from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
 
 from ._cases import skill_folder_of_cases
-from ._pytest_items import CaseFile
-from ._skill_folders import SkillFolders
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
+    from typing import NoReturn
 
-__all__ = ["check_arguments", "start"]
+    from ._cases import Case
+    from ._expect import Failure
+    from ._runner import SuiteRun
+
+_NAME = normalize_name(SKILL_FILE)
+
+
+class SkillFolders:
+    """The folders that are skills, remembered for one run."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | None] = {}
+
+    def skill_of(self, path: str | os.PathLike[str]) -> str | None:
+        """Return the skill that contains a file or folder, or `None`.
+
+        A folder is a skill if it contains anything called SKILL.md, in any case; the file itself is not read. A path
+        belongs to a skill also if it is a link into one.
+        """
+        shown = os.path.abspath(os.fspath(path))
+        return self._containing_skill(shown) or self._containing_skill(real_path(shown))
+
+    def _containing_skill(self, path: str) -> str | None:
+        if path not in self._known:
+            parent = os.path.dirname(path)
+            if _has_skill_file(path):
+                self._known[path] = path
+            else:
+                self._known[path] = self._containing_skill(parent) if parent != path else None
+        return self._known[path]
+
+
+def _has_skill_file(folder: str) -> bool:
+    try:
+        names = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):  # a folder that cannot be listed may still be entered
+        return os.path.lexists(os.path.join(folder, SKILL_FILE))
+    return any(normalize_name(name) == _NAME for name in names if len(name) < 32)
+
+
+_SUITE_RUNS = pytest.StashKey[dict[str, Any]]()
+
+
+# ── the items ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class CaseFile(pytest.File):
+    """A file in `tests/cases`."""
+
+    def __init__(self, *, folder: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.folder = folder
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield its case.
+
+        Raises:
+            CollectError: a test file of the skill is invalid; then no case of the skill runs.
+        """
+        run = _suite_run(self.config, self.folder)
+        if run.suite.findings:
+            from prowess.findings import format_findings
+
+            raise self.CollectError(format_findings(run.suite.findings))
+        for case in run.suite.cases:
+            if Path(case.file).name == self.path.name:
+                yield CaseItem.from_parent(self, name=case.name, case=case, run=run)
+
+
+def _suite_run(config: pytest.Config, folder: str) -> SuiteRun:
+    """Return the run of a skill's tests, loaded once."""
+    from ._cases import load_suite
+    from ._runner import SuiteRun
+
+    runs = config.stash.setdefault(_SUITE_RUNS, {})
+    if folder not in runs:
+        runs[folder] = SuiteRun(load_suite(folder), config.getoption("skill_sandbox") or "auto")
+    run: SuiteRun = runs[folder]
+    return run
+
+
+class CaseItem(pytest.Item):
+    """One case."""
+
+    def __init__(self, *, case: Case, run: SuiteRun, **options: Any) -> None:
+        super().__init__(**options)
+        self.case, self.suite_run = case, run
+
+    def setup(self) -> None:
+        """Check that the case can run; pytest reports it as an error, not as a failure, if not."""
+        failure = self.suite_run.blocking_failure(self.case)
+        if failure is not None:
+            _fail((failure,))
+
+    def runtest(self) -> None:
+        """Run the case."""
+        result = self.suite_run.run(self.case)
+        for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
+            if text:
+                self.add_report_section("call", name, _escape_output(text))
+        if result.status != "passed":
+            _fail(result.failures)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the place of the case."""
+        return self.path, 0, f"{self.suite_run.suite.name}: {self.name}"
+
+
+def _escape_output(text: str) -> str:
+    """Escape untrusted output, so that it neither controls a terminal nor commands a CI system."""
+    from prowess._internal.text import escape_ci_marks, neutral
+
+    lines = text.removesuffix("\n").split("\n")
+    return "\n".join(f"| {escape_ci_marks(neutral(line))}" for line in lines)
+
+
+def _fail(failures: tuple[Failure, ...]) -> NoReturn:
+    """Report failures without a traceback."""
+    pytest.fail("\n".join(f"{failure.kind}: {failure.message}" for failure in failures), pytrace=False)
+
 
 _FOLDERS = pytest.StashKey[SkillFolders]()
 _OWN_FOLDERS = pytest.StashKey[set[Path]]()

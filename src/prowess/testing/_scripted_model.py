@@ -28,8 +28,6 @@ from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, json_value
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["Call", "ScriptedModel", "Step"]
-
 _HINT = "a step is `call: TOOL` with `with: {...}`, `calls: [...]` or `say: TEXT`"
 _NO_STEPS = "it has no steps"
 _STEP_KINDS = ("call", "calls", "say")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx  # type: ignore[import-not-found]
 from google.adk.agents import LlmAgent
@@ -15,6 +15,7 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService, Session
 from google.genai import types
 
+from adapters import drivers
 from prowess.adapters.google_adk import Skills
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _messages(contents: list[types.Content]) -> Iterator[dict[str, Any]]:
             yield {"role": "tool", "tool_call_id": response.id, "content": response.response["result"]}
 
 
-class GoogleAdkConversation:
+class Conversation:
     """A session of ADK, in memory."""
 
     def __init__(self, agent: LlmAgent, saved: str | None) -> None:
@@ -138,20 +139,13 @@ class GoogleAdkConversation:
         self._compact = True
 
 
-class GoogleAdkAdapter:
-    """Makes conversations that share an agent."""
+class Driver(drivers.Driver):
+    name, package = "Google ADK", "google-adk"
+    differs: ClassVar[dict[str, str]] = {
+        "tool-that-is-gone": "ADK looks for a tool among those that it offers now.",
+    }
+    begin = Conversation
 
-    name = "Google ADK"
-
-    def __init__(self) -> None:
-        self._agents: dict[Any, LlmAgent] = {}
-
-    def conversation(
-        self, catalog: Any, *, model_url: str, saved: str | None = None, scripts: Any = False
-    ) -> GoogleAdkConversation:
-        """Begin or go on with a conversation."""
-        key = (id(catalog), model_url, id(scripts))
-        if key not in self._agents:
-            model = ChatCompletions(url=model_url)
-            self._agents[key] = LlmAgent(name="helper", model=model, tools=[Skills(catalog, scripts=scripts)])
-        return GoogleAdkConversation(self._agents[key], saved)
+    def make(self, catalog: Any, model_url: str, **options: Any) -> Any:
+        model = ChatCompletions(url=model_url)
+        return LlmAgent(name="helper", model=model, tools=[Skills(catalog, **options)])

@@ -1,55 +1,26 @@
-"""Conversations of Pydantic AI, for the contract of adapters."""
+"""Conversations of Pydantic AI: a session, and a history that each run continues."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import Any, ClassVar
 
 from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from adapters import drivers
 from prowess import Session
 from prowess.adapters.pydantic_ai import Skills
 
-if TYPE_CHECKING:
-    from prowess.catalog import Catalog, LiveCatalog
-    from prowess.session import Scripts
-
-
-class Driver:
-    """Begins conversations that share an agent if they have the same catalog, model and options."""
-
-    name = "Pydantic AI"
-
-    def __init__(self) -> None:
-        self._agent: tuple[tuple[object, ...], Agent[Session, str]] | None = None
-
-    def conversation(
-        self,
-        catalog: Catalog | LiveCatalog,
-        *,
-        model_url: str,
-        saved: str | None = None,
-        scripts: bool | Scripts = False,
-    ) -> Conversation:
-        key = (id(catalog), model_url, scripts)
-        if self._agent is None or self._agent[0] != key:
-            model = OpenAIChatModel("any", provider=OpenAIProvider(base_url=model_url, api_key="none"))
-            self._agent = key, Agent(model, deps_type=Session, capabilities=[Skills(catalog, scripts=scripts)])
-        if saved is None:
-            return Conversation(self._agent[1], Session(catalog), [])
-        record, history = json.loads(saved)
-        messages = ModelMessagesTypeAdapter.validate_python(history)
-        return Conversation(self._agent[1], Session.from_json(record, catalog), messages)
-
 
 class Conversation:
-    """A session, and a history that each run continues."""
-
-    def __init__(self, agent: Agent[Session, str], session: Session, history: list[ModelMessage]) -> None:
-        self._agent, self._session, self._history = agent, session, history
+    def __init__(self, shared: tuple[Agent[Session, str], Any, dict[str, Any]], saved: str | None) -> None:
+        self._agent, catalog, options = shared
+        record, history = (None, []) if saved is None else json.loads(saved)
+        self._session = Session(catalog, **options) if record is None else Session.from_json(record, catalog, **options)
+        self._history = ModelMessagesTypeAdapter.validate_python(history)
 
     async def send(self, text: str) -> str:
         async with self._agent:  # closes the connections of its model
@@ -64,3 +35,18 @@ class Conversation:
 
     def compact(self) -> None:
         self._history = []
+
+
+class Driver(drivers.Driver):
+    name, package = "Pydantic AI", "pydantic-ai-slim"
+    differs: ClassVar[dict[str, str]] = {
+        "saved-catalog": "Pydantic AI keeps the instructions of a request in its history.",
+        "tool-that-is-gone": "Pydantic AI looks for a tool among those that it offers now.",
+        "directory": "The application makes the session, and restores its record.",
+        "invalid-record": "The application makes the session, and restores its record.",
+    }
+    begin = Conversation
+
+    def make(self, catalog: Any, model_url: str, *, scripts: Any = False, **options: Any) -> Any:
+        model = OpenAIChatModel("any", provider=OpenAIProvider(base_url=model_url, api_key="none"))
+        return Agent(model, deps_type=Session, capabilities=[Skills(catalog, scripts=scripts)]), catalog, options

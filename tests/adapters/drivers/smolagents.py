@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from smolagents import ActionStep, CodeAgent, LogLevel, OpenAIModel, TaskStep, ToolCallingAgent
 from smolagents.memory import ToolCall
 from smolagents.monitoring import Timing
 
+from adapters import drivers
 from prowess import Session
 from prowess.adapters.smolagents import attach
 from prowess.testing import Call, Step
 
 if TYPE_CHECKING:
-    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts
 
 
@@ -51,24 +51,28 @@ class Conversation:
         self.agent.memory.steps.clear()
 
 
-class Driver:
+class Driver(drivers.Driver):
     """Tool calling agents, each with a session of its own."""
 
-    name = "smolagents"
+    name, package = "smolagents", "smolagents"
+    differs: ClassVar[dict[str, str]] = {
+        "wrong-options": "The application makes the session, and restores its record.",
+        "schemas": "smolagents has a form of its own for the arguments of a tool.",
+        "wrong-arguments": "smolagents checks the arguments of a call itself.",
+        "directory": "The application makes the session, and restores its record.",
+        "invalid-record": "The application makes the session, and restores its record.",
+    }
     kind: Any = ToolCallingAgent
 
-    def conversation(
-        self,
-        catalog: Catalog | LiveCatalog,
-        *,
-        model_url: str,
-        saved: str | None = None,
-        scripts: bool | Scripts = False,
-    ) -> Conversation:
-        """Begin a conversation, or go on with one."""
-        model = OpenAIModel("any", api_base=model_url, api_key="none")
-        agent = self.kind(tools=[], model=model, verbosity_level=LogLevel.OFF)
-        return Conversation(agent, Session(catalog), saved, scripts)
+    def make(self, catalog: Any, model_url: str, *, scripts: Any = False, **options: Any) -> Any:
+        return self.kind, catalog, model_url, scripts, options
+
+    def begin(self, shared: Any, saved: str | None) -> Conversation:
+        kind, catalog, url, scripts, options = shared
+        client = {"max_retries": 0, "default_headers": {"Connection": "close"}}
+        model = OpenAIModel("any", api_base=url, api_key="none", client_kwargs=client, retry=False)
+        agent = kind(tools=[], model=model, verbosity_level=LogLevel.OFF)
+        return Conversation(agent, Session(catalog, **options), saved, scripts)
 
     def model_step(self, step: Step) -> Step:
         """Return the step of a model that answers by a tool."""
@@ -79,6 +83,11 @@ class CodeDriver(Driver):
     """Agents that write code."""
 
     name = "smolagents (code)"
+    differs: ClassVar[dict[str, str]] = {
+        **Driver.differs,
+        "tool-that-is-new": "Tools are part of the prompt that the agent was made with.",
+    }
+    del differs["wrong-arguments"]
     kind = CodeAgent
 
     def model_step(self, step: Step) -> Step:

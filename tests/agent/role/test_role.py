@@ -9,14 +9,15 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from prowess.agent.role import Guardrails, ModelConfig, Role, Security, load_role, parse_model, schema
-from prowess.agent.role._tool_schemas import TOOL_FIELDS
+from prowess.agent.role import TOOL_FIELDS, Guardrails, ModelConfig, Role, Security, load_role, parse_model, schema
 from prowess.findings import format_findings
 from support.broken_roles import BROKEN, FLAT_ROLE, INITRUNNER_ROLE, NOT_IN_SCHEMA, UNREADABLE
 
 TOP = Path(__file__).parents[3]
 SEEDS = sorted((TOP / "tests/roles").glob("*/*.yaml"))
+VALIDATOR: Any = jsonschema.Draft202012Validator(schema())
 
 
 def load_text(folder: Path, text: str) -> tuple[Role | None, str]:
@@ -153,9 +154,10 @@ def test_a_model_can_be_one_text(tmp_path: Path, text: str, provider: str, name:
 
 @pytest.mark.parametrize("case", [*BROKEN])
 def test_each_error_is_reported_once_with_its_place(tmp_path: Path, case: str) -> None:
-    """With the path inside the file, line, column and hint."""
+    """With the path inside the file, line, column and hint; the schema rejects the file too."""
     text, messages = BROKEN[case]
     assert load_text(tmp_path, text)[1] == messages
+    assert schema_accepts(text) is (case in NOT_IN_SCHEMA)
 
 
 @pytest.mark.parametrize("case", [*UNREADABLE])
@@ -212,32 +214,59 @@ def test_control_characters_in_a_key_are_escaped(tmp_path: Path) -> None:
 
 
 def schema_accepts(text: str) -> bool:
-    validator: Any = jsonschema.Draft202012Validator(schema())
-    accepted: bool = validator.is_valid(yaml.safe_load(text))
+    accepted: bool = VALIDATOR.is_valid(yaml.safe_load(text))
     return accepted
 
 
-def test_the_published_schema_is_current() -> None:
-    """`make docs` writes it; it is valid JSON Schema 2020-12."""
-    published = json.loads((TOP / "docs/role.schema.json").read_text(encoding="utf-8"))
+def test_the_published_schema_is_current_and_readable() -> None:
+    """`make docs` writes it; it is valid JSON Schema 2020-12, and each of its definitions is used."""
+    text = (TOP / "docs/role.schema.json").read_text(encoding="utf-8")
+    published = json.loads(text)
     assert published == json.loads(json.dumps(schema()))
     jsonschema.Draft202012Validator.check_schema(published)
+    assert [name for name in published["$defs"] if f'"#/$defs/{name}"' not in text] == []
+    assert (len(text.splitlines()) < 2000, max(map(len, text.splitlines())) < 500) == (True, True)
 
 
-@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.stem)
-def test_the_schema_accepts_initrunners_own_roles(path: Path) -> None:
-    assert schema_accepts(path.read_text(encoding="utf-8"))
-
-
-def test_the_schema_accepts_both_forms() -> None:
+def test_the_schema_accepts_both_forms_and_initrunners_own_roles() -> None:
     """With all keys, and with the required ones alone."""
-    assert [schema_accepts(text) for body in (FULL, "") for text in in_both_forms(body)] == [True] * 4
+    texts = [text for body in (FULL, "") for text in in_both_forms(body)]
+    texts += [path.read_text(encoding="utf-8") for path in SEEDS]
+    assert [schema_accepts(text) for text in texts] == [True] * (4 + len(SEEDS))
 
 
-@pytest.mark.parametrize("case", [case for case in BROKEN if case not in NOT_IN_SCHEMA])
-def test_the_schema_rejects_what_the_reader_rejects(case: str) -> None:
-    """Except for duplicate keys and invalid YAML, which a schema cannot see."""
-    assert not schema_accepts(BROKEN[case][0])
+_SCALARS = st.sampled_from([None, True, False, -2, -1, 0, 1, 3, 201, 0.5, 2.5, "", "a", "none", "git"])
+_VALUES = st.one_of(
+    _SCALARS,
+    st.lists(st.sampled_from(["a", "git", 1]), max_size=2),
+    st.dictionaries(st.sampled_from(["enabled", "sources", "name"]), _SCALARS, max_size=2),
+    st.lists(st.dictionaries(st.sampled_from(["type", "name"]), _SCALARS, max_size=2), max_size=2),
+)
+_KEYS = (
+    *("name", "prompt", "description", "skills", "auto_skills", "auto_skills.max_skills", "auto_skills.enabled"),
+    *("security.allow_writes", "security.sandbox.network", "guardrails.timeout_seconds", "model.temperature"),
+    *("guardrails.max_tool_calls", "model.logit_bias", "model.prompt_cache", "model.top_k", "model.tool_choice"),
+    *("triggers", "memory", "memory.semantic", "ingest", "deps_schema", "reasoning.reflection_dimensions", "other"),
+)
+"""Keys of every kind of value."""
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=4))
+def test_the_schema_accepts_exactly_what_the_reader_accepts(tmp_path: Path, values: dict[str, Any]) -> None:
+    """For values that YAML 1.2 and JSON Schema name alike; here `1.0` is not an integer."""
+    role: dict[str, Any] = {"name": "a", "prompt": "Help."}
+    for key, value in sorted(values.items()):
+        *steps, last = key.split(".")
+        inner = role
+        for step in steps:
+            inner = inner.setdefault(step, {})
+            if not isinstance(inner, dict):
+                return
+        inner[last] = value
+    text = yaml.safe_dump(role, sort_keys=False)
+    messages = load_text(tmp_path, text)[1]
+    assert (messages == "") is schema_accepts(text), messages
 
 
 @pytest.mark.parametrize("kind", TOOL_FIELDS)

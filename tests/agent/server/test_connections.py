@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
+import yaml
 
-from prowess.agent.server._accepting import default_limits
-from prowess.agent.server._connections import Limits
+from prowess.agent.server._connections import Limits, default_limits
 from prowess.agent.server._conversations import ConversationStore
-from prowess.agent.server._requests import ChatAnswer, Message
+from prowess.agent.server._requests import ChatAnswer, ChatRequest
 from support.chat_server import ChatServer
+from support.growth import ends
+from support.processes import wait_until
 from support.slow_clients import HEAD, chat_request, talk_beside_slow_clients
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterator
 
 TOP = Path(__file__).parents[3]
 SHORT = Limits(head_seconds=0.5, body_seconds=0.5, idle_seconds=0.3, write_seconds=0.5, close_seconds=0.3)
@@ -66,9 +68,8 @@ def read_until(client: socket.socket, end: bytes) -> bytes:
     return received
 
 
-def drip(client: socket.socket, data: bytes) -> tuple[bytes, float]:
-    """Send byte by byte until the server closes the connection; return its answer and the seconds that took."""
-    started = time.monotonic()
+def drip(client: socket.socket, data: bytes) -> bytes:
+    """Send byte by byte until the server closes the connection; return its answer."""
     client.settimeout(0.05)
     received = b""
     for byte in data:
@@ -84,7 +85,7 @@ def drip(client: socket.socket, data: bytes) -> tuple[bytes, float]:
             break
     else:
         raise AssertionError("the server read everything")
-    return received, time.monotonic() - started
+    return received
 
 
 def is_answered(chat: ChatServer) -> bool:
@@ -115,8 +116,7 @@ def test_a_byte_now_and_then_does_not_extend_a_time_limit(
     """The limit is for the whole head and for the whole body."""
     with connect(chat) as client:
         client.sendall(before.encode())
-        answer, seconds = drip(client, dripping.encode())
-    assert seconds < 8
+        answer = drip(client, dripping.encode())
     if part is not None:
         assert b"HTTP/1.1 408 " in answer
         assert f"the {part} of the request did not arrive within 0.5 seconds".encode() in answer
@@ -128,11 +128,9 @@ def test_a_byte_now_and_then_does_not_extend_a_time_limit(
 @pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"], ids=["new", "used"])
 def test_an_idle_connection_is_closed(chat: ChatServer, before: bytes) -> None:
     """Without an answer that would count as that of the next request."""
-    started = time.monotonic()
-    with connect(chat) as client:
+    with ends(), connect(chat) as client:
         client.sendall(before)
         assert read_all(client).count(b"HTTP/1.1") == (1 if before else 0)
-    assert time.monotonic() - started < 8
 
 
 @pytest.mark.slow
@@ -146,10 +144,7 @@ def test_a_client_that_does_not_read_is_dropped(chat: ChatServer, stream: bool) 
         with suppress(OSError):
             for _ in range(100):
                 client.sendall(chat_request("x" * 900_000, stream=stream))
-        deadline = time.monotonic() + 10
-        while chat.connections and time.monotonic() < deadline:
-            time.sleep(0.02)
-        assert chat.connections == 0
+        wait_until(lambda: chat.connections == 0)
     assert is_answered(chat)
 
 
@@ -262,10 +257,9 @@ def test_a_process_with_few_file_descriptors_answers_beside_more_connections(des
         for _ in range(5):
             answer = httpx2.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=10)
             assert answer.status_code == 200
-        started = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
-        assert time.monotonic() - started < 8
+        with ends():
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (130, "", "")
 
 
@@ -282,41 +276,13 @@ BODY = json.dumps({"messages": [{"role": "user", "content": "hello"}]}).encode()
 LENGTH = f"Content-Length: {len(BODY)}\r\n"
 CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
 REFUSED = [
-    ("both lengths", HEAD + LENGTH + "Transfer-Encoding: chunked\r\n\r\n", 400),
-    ("both lengths, other order", HEAD + "transfer-encoding: chunked\r\n" + LENGTH + "\r\n", 400),
-    ("two lengths", HEAD + LENGTH + "Content-Length: 0\r\n\r\n", 400),
-    ("the same length twice", HEAD + LENGTH + LENGTH + "\r\n", 400),
-    ("a list of lengths", HEAD + f"Content-Length: {len(BODY)}, 0\r\n\r\n", 400),
-    ("a signed length", HEAD + f"Content-Length: +{len(BODY)}\r\n\r\n", 400),
-    ("a negative length", HEAD + "Content-Length: -1\r\n\r\n", 400),
-    ("a length in words", HEAD + "Content-Length: ten\r\n\r\n", 400),
-    ("a very long length", HEAD + f"Content-Length: {'9' * 5000}\r\n\r\n", 400),
-    ("a space before the colon", HEAD + f"Content-Length : {len(BODY)}\r\n\r\n", 400),
-    ("a folded header", HEAD + "X-A: 1\r\n Transfer-Encoding: chunked\r\n" + LENGTH + "\r\n", 400),
-    ("a folded first header", "POST / HTTP/1.1\r\n Host: x\r\nHost: 127.0.0.1\r\n\r\n", 400),
+    *yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))["heads"],
+    ("a very long length", f"{{HEAD}}Content-Length: {'9' * 5000}\r\n\r\n", 400),
     ("bare line feeds", HEAD.replace("\r\n", "\n") + "\n", 400),
-    ("one bare line feed", HEAD + "X-A: 1\n" + LENGTH + "\r\n", 400),
-    ("one bare carriage return", HEAD + "X-A: 1\rX-B: 2\r\n" + LENGTH + "\r\n", 400),
-    ("a NUL", HEAD + "X-A: \0\r\n" + LENGTH + "\r\n", 400),
-    ("an escape", HEAD + "X-A: \x1b[31m\r\n" + LENGTH + "\r\n", 400),
-    ("no colon", HEAD + "nothing\r\n" + LENGTH + "\r\n", 400),
-    ("no host", HEAD.replace("Host: 127.0.0.1\r\n", "") + LENGTH + "\r\n", 400),
-    ("two hosts", HEAD + "Host: 127.0.0.1\r\n" + LENGTH + "\r\n", 400),
-    ("two keys", HEAD + "Authorization: a\r\nAuthorization: b\r\n" + LENGTH + "\r\n", 400),
-    ("two IDs", HEAD + "X-Conversation-Id: a\r\nx-conversation-id: b\r\n" + LENGTH + "\r\n", 400),
-    ("chunks", HEAD + "Transfer-Encoding: chunked\r\n\r\n", 411),
-    ("other chunks", HEAD + "Transfer-Encoding: xchunked\r\n\r\n", 411),
-    ("no encoding", HEAD + "Transfer-Encoding: identity\r\n\r\n", 411),
-    ("another version", HEAD.replace("1.1", "3.7") + LENGTH + "\r\n", 400),
-    ("a method of other characters", HEAD.replace("POST", "P(ST") + LENGTH + "\r\n", 400),
-    ("a path in UTF-8", HEAD.replace("/v1", "/ü") + LENGTH + "\r\n", 400),
-    ("nothing but a line", "hello\r\n\r\n", 400),
-    ("an empty line", "\r\n" + HEAD + LENGTH + "\r\n", 400),
-    ("TLS", "\x16\x03\x01\x02\x00\x01\x00\x01", 400),
-    ("many headers", HEAD + "A: 1\r\n" * 101 + LENGTH + "\r\n", 431),
-    ("a large header", HEAD + "A: " + "x" * 17_000 + "\r\n" + LENGTH + "\r\n", 431),
-    ("a large header without an end", HEAD + "A: " + "x" * 17_000, 431),
-    ("a long path", HEAD.replace("/v1", "/" + "x" * 17_000) + LENGTH + "\r\n", 431),
+    ("many headers", "{HEAD}" + "A: 1\r\n" * 101 + "{LENGTH}\r\n", 431),
+    ("a large header", "{HEAD}A: " + "x" * 17_000 + "\r\n{LENGTH}\r\n", 431),
+    ("a large header without an end", "{HEAD}A: " + "x" * 17_000, 431),
+    ("a long path", HEAD.replace("/v1", "/" + "x" * 17_000) + "{LENGTH}\r\n", 431),
 ]
 
 
@@ -324,6 +290,7 @@ REFUSED = [
 @pytest.mark.parametrize(("head", "status"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_a_request_that_can_be_read_in_two_ways_is_refused(shared_chat: ChatServer, head: str, status: int) -> None:
     """And the connection is closed: nothing after it is read as a request."""
+    head = head.replace("{HEAD}", HEAD).replace("{LENGTH}", LENGTH)
     with connect(shared_chat) as client:
         body = CHUNKED if "chunked" in head.lower() else BODY
         client.sendall(head.encode() + body + chat_request("hidden"))
@@ -335,22 +302,12 @@ def test_a_request_that_can_be_read_in_two_ways_is_refused(shared_chat: ChatServ
     assert shared_chat.echo.requests == []
 
 
-@pytest.mark.parametrize(
-    ("head", "status"),
-    [
-        ("BREW", 405),
-        ("x" * 3000, 405),
-        ("CONNECT", 405),
-        ("OPTIONS", 405),
-        ("TRACE", 405),
-        ("HEAD", 405),
-    ],
-)
-def test_an_unknown_method_is_refused_with_a_short_answer(shared_chat: ChatServer, head: str, status: int) -> None:
+@pytest.mark.parametrize("method", ["BREW", "x" * 3000, "CONNECT", "OPTIONS", "TRACE", "HEAD"])
+def test_an_unknown_method_is_refused_with_a_short_answer(shared_chat: ChatServer, method: str) -> None:
     with connect(shared_chat) as client:
-        client.sendall(f"{HEAD.replace('POST', head)}Connection: close\r\n\r\n".encode())
+        client.sendall(f"{HEAD.replace('POST', method)}Connection: close\r\n\r\n".encode())
         answer = read_all(client)
-    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert answer.startswith(b"HTTP/1.1 405 ")
     assert len(answer) < 1000
 
 
@@ -411,31 +368,13 @@ class Memory:
     def __init__(self) -> None:
         self.store: ConversationStore[list[str]] = ConversationStore()
 
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        *,
-        model: str,  # noqa: ARG002 - there is only one
-        conversation: str | None,
-        client: str,
-        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
-    ) -> ChatAnswer:
-        with self.store.checkout(messages, conversation, client) as known:
-            said = [*(known or []), messages[-1].text]
-            text = " ".join(said) if len(messages[-1].text) < 100 else "x" * 500_000
-            self.store.save(messages, text, conversation, said, client)
-        return ChatAnswer(text=text)
-
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        model: str,
-        conversation: str | None,
-        client: str,
-        request_key: str | None = None,  # noqa: ARG002 - nothing is kept
-    ) -> AsyncGenerator[str | ChatAnswer, None]:
-        yield await self.answer(messages, model=model, conversation=conversation, client=client)
+    async def stream(self, request: ChatRequest, model: str) -> AsyncGenerator[str | ChatAnswer, None]:  # noqa: ARG002
+        text = request.messages[-1].text
+        with self.store.checkout(request) as known:
+            said = [*(known or []), text]
+            answer = ChatAnswer(text=" ".join(said) if len(text) < 100 else "x" * 500_000)
+            self.store.save(request, answer, said)
+        yield answer
 
 
 @pytest.mark.slow

@@ -8,103 +8,99 @@ from typing import Any
 import pytest
 
 from prowess.agent.server._conversations import ConversationStore
-from prowess.agent.server._requests import Message
+from prowess.agent.server._requests import ChatAnswer, ChatRequest, Message
 
 
-def dialog(*texts: str) -> tuple[Message, ...]:
-    """Return messages of the user and the assistant in turn."""
-    return tuple(Message(role="assistant" if index % 2 else "user", text=text) for index, text in enumerate(texts))
+def ask(*texts: str, name: str | None = None, client: str = "") -> ChatRequest:
+    """Return a request with messages of the user and the assistant in turn."""
+    messages = tuple(Message(role="assistant" if index % 2 else "user", text=text) for index, text in enumerate(texts))
+    return ChatRequest(messages=messages, conversation=name, client=client)
 
 
-def check_out(store: ConversationStore[Any], messages: tuple[Message, ...], conversation_id: str | None) -> Any:
-    with store.checkout(messages, conversation_id) as state:
+def known(store: ConversationStore[Any], *texts: str, **named: Any) -> Any:
+    """Return the state that a request finds, and take it out."""
+    with store.checkout(ask(*texts, **named)) as state:
         return state
 
 
-def test_a_conversation_is_found_by_its_messages() -> None:
-    """Only once: no other request may use it at the same time."""
-    store: ConversationStore[str] = ConversationStore()
-    assert check_out(store, dialog("hello"), None) is None
-    store.save(dialog("hello"), "hi ", None, "session")
-    assert check_out(store, dialog("hello", "ho", "on"), None) is None
-    assert check_out(store, dialog("hello", "hi", "on"), None) == "session"
-    assert check_out(store, dialog("hello", "hi", "on"), None) is None
-    store.save(dialog("hello", "hi", "on"), "yes", None, "session")
-    assert check_out(store, dialog("hello", "hi", "on", "yes", "more"), None) == "session"
+@pytest.fixture
+def store() -> ConversationStore[Any]:
+    """A store with one conversation of an unnamed client and one with an ID, each after one answer."""
+    made: ConversationStore[Any] = ConversationStore(max_size=10)
+    made.save(ask("hello"), ChatAnswer(text="hi "), "session")
+    made.save(ask("hello", name="a"), ChatAnswer(text="hi"), "session a")
+    return made
 
 
-def test_a_first_message_starts_a_new_conversation() -> None:
-    """Even if another conversation began with the same message."""
-    store: ConversationStore[str] = ConversationStore()
-    store.save(dialog("hello"), "hi", None, "session")
-    assert check_out(store, dialog("hello"), None) is None
-    assert check_out(store, (Message(role="system", text="x"), *dialog("hello")), None) is None
+@pytest.mark.parametrize(
+    ("texts", "name", "expected"),
+    [
+        (["hello", "hi", "on"], None, ["session", None]),
+        (["hello", "ho", "on"], None, [None, None]),
+        (["hello"], None, [None, None]),
+        (["on"], "a", ["session a", None]),
+        (["hello", "hi", "on"], "a", ["session a", None]),
+        (["hello", "changed", "on"], "a", [None, None]),
+        (["on"], "b", [None, None]),
+    ],
+    ids=["messages", "another answer", "a first message", "an ID", "both", "an ID, other messages", "another ID"],
+)
+def test_a_conversation_is_found_once_by_its_messages_or_its_id(
+    store: ConversationStore[Any], texts: list[str], name: str | None, expected: list[str | None]
+) -> None:
+    """No two requests may use it at the same time; a first message starts a new one."""
+    assert [known(store, *texts, name=name) for _ in range(2)] == expected
 
 
-def test_a_conversation_with_an_id_is_found_with_new_messages_or_with_all() -> None:
-    """But not with other earlier messages, and not under another ID."""
-    store: ConversationStore[str] = ConversationStore()
-    store.save(dialog("hello"), "hi", "a", "session")
-    assert check_out(store, dialog("on"), "b") is None
-    assert check_out(store, dialog("hello", "hi", "on"), None) is None
-    assert check_out(store, dialog("hello", "changed", "on"), "a") is None
-    assert check_out(store, dialog("hello", "hi", "on"), "a") == "session"
-    store.save(dialog("on"), "yes", "a", "session")
-    assert check_out(store, dialog("more"), "a") == "session"
+@pytest.mark.parametrize("name", [None, "a"])
+def test_a_conversation_is_kept_under_all_its_messages(store: ConversationStore[Any], name: str | None) -> None:
+    assert known(store, "hello", "hi", "on", name=name) is not None
+    store.save(ask("hello", "hi", "on", name=name), ChatAnswer(text="yes"), "later")
+    assert known(store, "hello", "hi", "on", "yes", "more", name=name) == "later"
 
 
-@pytest.mark.parametrize("conversation_id", [None, "a"])
-def test_a_failed_turn_leaves_its_conversation_unchanged(conversation_id: str | None) -> None:
+@pytest.mark.parametrize(
+    ("texts", "name"), [(["hello", "hi", "on"], None), (["hello", "hi", "on"], "a"), (["on"], "a")]
+)
+def test_a_failed_turn_leaves_its_conversation_unchanged(
+    store: ConversationStore[Any], texts: list[str], name: str | None
+) -> None:
     """So that the user can try again; while it is used, no other request gets it."""
-    store: ConversationStore[str] = ConversationStore()
-    store.save(dialog("hello"), "hi", conversation_id, "session")
-    for messages in [dialog("hello", "hi", "on"), *([] if conversation_id is None else [dialog("on")])]:
-        with suppress(KeyError), store.checkout(messages, conversation_id) as state:
-            assert state == "session"
-            assert check_out(store, messages, conversation_id) is None
-            raise KeyError
-    assert check_out(store, dialog("hello", "hi", "on"), conversation_id) == "session"
+    with suppress(KeyError), store.checkout(ask(*texts, name=name)) as state:
+        assert state is not None
+        assert known(store, *texts, name=name) is None
+        raise KeyError
+    assert known(store, *texts, name=name) == state
 
 
 def test_the_least_recently_used_conversation_is_dropped_first() -> None:
     store: ConversationStore[int] = ConversationStore(max_size=2)
     for number in range(3):
-        store.save(dialog(f"{number}"), "x", None, number)
-    assert [check_out(store, dialog(f"{number}", "x", "on"), None) for number in range(3)] == [None, 1, 2]
+        store.save(ask(f"{number}"), ChatAnswer(text="x"), number)
+    assert [known(store, f"{number}", "x", "on") for number in range(3)] == [None, 1, 2]
 
 
-@pytest.mark.parametrize("conversation_id", [None, "a"])
-def test_a_conversation_belongs_to_the_client_that_began_it(conversation_id: str | None) -> None:
+@pytest.mark.parametrize("name", [None, "a"])
+def test_a_conversation_belongs_to_the_client_that_began_it(store: ConversationStore[Any], name: str | None) -> None:
     """Another client gets the same as for an unknown conversation, and does not change the first one."""
-    store: ConversationStore[str] = ConversationStore()
-    store.save(dialog("hello"), "hi", conversation_id, "ann's", "ann")
-    again = dialog("hello", "hi", "on")
-    with store.checkout(again, conversation_id, "bob") as state:
-        assert state is None
-    store.save(dialog("hello"), "hi", conversation_id, "bob's", "bob")
-    for client in ("bob", "ann"):
-        with store.checkout(again, conversation_id, client) as state:
-            assert state == f"{client}'s"
+    assert known(store, "hello", "hi", "on", name=name, client="bob") is None
+    store.save(ask("hello", name=name, client="bob"), ChatAnswer(text="hi"), "bob's")
+    assert known(store, "hello", "hi", "on", name=name, client="bob") == "bob's"
+    assert str(known(store, "hello", "hi", "on", name=name)).startswith("session")
 
 
-def test_a_client_with_many_conversations_pushes_out_only_its_own() -> None:
-    """And a client with one keeps that, however long ago it was used."""
-    store: ConversationStore[int] = ConversationStore(max_size=10)
-    for number in range(3):
-        store.save(dialog("hello"), "hi", f"{number}", number, "ann")
+def test_a_client_with_many_conversations_pushes_out_only_its_own(store: ConversationStore[Any]) -> None:
+    """And a client with few keeps them, however long ago they were used."""
     for number in range(1000):
-        store.save(dialog("hello"), "hi", f"{number}", number, "flood")
-    for number in range(3):
-        with store.checkout(dialog("on"), f"{number}", "ann") as state:
-            assert state == number
+        store.save(ask("hello", name=f"{number}", client="flood"), ChatAnswer(text="hi"), number)
+    assert [known(store, "hello", "hi", "on"), known(store, "on", name="a")] == ["session", "session a"]
 
 
 def test_an_unused_conversation_is_dropped_after_a_day() -> None:
     now = 0.0
     store: ConversationStore[str] = ConversationStore(clock=lambda: now)
-    store.save(dialog("hello"), "hi", "old", "old")
+    store.save(ask("hello", name="old"), ChatAnswer(text="hi"), "old")
     now = 80_000
-    store.save(dialog("hello"), "hi", "new", "new")
+    store.save(ask("hello", name="new"), ChatAnswer(text="hi"), "new")
     now = 90_000
-    assert check_out(store, dialog("on"), "old") is None
-    assert check_out(store, dialog("on"), "new") == "new"
+    assert [known(store, "on", name="old"), known(store, "on", name="new")] == [None, "new"]

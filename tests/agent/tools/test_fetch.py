@@ -8,14 +8,15 @@ import ssl
 import subprocess
 import threading
 import time
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.tools._fetch import HttpResponse, fetch
-from prowess.agent.tools._network import NetworkAccess
-from prowess.sandbox import NetworkRules
+from prowess.agent.tools._network import HttpResponse, NetworkAccess, fetch
+from prowess.net import NetworkRules
+from support.growth import ends
 from support.programs import require
 from support.site_server import Request, Site, echo, redirect, reply
 
@@ -164,10 +165,14 @@ def test_decompression_stops_at_the_limit() -> None:
     """A gigabyte in a megabyte takes neither memory nor time."""
     bomb = gzip.compress(bytes(200_000_000), 9)
     with Site({"*": reply(bomb, content_encoding="gzip")}) as site:
-        begun = time.monotonic()
-        answer = get(site.url, limit=1000)
+        tracemalloc.start()
+        try:
+            answer = get(site.url, limit=1000)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
     assert (answer.body, answer.is_complete) == (bytes(1000), False)
-    assert time.monotonic() - begun < 2
+    assert peak < 10_000_000
 
 
 def test_a_gzip_response_is_decompressed() -> None:
@@ -214,10 +219,12 @@ def test_a_slow_server_cannot_extend_the_time_limit(start: bytes) -> None:
             time.sleep(0.05)
             yield b"1" if b"chunked" not in start else b"1\r\nx\r\n"
 
-    begun = time.monotonic()
-    with Site({"*": drip}) as site, pytest.raises(ToolFailedError, match=r"no complete response within 0\.5 seconds"):
+    with (
+        ends(),
+        Site({"*": drip}) as site,
+        pytest.raises(ToolFailedError, match=r"no complete response within 0\.5 seconds"),
+    ):
         get(site.url, timeout=0.5)
-    assert time.monotonic() - begun < 2
 
 
 def test_a_slow_look_up_cannot_extend_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,14 +232,12 @@ def test_a_slow_look_up_cannot_extend_the_time_limit(monkeypatch: pytest.MonkeyP
     end = threading.Event()
 
     def hang(*_: Any, **__: Any) -> list[Any]:
-        end.wait(10)
+        end.wait(600)
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    begun = time.monotonic()
-    with pytest.raises(ToolFailedError, match="no complete response"):
+    with ends(), pytest.raises(ToolFailedError, match="no complete response"):
         get("http://slow.example/", timeout=0.3)
-    assert time.monotonic() - begun < 2
     end.set()
 
 

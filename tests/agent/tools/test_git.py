@@ -6,14 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.agent.policy import RefusedError
 from prowess.errors import ConfigError
-from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
+from support.growth import ends
+from support.tool_calls import failure_message, make_tool_context, require_sandbox, run_as_owner as sh, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,19 +25,6 @@ pytestmark = [
 
 READS = ["git_status", "git_diff", "git_log", "git_show", "git_changed_files", "git_blame"]
 NO_COMMIT = "; give one like `HEAD~2`, `main` or `v1..v2`"
-
-
-def sh(folder: Path, line: str) -> str:
-    """Run a line as the repository's owner."""
-    who = {
-        f"GIT_{role}_{what}": value
-        for role in ("AUTHOR", "COMMITTER")
-        for what, value in (("NAME", "Ann"), ("EMAIL", "ann@example.com"), ("DATE", "2026-01-02T03:04:05Z"))
-    }
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1", **who}
-    return subprocess.run(
-        ["/bin/sh", "-ec", line], cwd=folder, env=env, check=True, capture_output=True, text=True
-    ).stdout
 
 
 @pytest.fixture(scope="module")
@@ -128,20 +115,8 @@ def test_a_folder_outside_a_repository_is_a_failed_call(repo: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     "ref",
     [
-        "",
-        "-p",
-        "--output=x",
-        "--no-index",
-        "/etc/passwd",
-        "../x",
-        "a/../../../../etc/passwd",
-        "^HEAD",
-        "HEAD..-p",
-        "HEAD\nx",
-        "a..b..c",
-        "x" * 501,
-        "..",
-        "--end-of-options",
+        *("", "-p", "--output=x", "--no-index", "/etc/passwd", "../x", "a/../../../../etc/passwd", "^HEAD", "HEAD..-p"),
+        *("HEAD\nx", "a..b..c", "x" * 501, "..", "--end-of-options"),
     ],
 )
 def test_a_reference_is_never_an_option_or_a_file(ref: str, repo: Path) -> None:
@@ -206,30 +181,15 @@ def hostile(repo: Path) -> Path:
     evil.chmod(0o755)
     hooks = repo / ".git/hooks"
     hooks.mkdir(exist_ok=True)
-    for name in (
-        "pre-commit",
-        "commit-msg",
-        "post-commit",
-        "prepare-commit-msg",
-        "post-index-change",
-        "reference-transaction",
-        "fsmonitor-watchman",
-        "pre-auto-gc",
-        "post-checkout",
-    ):
+    names = "pre-commit commit-msg post-commit prepare-commit-msg post-index-change reference-transaction"
+    for name in f"{names} fsmonitor-watchman pre-auto-gc post-checkout".split():
         (hooks / name).symlink_to(evil)
     keys = (
         *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy"),
         *("core.alternateRefsCommand", "diff.external", "diff.evil.command", "diff.evil.textconv", "diff.a=b.textconv"),
         *("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "filter.a=b.clean", "filter.a\nb.clean"),
-        *(
-            "gpg.program",
-            "gpg.ssh.program",
-            "gpg.ssh.defaultKeyCommand",
-            "credential.helper",
-            "alias.status",
-            "alias.log",
-        ),
+        *("gpg.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand", "credential.helper"),
+        *("alias.status", "alias.log"),
         *("pager.log", "pager.diff", "sequence.editor", "trailer.x.command", "hook.x.command", "merge.evil.driver"),
     )
     for key in keys:
@@ -409,9 +369,10 @@ def test_long_output_is_cut(repo: Path) -> None:
 def test_a_slow_git_is_stopped(repo: Path) -> None:
     """For example one that reads a FIFO."""
     os.mkfifo(repo / ".gitignore")
-    begun = time.monotonic()
-    assert "took longer than 0.5 seconds; ask for less" in failure_message(git(repo, timeout_seconds=0.5)["git_status"])
-    assert time.monotonic() - begun < 3
+    with ends():
+        assert "took longer than 0.5 seconds; ask for less" in failure_message(
+            git(repo, timeout_seconds=0.5)["git_status"]
+        )
 
 
 def test_an_invalid_configuration_does_not_matter(repo: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.agent.policy import RefusedError
-from prowess.agent.tools._git_index import _paths, check_index
+from prowess.agent.tools._git_folder import _paths, check_index
 from support.tool_calls import failure_message, make_tool_context, tools_by_name
 
 if TYPE_CHECKING:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.agent.policy import ToolFailedError
-from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
+from support.tool_calls import failure_message, make_tool_context, require_sandbox, run_as_owner as sh, tools_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,16 +22,6 @@ pytestmark = [
 ]
 
 SECRET = "the-secret-of-another-repository"
-
-
-def sh(folder: Path, line: str, **more: str) -> str:
-    """Run a line as the owner of the repositories."""
-    names = {"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "a@e.com", "GIT_COMMITTER_NAME": "Ann"}
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1", **names, **more}
-    env["GIT_COMMITTER_EMAIL"] = "a@e.com"
-    return subprocess.run(
-        ["/bin/sh", "-ec", line], cwd=folder, env=env, check=True, capture_output=True, text=True
-    ).stdout
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
-from prowess.agent.role._tool_schemas import TOOL_FIELDS
+from prowess.agent.policy import Policy, RefusedError, ToolContext
+from prowess.agent.role import TOOL_FIELDS
 from prowess.agent.tools.http import tools
-from prowess.errors import ConfigError
 from support.site_server import Site, echo, redirect, reply
 
 if TYPE_CHECKING:
@@ -79,23 +78,6 @@ def test_a_path_is_requested_below_the_base_url(path: str, query: Any, target: s
     assert site.requests[0].target == target
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "//evil.example/", "///evil.example", "https://evil.example/", "HTTP:evil", "file:/etc/passwd", "/..",
-        "/../x", "../x", "/a/../../x", "/./x", "/a/..", "/%2e%2e/x", "/%2E./x", "/.%2e/x", "/%252e%252e/x",
-        "/..%2fx", "/a/..%5cx", "\\x", "/\\evil", "/a\\..\\x", "/..;/x", "/..;a=b/x", "/x\r\nHost: evil", "/x\ny",
-        "/x\0y", "/x#y", "/x?a\nb",
-        "/%25252525252e/x", "/%00", "/" + "x" * 9000,
-    ],
-)  # fmt: skip
-def test_a_path_that_could_leave_the_base_url_is_refused(path: str) -> None:
-    """Before anything is sent, for any way a server might read it."""
-    with Site({"*": echo}) as site, pytest.raises(RefusedError):
-        tool(f"{site.url}/v1").call(method="GET", path=path)
-    assert site.requests == []
-
-
 def test_a_redirect_out_of_the_base_url_is_refused() -> None:
     """To another port, or above the path."""
     with Site({"*": echo}) as other:
@@ -115,14 +97,6 @@ def test_a_redirect_out_of_the_base_url_is_refused() -> None:
     assert other.requests == []
 
 
-def test_only_configured_methods_are_allowed() -> None:
-    """By default only GET."""
-    http_request = tool("https://api.example.com", allowed_methods=DEFAULTS["allowed_methods"])
-    with pytest.raises(RefusedError) as caught:
-        http_request.call(method="DELETE", path="/")
-    assert str(caught.value) == "the method `DELETE` is not allowed; allowed are GET"
-
-
 def test_secrets_in_configured_headers_are_hidden_from_the_model() -> None:
     """Even if the server repeats them."""
     with Site({"*": echo}) as site:
@@ -135,33 +109,6 @@ def test_secrets_in_configured_headers_are_hidden_from_the_model() -> None:
     assert echoed(text)["headers"]["authorization"] == "Bearer [Authorization]"
 
 
-@pytest.mark.parametrize("env", [{}, {"TOKEN": ""}])
-def test_a_missing_variable_is_an_error_when_the_tool_is_made(env: dict[str, str]) -> None:
-    with pytest.raises(ConfigError) as caught:
-        tool("https://x.example", headers={"Authorization": "Bearer ${TOKEN}"}, env=env)
-    assert str(caught.value) == "the header `Authorization` needs `TOKEN`, which is not set"
-    assert caught.value.hint == "set `TOKEN`"
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Host", "authorization", "Cookie", "X-Key", "x-key", "Content-Length", "Transfer-Encoding", "Connection",
-        "Upgrade",
-        "Proxy-Authorization", "X-Forwarded-For", "X-HTTP-Method-Override", "X-Original-URL", "X-Rewrite-URL",
-        "Forwarded",
-        "Sec-Fetch-Site", "Origin", "Accept-Encoding", ":path", "User-Agent",
-    ],
-)  # fmt: skip
-def test_reserved_headers_are_refused(name: str) -> None:
-    """Configured ones, those about the client, and those that servers obey instead of method and path."""
-    with Site({"*": echo}) as site:
-        http_request = tool(site.url, headers={"X-Key": "k"})
-        with pytest.raises(RefusedError, match="is reserved; leave it out"):
-            http_request.call(method="GET", path="/", headers={name: "x"})
-    assert site.requests == []
-
-
 def test_the_model_can_set_other_headers() -> None:
     """Such as `Accept`."""
     with Site({"*": echo}) as site:
@@ -170,66 +117,6 @@ def test_the_model_can_set_other_headers() -> None:
         )
     headers = site.requests[0].headers
     assert (headers["accept"], headers["content-type"], site.requests[0].body) == ("text/csv", "text/csv", b"a,b")
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"method": "GET"},
-        {"method": 1, "path": "/"},
-        {"method": "GET", "path": "/", "other": 1},
-        {"method": "GET", "path": ["/"]},
-        {"method": "GET", "path": "/", "query": "a=b"},
-        {"method": "GET", "path": "/", "query": {"a": {"b": 1}}},
-        {"method": "GET", "path": "/", "headers": {"a": 1}},
-        {"method": "GET", "path": "/", "headers": {"a": "b\r\nc: d"}},
-        {"method": "GET", "path": "/", "headers": {"a b": "c"}},
-        {"method": "GET", "path": "/", "headers": {"a": "ü"}},
-        {"method": "POST", "path": "/", "json": 1, "body": "x"},
-        {"method": "POST", "path": "/", "json": float("nan")},
-        {"method": "POST", "path": "/", "body": "\ud800"},
-        {"method": "POST", "path": "/", "json": "\ud800"},
-        {"method": "GET", "path": "/\ud800"},
-        {"method": "G\r\nET", "path": "/"},
-    ],
-)
-def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any]) -> None:
-    """Nothing is sent."""
-    with Site({"*": echo}) as site, pytest.raises(ToolFailedError):
-        tool(site.url).call(**given)
-    assert site.requests == []
-
-
-@pytest.mark.parametrize(
-    "base",
-    [
-        "", "api.example.com", "ftp://x.example", "https://u:p@x.example/", "https://x.example/?a=b", "https://x.example/#a",
-        "https://x.example/a/../b/%2e%2e", "http://2130706433/", "https://other.example/",
-    ],
-)  # fmt: skip
-def test_an_invalid_base_url_is_a_configuration_error(base: str) -> None:
-    with pytest.raises(ConfigError, match="base_url"):
-        tool(base, policy=Policy(allowed_hosts=("x.example", "api.example.com")))
-
-
-def test_a_private_base_url_needs_allow_private() -> None:
-    """The hint says so."""
-    with pytest.raises(ConfigError) as caught:
-        tool("http://127.0.0.1:8000/", allow_private=False)
-    assert caught.value.hint == "the user can allow it with `allow_private: true` for the tool"
-
-
-@pytest.mark.parametrize("name", ["a b", "", "a:b"])
-def test_an_invalid_configured_header_is_a_configuration_error(name: str) -> None:
-    with pytest.raises(ConfigError, match="invalid header"):
-        tool("https://x.example", headers={name: "x"})
-
-
-def test_a_line_break_in_a_variable_is_a_configuration_error() -> None:
-    """It would add a header."""
-    with pytest.raises(ConfigError, match="invalid header"):
-        tool("https://x.example", headers={"A": "${B}"}, env={"B": "x\r\nHost: y"})
 
 
 def test_binary_data_is_counted_and_long_text_is_cut() -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
-from prowess.agent.role._tool_schemas import TOOL_FIELDS
+from prowess.agent.role import TOOL_FIELDS
 from prowess.agent.tools.web_reader import tools
+from support.growth import ends
 from support.site_server import Site, redirect, reply
 
 if TYPE_CHECKING:
@@ -121,26 +121,6 @@ def test_a_long_page_is_cut_before_conversion() -> None:
     )
 
 
-def test_other_domains_are_refused() -> None:
-    """Allowed are those of the tool, without its blocked ones, that the role allows too."""
-    made = tool(allowed_domains=("example.com",), blocked_domains=("bad.example.com",))
-    for url in ("https://other.example/", "https://bad.example.com/", "https://example.com.evil.example/"):
-        with pytest.raises(RefusedError):
-            made.call(url=url)
-    with pytest.raises(RefusedError):
-        tool(policy=Policy(allowed_hosts=("role.example",))).call(url="https://example.com/")
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{}, {"url": 1}, {"url": "/etc/passwd"}, {"url": "file:///etc/passwd"}, {"url": "https://x.example", "y": 1},
-     {"url": "\ud800"}, {"url": "http://\ud800/"}],
-)  # fmt: skip
-def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any]) -> None:
-    with pytest.raises(ToolFailedError):
-        tool().call(**given)
-
-
 def test_private_addresses_need_allow_private() -> None:
     """A URL from the model is not from the user."""
     with Site({"*": reply("x")}) as site:
@@ -160,7 +140,5 @@ _LONG = 500_000
 )  # fmt: skip
 def test_a_malicious_page_cannot_extend_the_time_limit(part: str) -> None:
     """It is read, or fails with a time-out, and with no other error."""
-    begun = time.monotonic()
-    with suppress(ToolFailedError):
+    with ends(), suppress(ToolFailedError):
         read(part * (_LONG // len(part)), timeout_seconds=1.0)
-    assert time.monotonic() - begun < 4

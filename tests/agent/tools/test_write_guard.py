@@ -7,14 +7,13 @@ import re
 import sys
 import tarfile
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.agent.policy import RefusedError
 from prowess.agent.protected import KINDS
-from prowess.agent.tools import _write_guard, _write_scan
+from prowess.agent.tools import _write_guard
+from support.growth import ends
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
@@ -76,89 +75,6 @@ def files(folder: Path) -> dict[str, object]:
         str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes()
         for path in folder.rglob("*")
     }
-
-
-# ── writing files ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-REFUSED = {
-    ".git/hooks/pre-commit": "git",
-    "new/.GIT/config": "git",
-    "pkg/GIT~1/config": "git",
-    "skills/new/SKILL.md": "skill",
-    "docs/skill.MD": "skill",
-    "skills/flat.md": "skill",
-    "skills/tables/run.py": "skill",
-    "skills/tables/tests/cases/new.yaml": "skill",
-    ".claude/settings.json": "agents",
-    "sub/.mcp.json": "agents",
-    "AGENTS.md": "instructions",
-    "pkg/conftest.py": "pytest",
-    "new/setup.cfg": "pytest",
-    "x.pth": "python",
-    "env/bin/tool": "python",
-    "pkg/__pycache__/main.cpython-311.pyc": "bytecode",
-    ".vscode/tasks.json": "editor",
-    ".envrc": "shell",
-    ".github/workflows/x.yml": "ci",
-    "agent.yaml": "role",
-    "other.yml": "role",
-    "server.py": "role",
-    "sub/role.yaml": "role",
-}
-
-
-@pytest.mark.parametrize("path", REFUSED)
-def test_a_protected_file_is_not_written(path: str, folder: Path) -> None:
-    """Nor edited; the message says which kind the role could allow."""
-    before = files(folder)
-    kind = REFUSED[path]
-    expected = (
-        f"`{path}` is read-only, as everything of the kind `{kind}`, which other programs run or obey; "
-        f"only the role can allow it, with `security.allow_writes: [{kind}]`"
-    )
-    assert failure_message(writer(folder), path=path, content="x") == expected
-    assert files(folder) == before
-
-
-@pytest.mark.parametrize("path", REFUSED)
-def test_a_role_can_allow_a_kind(path: str, folder: Path) -> None:
-    writer(folder, [REFUSED[path]]).call(path=path, content="x")
-    assert (folder / path).read_text() == "x"
-
-
-def test_other_files_are_written(folder: Path) -> None:
-    for path in ("pkg/main.py", "new/test_x.py", "Makefile", "data.yaml", "skills/notes/a.txt", ".gitignore"):
-        writer(folder).call(path=path, content="a: 1")
-
-
-def test_a_text_that_is_a_role_is_not_written_beside_the_role(folder: Path) -> None:
-    """In any form of YAML, and not in several steps."""
-    for text in ('{"\\x70rompt": p}', "apiVersion: initrunner/v1\nkind: Agent\n", "? prompt\n: x\n"):
-        assert "of the kind `role`" in failure_message(writer(folder), path="new.yaml", content=text)
-    text = '{"apiVersion": "initrunner\\x2fv1"}'
-    assert "of the kind `role`" in failure_message(writer(folder), path="deep/er.yml", content=text)
-    for text in ("apiVersion: v1\nkind: Pod\nspec: {}\n", "name: x\n"):
-        writer(folder).call(path="deep/pod.yaml", content=text)
-        writer(folder).call(path="pod.yaml", content=text)
-    edit = tools_by_name("filesystem", context(folder), read_only=False)["edit_file"]
-    assert "of the kind `role`" in failure_message(edit, path="data.yaml", old="a: 1", new="prompt: x")
-    edit.call(path="data.yaml", old="a: 1", new="b: 2")
-
-
-def test_a_bare_repository_is_not_completed(folder: Path) -> None:
-    """Git runs programs of its configuration when its user enters it."""
-    write = writer(folder)
-    for path in ("bare/objects/a", "bare/refs/a", "tree/commondir"):
-        write.call(path=path, content="x")
-    for path in ("bare/HEAD", "tree/HEAD"):
-        assert "of the kind `git`" in failure_message(write, path=path, content="x")
-
-
-def test_a_tool_of_a_skill_cannot_choose_a_protected_folder(folder: Path) -> None:
-    """Only the role's roots count, not the folder in a tool's configuration."""
-    for root in (".git/hooks", "skills/tables", "env"):
-        with pytest.raises(RefusedError, match=r"security\.allow_writes"):
-            writer(folder, root_path=root).call(path="x", content="x")
 
 
 # ── commands ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -341,13 +257,13 @@ def test_what_is_run_from_a_protected_folder_is_protected(folder: Path) -> None:
 @pytest.mark.slow
 def test_a_folder_that_becomes_unreadable_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a new one is removed."""
-    original = _write_scan._Walk._open
+    original = _write_guard._Walk._open
 
     def open_folder(self: Any, above: int, name: str) -> int | None:
         is_closed = self.known is not None and name in ("pkg", "new")
         return None if is_closed else original(self, above, name)
 
-    monkeypatch.setattr(_write_scan._Walk, "_open", open_folder)
+    monkeypatch.setattr(_write_guard._Walk, "_open", open_folder)
     monkeypatch.setattr(_write_guard, "_INTERVAL", 0.05)
     assert "`new` (unreadable)" in run(folder, "mkdir new; sleep 0.5")
     assert (folder / "pkg/main.py").exists()
@@ -360,10 +276,15 @@ def test_two_commands_do_not_write_to_one_folder_at_the_same_time(folder: Path) 
     fcntl = pytest.importorskip("fcntl")
     fd = os.open(folder, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
-    begun = time.monotonic()
-    threading.Timer(0.5, os.close, [fd]).start()
+    ended: list[str] = []
+
+    def release() -> None:
+        ended.append("lock")
+        os.close(fd)
+
+    threading.Timer(0.5, release).start()
     run(folder, "true", working_dir="pkg")
-    assert time.monotonic() - begun >= 0.5
+    assert ended == ["lock"]
 
 
 @pytest.mark.slow
@@ -385,7 +306,7 @@ def test_a_protected_folder_is_read_only_as_a_whole(folder: Path) -> None:
 def test_a_folder_that_is_too_large_to_check_is_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_write_guard, "_MAX_READ_ONLY", 3)
     assert "it has more than 3 protected files and folders" in run(folder, "echo x > x")
-    monkeypatch.setattr(_write_scan, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(_write_guard, "MAX_ENTRIES", 5)
     assert "it has more than 5 files" in run(folder, "echo x > x")
     assert not (folder / "x").exists()
 
@@ -393,7 +314,7 @@ def test_a_folder_that_is_too_large_to_check_is_read_only(folder: Path, monkeypa
 @pytest.mark.slow
 def test_folders_beyond_the_limit_are_removed_unseen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command cannot hide a file behind more folders than are checked."""
-    monkeypatch.setattr(_write_scan, "MAX_ENTRIES", 40)
+    monkeypatch.setattr(_write_guard, "MAX_ENTRIES", 40)
     line = "for i in $(seq 100); do mkdir -p d/$i/.git; done; mkdir e; cd e; for i in $(seq 80); do mkdir f; cd f; done"
     assert "(unchecked)" in run(folder, f"{line}; mkdir .git")
     assert not [name for name in files(folder) if name.endswith("/.git")]
@@ -403,10 +324,9 @@ def test_folders_beyond_the_limit_are_removed_unseen(folder: Path, monkeypatch: 
 def test_a_protected_file_is_removed_while_the_command_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other programs of the user must not find it for as long as a command takes."""
     monkeypatch.setattr(_write_guard, "_INTERVAL", 0.1)
-    begun = time.monotonic()
-    output = run(folder, "mkdir .vscode; for i in $(seq 100); do test -e .vscode || exit 7; sleep 0.1; done")
-    assert output.startswith("exit code 7")
-    assert time.monotonic() - begun < 8
+    with ends():
+        output = run(folder, "mkdir .vscode; for i in $(seq 6000); do test -e .vscode || exit 7; sleep 0.1; done")
+        assert output.startswith("exit code 7")
     assert "`.vscode` (editor)" in output
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         server_labels as server_labels,
         skill_dirs as skill_dirs,
     )
-    from ._tool_config import ToolConfig as ToolConfig
+    from ._tools import TOOL_FIELDS as TOOL_FIELDS, ToolConfig as ToolConfig
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
@@ -53,6 +53,6 @@ else:  # otherwise every misspelt name would have a type
                 "server_labels",
                 "skill_dirs",
             ),
-            "_tool_config": ("ToolConfig",),
+            "_tools": ("TOOL_FIELDS", "ToolConfig"),
         },
     )

@@ -15,26 +15,13 @@ from prowess._internal.text import neutral, quoted
 from prowess.errors import ConfigError, RoleError
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, Node, read_yaml_mapping
 
-from . import _initrunner as initrunner
+from ._initrunner import read_backend, read_capabilities, read_memory, report_other_document
 from ._keys import FLAT_FIELDS, GUARDRAIL_FIELDS, INITRUNNER_FIELDS, MODEL_FIELDS
 from ._schema import read_fields
-from ._several import report_other_document
-from ._tool_config import ToolConfig, read_role_tools
+from ._tools import ToolConfig, read_role_tools
 
 if TYPE_CHECKING:
     from prowess.findings import Finding
-
-__all__ = [
-    "ROLE_INVALID",
-    "Guardrails",
-    "ModelConfig",
-    "Role",
-    "Security",
-    "load_role",
-    "UnusedKey",
-    "parse_model",
-    "role_error",
-]
 
 ROLE_INVALID = "role-invalid"
 """The code of every finding about a role."""
@@ -297,7 +284,7 @@ _READERS = {
     "model": _read_model,
     "guardrails": _read_guardrails,
     "tools": read_role_tools,
-    "capabilities": initrunner.read_capabilities,
-    "backend": initrunner.read_backend,
-    "memory": initrunner.read_memory,
+    "capabilities": read_capabilities,
+    "backend": read_backend,
+    "memory": read_memory,
 }

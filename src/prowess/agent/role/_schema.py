@@ -10,12 +10,10 @@ from typing import Any
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, quoted
-from prowess.skill import MappingReader
-
-__all__ = ["FieldSpec", "FieldTable", "map_items", "read_fields", "schema"]
+from prowess.skill import MappingReader, Node
 
 
-class FieldSpec(Frozen):
+class FieldSpec(Frozen, kw_only=False):
     """The specification of one key."""
 
     kind: str
@@ -24,12 +22,12 @@ class FieldSpec(Frozen):
     `refused`: a key that another program reads and that Prowess would not keep to."""
     doc: str = ""
     """What the key means, for the docs and the schema; of a key that is refused or not used, why."""
+    default: Any = None
+    """The value if the key is missing or invalid."""
     hint: str = ""
     """Of a `refused` key, and of a value that is not one of `choices`: what to do instead."""
     unused: str = ""
     """Of a key that is checked and then not used: what to use instead."""
-    default: Any = None
-    """The value if the key is missing or invalid."""
     needed: bool = False
     minimum: float = 0
     """The smallest integer; a `number` must be greater than it, unless `inclusive`."""
@@ -149,19 +147,21 @@ def _typed_maps(mapping: MappingReader, name: str, field: FieldSpec, readers: Fi
 
 def map_items(mapping: MappingReader, name: str) -> list[MappingReader]:
     """Return the maps of a list, and report every other item."""
-    node = mapping.get(name)
-    if node is None:
-        return []
-    if node.kind != "list":
-        mapping.report_wrong_type(name, node, "a list", f"write each item below `{name}:`, after a dash")
-        return []
     maps = []
-    for index, item in enumerate(node.items):
+    for index, item in enumerate(list_items(mapping, name)):
         if item.kind == "map":
             maps.append(MappingReader(item, mapping.report, f"{mapping.key_path(name)}[{index}]"))
         else:
             mapping.report_wrong_type(f"{name}[{index}]", item, "a map")
     return maps
+
+
+def list_items(mapping: MappingReader, name: str) -> tuple[Node, ...]:
+    """Return the items of a list; report any other value."""
+    node = mapping.get(name)
+    if node is not None and node.kind != "list":
+        mapping.report_wrong_type(name, node, "a list", f"write each item below `{name}:`, after a dash")
+    return node.items if node is not None and node.kind == "list" else ()
 
 
 _KIND_READERS: Mapping[str, Callable[[MappingReader, str, FieldSpec, FieldReaders], Any]] = {
@@ -201,7 +201,7 @@ def schema(table: FieldTable, *, is_open: bool = False) -> dict[str, Any]:
     """
     result: dict[str, Any] = {
         "type": "object",
-        "properties": {name: _field_schema(field) for name, field in table.items()},
+        "properties": {name: field_schema(field) for name, field in table.items()},
         **({} if is_open else {"additionalProperties": False}),
     }
     if needed := [name for name, field in table.items() if field.needed]:
@@ -209,7 +209,8 @@ def schema(table: FieldTable, *, is_open: bool = False) -> dict[str, Any]:
     return result
 
 
-def _field_schema(field: FieldSpec) -> dict[str, Any]:
+def field_schema(field: FieldSpec) -> dict[str, Any]:
+    """Return the JSON Schema for the value of a key."""
     if field.kind == "refused":
         return {"description": f"refused: {field.doc}", "type": "null"}
     text = f"read, not used: {field.unused}" if field.unused else field.doc

@@ -25,7 +25,7 @@ from prowess.skill import (
 )
 
 from ._role import ROLE_INVALID
-from ._tool_config import read_tools
+from ._tools import read_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from prowess.skill import Skill
 
     from ._role import Role
-    from ._tool_config import ToolConfig
-
-__all__ = ["LoadedSkill", "load_explicit_skills", "load_skill", "read_skill_tools", "server_labels", "skill_dirs"]
-
+    from ._tools import ToolConfig
 
 _SERVER = "mcp:"
 """The start of a reference to all skills of a server."""

@@ -8,14 +8,14 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._accepting import BoundedServer as BoundedServer, default_limits as default_limits
+    from ._connections import BoundedServer as BoundedServer, default_limits as default_limits
     from ._role_backend import RoleBackend as RoleBackend
     from ._server import listen as listen, make_server as make_server, serve as serve
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_accepting": ("BoundedServer", "default_limits"),
+            "_connections": ("BoundedServer", "default_limits"),
             "_role_backend": ("RoleBackend",),
             "_server": ("listen", "make_server", "serve"),
         },

@@ -1,32 +1,94 @@
-"""Limit how long a connection may wait for its client.
+"""Limit the connections of the endpoint: their number, the time that they wait for a client, and what they may send.
 
-Each phase of a request has one time limit as a whole; a byte now and then does not extend it.
+At the limit, the connection that has kept the server waiting longest makes room. Each phase of a request has one time
+limit as a whole; a byte now and then does not extend it. So clients that send their requests at once are answered
+whatever the others do.
+
+Heads are stricter than HTTP/1.1: no body in chunks, no header twice that decides something, no line that continues the
+last one, no line that ends without a carriage return. So no request can hide in another one (request smuggling).
 """
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
+import re
 import select
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from prowess._internal.frozen import Frozen
 
-from ._heads import StrictConnection
-from ._requests import RequestError
-from ._responses import status_body_headers
+from ._requests import RequestError, error_parts
 
 if TYPE_CHECKING:
-    import asyncio
+    import socket
 
-    import uvicorn
+    from starlette.types import ASGIApp
     from uvicorn.server import ServerState
 
-__all__ = ["Connection", "Limits"]
+MAX_HEAD_BYTES = 16_384
+"""The most bytes of the request line and all headers."""
+_MAX_HEADERS = 100
+_SINGLE_HEADERS = frozenset(
+    (b"authorization", b"content-length", b"content-type", b"expect", b"host", b"origin", b"transfer-encoding")
+) | {b"sec-fetch-site", b"x-conversation-id", b"api-key", b"x-api-key"}
+_find_bad_byte = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]").search
+
+
+class StrictConnection(h11.Connection):
+    """A server's side of a connection."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+        self.error: RequestError | None = None
+        """Why the last head was refused."""
+
+    def next_event(self) -> type[h11.NEED_DATA | h11.PAUSED] | h11.Event:
+        """Return the next event; check a head before it is parsed.
+
+        Raises:
+            h11.RemoteProtocolError: the head is refused, or what was received is not HTTP.
+        """
+        if self.their_state is h11.IDLE:
+            head, end, _ = self.trailing_data[0].partition(b"\r\n\r\n")
+            self.error = _head_error(head, complete=bool(end))
+            if self.error is not None:
+                raise h11.RemoteProtocolError(str(self.error), error_status_hint=self.error.status)
+        return super().next_event()
+
+
+def _head_error(head: bytes, *, complete: bool) -> RequestError | None:
+    """Return what is wrong with a head, or with the part of it that was received."""
+    if len(head) > MAX_HEAD_BYTES:
+        return RequestError(f"the headers are larger than {MAX_HEAD_BYTES} bytes", status=431)
+    if _find_bad_byte(head):
+        return RequestError("the headers contain a control character, or a line that does not end with CR LF")
+    request_line, *lines = head.split(b"\r\n")
+    if len(lines) > _MAX_HEADERS:
+        return RequestError(f"more than {_MAX_HEADERS} headers", status=431)
+    if any(line[:1] in (b" ", b"\t") for line in lines):
+        return RequestError("a header continues on the next line")
+    if not complete:
+        return None
+    if not request_line.endswith((b" HTTP/1.1", b" HTTP/1.0")):
+        return RequestError("invalid HTTP request")
+    names = [line.partition(b":")[0].strip().lower() for line in lines]
+    for name in _SINGLE_HEADERS:
+        if names.count(name) > 1:
+            return RequestError(f"the header `{name.decode()}` is given twice")
+    if b"transfer-encoding" in names:
+        if b"content-length" in names:
+            return RequestError("`Content-Length` and `Transfer-Encoding` exclude each other")
+        return RequestError("send the body with `Content-Length`, not in chunks", status=411)
+    return None
+
 
 _MAX_PIPELINED = 100
 """Requests that a client may send on one connection, one after the other, without waiting for an answer."""
@@ -200,7 +262,7 @@ class Connection(H11Protocol):
     def _refuse(self, error: RequestError) -> None:
         """Answer with an error, unless an answer has begun, and close the connection."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            status, content, more = status_body_headers(error)
+            status, content, more = error_parts(error)
             body = json.dumps(content).encode()
             headers = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
             parts = (
@@ -214,3 +276,117 @@ class Connection(H11Protocol):
                     self.transport.write(self.conn.send(part) or b"")
         self.transport.close()
         self._update_phase()
+
+
+_RESERVED_DESCRIPTORS = 64
+"""File descriptors for everything else: tools, files, models."""
+_NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_FEWER_CONNECTIONS = 8
+"""How many to have less when file descriptors ran out."""
+_REDUCED_SECONDS = 60
+"""How long there are fewer connections after that."""
+_MIN_CONNECTIONS = 8
+_PAUSE_SECONDS = 0.02
+"""Between two searches for a connection that can make room."""
+
+
+def default_limits() -> Limits:
+    """Return the limits for this process, which may have few file descriptors."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return Limits()
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    most = Limits().connections
+    connections = most if soft == resource.RLIM_INFINITY else min(most, (soft - _RESERVED_DESCRIPTORS) * 3 // 4)
+    connections = max(connections, _MIN_CONNECTIONS)
+    return Limits(connections=connections, runs=min(Limits().runs, connections * 3 // 4))
+
+
+class BoundedServer(uvicorn.Server):
+    """A server for an application, within limits.
+
+    It accepts a connection only if there is room; until then, connections wait in the queue of the system.
+
+    Args:
+        app: the application.
+        limits: those of its connections.
+        lifespan: whether the application gets the events of its start and its end.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits, *, lifespan: bool = False) -> None:
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            loop="asyncio",
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            lifespan="on" if lifespan else "off",
+            proxy_headers=False,
+            timeout_keep_alive=86_400,  # the connections have their own limits
+            timeout_graceful_shutdown=2,
+        )
+        super().__init__(config)
+        self._limits, self._max_connections = limits, limits.connections
+        self._accepting: list[asyncio.Task[None]] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to accept connections."""
+        await super().startup(sockets=[])
+        for listener in sockets or []:
+            listener.setblocking(False)
+            self._accepting.append(asyncio.create_task(self._accept(listener)))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting connections, and close those that there are."""
+        for task in self._accepting:
+            task.cancel()
+        await asyncio.gather(*self._accepting, return_exceptions=True)
+        await super().shutdown(sockets)
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            while not self._make_room(loop.time()):
+                await asyncio.sleep(_PAUSE_SECONDS)
+            try:
+                client, _ = await loop.sock_accept(listener)
+            except OSError as error:
+                if error.errno in _NO_DESCRIPTORS:
+                    self._reduce_connections(loop)
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
+            with suppress(OSError):
+                await loop.connect_accepted_socket(self._make_connection, client)
+
+    def _make_connection(self) -> Connection:
+        return Connection(self.config, self.server_state, self.lifespan.state, self._limits)
+
+    def _make_room(self, now: float) -> bool:
+        """Return whether there is room for a connection; if not, drop one that has waited long enough.
+
+        Those that have waited longest are dropped first; idle ones after an answer last.
+        """
+        live = [one for one in self.server_state.connections if isinstance(one, Connection) and not one.dropped]
+        excess = len(live) - self._max_connections + 1
+        if excess <= 0:
+            return True
+        waiting = [(one.phase == "idle", one.waiting_since, one) for one in live if one.waiting_since is not None]
+        for _, since, one in sorted(waiting, key=lambda row: row[:2]):
+            if now - since >= self._limits.grace_seconds and not one.has_input():
+                one.drop()
+                excess -= 1
+                if not excess:
+                    return True
+        return False
+
+    def _reduce_connections(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Have fewer connections for a while, so that file descriptors do not run out again at once."""
+        most = len(self.server_state.connections) - _FEWER_CONNECTIONS
+        self._max_connections = max(min(most, self._max_connections), _MIN_CONNECTIONS)
+        loop.call_later(_REDUCED_SECONDS, self._allow_all_connections)
+
+    def _allow_all_connections(self) -> None:
+        self._max_connections = self._limits.connections

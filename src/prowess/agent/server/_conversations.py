@@ -24,7 +24,7 @@ from ._requests import Message
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["ConversationStore", "conversation_key", "first_new_index", "messages_digest"]
+    from ._requests import ChatAnswer, ChatRequest
 
 _T = TypeVar("_T")
 _Key = tuple[str, str]
@@ -56,23 +56,16 @@ class ConversationStore(Generic[_T]):
         self._counts: Counter[str] = Counter()
 
     @contextmanager
-    def checkout(
-        self, messages: Sequence[Message], conversation_id: str | None, client: str = ""
-    ) -> Iterator[_T | None]:
+    def checkout(self, request: ChatRequest) -> Iterator[_T | None]:
         """Take the state of a conversation, so that no other request can use it; an error puts it back unchanged.
-
-        Args:
-            messages: all messages, or with an ID perhaps only the new ones.
-            conversation_id: the client's ID of the conversation.
-            client: who asks.
 
         Yields:
             The state, or `None` if the conversation is unknown, in use, or does not match the messages; then start a
             new one with these messages.
         """
         self._drop_expired()
-        earlier = messages[: first_new_index(messages)]
-        key = conversation_key(earlier, conversation_id, client)
+        earlier = request.messages[: first_new_index(request.messages)]
+        key = conversation_key(request, earlier)
         stored = None if key is None else self._conversations.get(key)
         if key is None or stored is None or (earlier and stored.digest != messages_digest(earlier)):
             yield None
@@ -85,25 +78,15 @@ class ConversationStore(Generic[_T]):
                 self._add(key, stored)
             raise
 
-    def save(
-        self, messages: Sequence[Message], answer: str, conversation_id: str | None, state: _T, client: str = ""
-    ) -> None:
-        """Keep the state of a conversation until its next message.
-
-        Args:
-            messages: the messages that were answered.
-            answer: the answer.
-            conversation_id: the client's ID of the conversation.
-            state: the state.
-            client: who asked.
-        """
-        all_messages = (*messages, Message(role="assistant", text=answer))
-        key = conversation_key(all_messages, conversation_id, client)
+    def save(self, request: ChatRequest, answer: ChatAnswer, state: _T) -> None:
+        """Keep the state of a conversation, after an answer, until its next message."""
+        messages = (*request.messages, Message(role="assistant", text=answer.text))
+        key = conversation_key(request, messages)
         if key is None:
             return
         if key in self._conversations:
             self._remove(key)
-        self._add(key, _Stored(digest=messages_digest(all_messages), state=state, last_used=self._clock()))
+        self._add(key, _Stored(digest=messages_digest(messages), state=state, last_used=self._clock()))
 
     def _add(self, key: _Key, stored: _Stored[_T]) -> None:
         self._conversations[key] = stored
@@ -132,11 +115,11 @@ def first_new_index(messages: Sequence[Message]) -> int:
     return 1 + max((index for index, message in enumerate(messages) if message.role == "assistant"), default=-1)
 
 
-def conversation_key(messages: Sequence[Message], conversation_id: str | None, client: str) -> _Key | None:
+def conversation_key(request: ChatRequest, messages: Sequence[Message]) -> _Key | None:
     """Return the client and the ID of a conversation, or its messages; `None` if it is only beginning."""
-    if conversation_id is not None:
-        return client, f"id {conversation_id}"
-    return (client, f"messages {messages_digest(messages)}") if messages else None
+    if request.conversation is not None:
+        return request.client, f"id {request.conversation}"
+    return (request.client, f"messages {messages_digest(messages)}") if messages else None
 
 
 def messages_digest(messages: Sequence[Message]) -> str:

@@ -1,4 +1,4 @@
-"""Parse the requests of OpenAI's chat completions API, and define the backend that answers them."""
+"""Parse the requests of OpenAI's chat completions API, and describe errors in its format."""
 
 from __future__ import annotations
 
@@ -7,20 +7,11 @@ import json
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import quoted
+from prowess._internal.text import neutral, quoted
 from prowess.errors import ProwessError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
-
-__all__ = [
-    "ChatAnswer",
-    "ChatBackend",
-    "ChatRequest",
-    "Message",
-    "RequestError",
-    "parse_chat_request",
-]
+    from collections.abc import AsyncGenerator, Mapping
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _MAX_CONVERSATION_ID_CHARS = 200
@@ -63,6 +54,22 @@ class ChatAnswer(Frozen):
         return {"prompt_tokens": self.input_tokens, "completion_tokens": self.output_tokens, "total_tokens": total}
 
 
+class ChatRequest(Frozen):
+    """A client's request."""
+
+    messages: tuple[Message, ...]
+    """All messages, or with an ID of the conversation perhaps only the new ones; the last is the user's."""
+    model: str | None = None
+    conversation: str | None = None
+    """The client's ID of the conversation; `None` if only the messages identify it."""
+    client: str = ""
+    """A digest of the key that the client sent; conversations of two clients are never the same."""
+    request_key: str | None = None
+    """The client's idempotency key: a request that is sent again with it is answered once."""
+    stream: bool = False
+    include_usage: bool = False
+
+
 class ChatBackend(Protocol):
     """Answers chat requests. A request is cancelled when its client disconnects.
 
@@ -73,35 +80,8 @@ class ChatBackend(Protocol):
     def names(self) -> tuple[str, ...]:
         """The names of the models, at least one; the first is the default."""
 
-    async def answer(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str, request_key: str | None
-    ) -> ChatAnswer:
-        """Answer the last message.
-
-        Args:
-            messages: all messages; the last is the user's.
-            model: one of `names`.
-            conversation: the client's ID of the conversation; `None` if only the messages identify it.
-            client: a digest of the key that the client sent; conversations of two clients are never the same.
-            request_key: the client's idempotency key: a request that is sent again with it is answered once.
-        """
-
-    def stream(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str, request_key: str | None
-    ) -> AsyncGenerator[str | ChatAnswer, None]:
-        """Answer the last message: yield parts of the text as they arrive, then the whole `ChatAnswer`."""
-
-
-class ChatRequest(Frozen):
-    """A client's request."""
-
-    messages: tuple[Message, ...]
-    model: str | None
-    conversation: str | None
-    client: str
-    request_key: str | None
-    stream: bool
-    include_usage: bool
+    def stream(self, request: ChatRequest, model: str) -> AsyncGenerator[str | ChatAnswer, None]:
+        """Answer the last message, as one of `names`: yield parts of the text as they arrive, then the whole answer."""
 
 
 def parse_chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
@@ -220,3 +200,18 @@ def _valid_unicode(text: str, where: str) -> str:
     except UnicodeEncodeError:
         raise RequestError(f"`{where}` is not valid Unicode: it contains a lone surrogate", param=where) from None
     return text
+
+
+def error_parts(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return the HTTP status, the body and the headers for an error."""
+    status, param, code = 500, None, None
+    if isinstance(error, RequestError):
+        status, message, param, code = error.status, str(error), error.param, error.code
+    elif isinstance(error, ProwessError):
+        message = f"{error} ({error.hint})" if error.hint else str(error)
+    else:
+        message = f"the agent failed: {type(error).__name__}: {neutral(str(error))[:300]}"
+    kinds = {401: "authentication_error", 403: "permission_error"}
+    kind = "server_error" if status >= 500 else kinds.get(status, "invalid_request_error")
+    headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}.get(status, {})
+    return status, {"error": {"message": message, "type": kind, "param": param, "code": code}}, headers

@@ -1,33 +1,45 @@
 """Answer chat requests with a role: each conversation has its own session and history.
 
-With a store, conversations go on after a restart and in other processes. Without one, a conversation that is unknown
-starts with the messages that the client sends, and the skills that were active in it have to be activated again.
+With a store, conversations go on after a restart and in other processes. There, one with an ID is held for its turn, so
+that two processes answer one after the other. One that only its messages identify gets a new name with each answer. The
+name before the last stays for clients that lost the last answer and ask again; older ones are deleted.
+
+Without a store, a conversation that is unknown starts with the messages that the client sends, and the skills that were
+active in it have to be activated again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
 from prowess.agent.conversation import Conversation
+from prowess.agent.stored import conversation_state, hold_turn, restore_conversation, run_to_end
+from prowess.errors import ConversationBusyError, RequestReusedError, StoreError, TurnLostError
 
-from ._begun_turns import begin_kept_turn, begin_stored_turn
-from ._conversations import ConversationStore, first_new_index
-from ._requests import ChatAnswer, RequestError
+from ._conversations import ConversationStore, conversation_key, first_new_index, messages_digest
+from ._requests import ChatAnswer, Message, RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 
     from prowess.agent import RoleReloader, Turn
-    from prowess.store import Store
+    from prowess.store import SavedConversation, Store, StoredTurn
 
-    from ._begun_turns import BegunTurn
-    from ._requests import Message
+    from ._requests import ChatRequest
 
-__all__ = ["RoleBackend"]
+    Save = Callable[[ChatAnswer, Conversation], Awaitable[None]]
+
+_ERRORS: dict[type[StoreError], tuple[int, str]] = {
+    ConversationBusyError: (409, "conversation_in_use"),
+    TurnLostError: (409, "turn_lost"),
+    RequestReusedError: (422, "idempotency_key_reused"),
+}
+"""The status and the code of each error; all others are status 503."""
 
 
 class RoleBackend:
@@ -54,7 +66,8 @@ class RoleBackend:
         store: Store | None = None,
         wait: float = 30.0,
     ) -> None:
-        self._reloader, self._model, self._yes, self._instrument = reloader, model, yes, instrument
+        self._reloader, self._model, self._instrument = reloader, model, instrument
+        self._confirm = _allow_every_call if yes else None
         self._notify, self._reported_notes = notify, set[str]()
         self._conversations: ConversationStore[Conversation] = ConversationStore()
         self._store, self._wait = store, wait
@@ -64,49 +77,24 @@ class RoleBackend:
         """The role's name, which clients use as the model's name."""
         return (self._reloader.current().role.name,)
 
-    async def answer(
-        self,
-        messages: Sequence[Message],
-        *,
-        model: str,  # noqa: ARG002 - there is only one
-        conversation: str | None,
-        client: str,
-        request_key: str | None = None,
-    ) -> ChatAnswer:
-        """Answer the last message.
-
-        Raises:
-            RequestError: the turn failed.
-        """
-        async with self._begin_turn(messages, conversation, client, request_key) as begun:
-            if begun.answer is not None:
-                return begun.answer
-            current = self._current_conversation(begun, messages)
-            turn = await current.ask(_new_user_text(messages))
-            self._report_notes(turn)
-            answer = _answer_of(turn)
-            await begun.save(answer, current)
-            return answer
-
     async def stream(
         self,
-        messages: Sequence[Message],
-        *,
+        request: ChatRequest,
         model: str,  # noqa: ARG002 - there is only one
-        conversation: str | None,
-        client: str,
-        request_key: str | None = None,
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         """Answer the last message: yield parts of the text as they arrive, then the whole answer.
 
         Raises:
             RequestError: the turn failed, perhaps after some parts.
         """
-        async with self._begin_turn(messages, conversation, client, request_key) as begun:
-            if begun.answer is None:
-                current = self._current_conversation(begun, messages)
+        begin = self._begin_kept_turn(request) if self._store is None else self._begin_stored_turn(request, self._store)
+        async with begin as (known, save):
+            if isinstance(known, ChatAnswer):
+                answer = known
+                yield answer.text
+            else:
                 parts: asyncio.Queue[str | None] = asyncio.Queue()
-                task = asyncio.create_task(current.ask(_new_user_text(messages), on_text=parts.put_nowait))
+                task = asyncio.create_task(known.ask(_new_user_text(request.messages), on_text=parts.put_nowait))
                 task.add_done_callback(lambda _: parts.put_nowait(None))
                 try:
                     while (part := await parts.get()) is not None:
@@ -114,34 +102,68 @@ class RoleBackend:
                     turn = await task
                     self._report_notes(turn)
                     answer = _answer_of(turn)
-                    await begun.save(answer, current)
+                    await save(answer, known)
                 finally:
                     # The turn must end before another request can use the conversation.
                     task.cancel()
                     await asyncio.gather(task, return_exceptions=True)
-            else:
-                answer = begun.answer
-                yield answer.text
         # The conversation is saved before this: a client that disconnects after the last part does not undo the turn.
         yield answer
 
-    def _begin_turn(
-        self, messages: Sequence[Message], conversation: str | None, client: str, request_key: str | None
-    ) -> AbstractAsyncContextManager[BegunTurn]:
-        if self._store is None:
-            return begin_kept_turn(self._conversations, messages, conversation, client)
-        return begin_stored_turn(self._store, messages, conversation, client, request_key, wait=self._wait)
+    @asynccontextmanager
+    async def _begin_kept_turn(self, request: ChatRequest) -> AsyncIterator[tuple[Conversation, Save]]:
+        """Begin a turn of a conversation that this process keeps; yield it, and what saves it with its answer."""
+        with self._conversations.checkout(request) as known:
+            if known is not None:
+                known.update_assembly(self._reloader.current())
 
-    def _current_conversation(self, begun: BegunTurn, messages: Sequence[Message]) -> Conversation:
-        """Return the conversation for messages, with the role as it is now; start one if it is unknown."""
+            async def save(answer: ChatAnswer, conversation: Conversation) -> None:
+                self._conversations.save(request, answer, conversation)
+
+            yield known or self._new_conversation(request), save
+
+    @asynccontextmanager
+    async def _begin_stored_turn(
+        self, request: ChatRequest, store: Store
+    ) -> AsyncIterator[tuple[Conversation | ChatAnswer, Save]]:
+        """Begin a turn of a conversation in a store; yield it, or the answer if the same request was answered before.
+
+        Raises:
+            RequestError: the conversation is in use, the key was used for another request, or the store failed.
+        """
+        held_id = None if request.conversation is None else _row_id(request, request.messages)
+        texts = [[message.role, message.text] for message in request.messages]
+        key, client = request.request_key, request.client
+        try:
+            async with hold_turn(store, held_id, client=client, key=key, request=texts, wait=self._wait) as held:
+                earlier = request.messages[: first_new_index(request.messages)]
+                from_id, saved = _row_id(request, earlier), held.saved
+                if held.answer is None and held_id is None and from_id is not None:
+                    saved = await run_to_end(store.load, from_id, client=client)
+                details = _details(saved)
+                if earlier and details.get("digest") != messages_digest(earlier):
+                    saved, details = None, {}  # the client goes on from other messages
+
+                async def save(answer: ChatAnswer, conversation: Conversation) -> None:
+                    await _save(held, request, answer, conversation, from_id, details.get("previous"))
+
+                if held.answer is not None:
+                    yield _parse_answer(held.answer), save
+                else:
+                    yield self._new_conversation(request, saved), save
+        except StoreError as error:
+            status, code = _ERRORS.get(type(error), (503, "store_failed"))
+            message = f"{error} ({error.hint})" if error.hint else str(error)
+            raise RequestError(message, status=status, code=code) from None
+
+    def _new_conversation(self, request: ChatRequest, saved: SavedConversation | None = None) -> Conversation:
+        """Return a conversation with the role as it is now; it starts with what was saved, or with the messages."""
         assembly = self._reloader.current()
-        if begun.known is not None:
-            begun.known.update_assembly(assembly)
-            return begun.known
-        confirm = _allow_every_call if self._yes else None
-        conversation = Conversation(assembly, self._model, confirm=confirm, instrument=self._instrument)
-        if not begun.restore(conversation):
-            conversation.history = _history(messages)
+        conversation = Conversation(assembly, self._model, confirm=self._confirm, instrument=self._instrument)
+        if saved is None:
+            conversation.history = _history(request.messages)
+        else:
+            restore_conversation(conversation, saved)
         return conversation
 
     def _report_notes(self, turn: Turn) -> None:
@@ -149,6 +171,71 @@ class RoleBackend:
             if self._notify is not None and note not in self._reported_notes:
                 self._reported_notes.add(note)
                 self._notify(note)
+
+
+async def _save(
+    held: StoredTurn,
+    request: ChatRequest,
+    answer: ChatAnswer,
+    conversation: Conversation,
+    from_id: str | None,
+    previous: object,
+) -> None:
+    """Save a conversation after a turn.
+
+    Args:
+        held: the turn.
+        request: the client's.
+        answer: to the request.
+        conversation: after the answer.
+        from_id: the name that it had before.
+        previous: the name before that.
+    """
+    messages = (*request.messages, Message(role="assistant", text=answer.text))
+    new_id = _row_id(request, messages)
+    is_renamed = new_id != from_id
+    history, details = conversation_state(
+        conversation, digest=messages_digest(messages), previous=from_id if is_renamed else None
+    )
+    fields = ("text", "finish_reason", "input_tokens", "output_tokens")
+    await run_to_end(
+        held.save,
+        conversation.session,
+        history=history,
+        details=details,
+        answer=None if held.key is None else json.dumps({name: getattr(answer, name) for name in fields}),
+        conversation=new_id,
+        replaces=previous if isinstance(previous, str) and is_renamed else None,
+    )
+
+
+def _row_id(request: ChatRequest, messages: Sequence[Message]) -> str | None:
+    key = conversation_key(request, messages)
+    return None if key is None else key[1]
+
+
+def _details(saved: SavedConversation | None) -> dict[str, Any]:
+    """Return the details of a conversation; none if they are invalid, so that it starts with the client's messages."""
+    try:
+        details = json.loads((saved and saved.details) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return details if isinstance(details, dict) else {}
+
+
+def _parse_answer(text: str) -> ChatAnswer:
+    """Parse a stored answer.
+
+    Raises:
+        StoreError: it is invalid.
+    """
+    try:
+        answer = ChatAnswer(**json.loads(text))
+    except (ValueError, TypeError, RecursionError):
+        answer = None
+    if answer is None or type(answer.text) is not str or type(answer.input_tokens) is not int:
+        raise StoreError("the stored answer of this request is invalid", hint="send it with a new key")
+    return answer
 
 
 def _answer_of(turn: Turn) -> ChatAnswer:

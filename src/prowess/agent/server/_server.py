@@ -1,102 +1,346 @@
 """Serve a chat backend over HTTP with OpenAI's API.
 
 `POST /v1/chat/completions`, with streaming, `GET /v1/models` and `GET /healthz`. A request must be JSON, which a page
-cannot send to another site without permission.
+cannot send to another site without permission. When a client disconnects, the work for it is cancelled.
+
+Any page in a browser can send requests to this machine. So a request must name this server as its host, with its port,
+and must not come from another origin: another scheme, host or port.
 """
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import ipaddress
+import json
+import re
 import socket
 import time
-from typing import TYPE_CHECKING
+import uuid
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from prowess._internal.bearer import has_bearer_token
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
 
-from ._requests import RequestError, parse_chat_request
+from ._requests import ChatAnswer, RequestError, error_parts, parse_chat_request
 
 try:
     from starlette.applications import Starlette
+    from starlette.datastructures import Headers
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    from ._accepting import BoundedServer, default_limits
-    from ._guard import RequestGuard
-    from ._responses import error_response, full_response, model_not_found_error, streaming_response
-    from ._runs import BoundedBackend
+    from ._connections import BoundedServer, default_limits
 except ImportError as error:
     raise ImportError(missing_extra("starlette and uvicorn", "agent", "this endpoint")) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable
 
     import uvicorn
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ._connections import Limits
-    from ._requests import ChatBackend
-
-__all__ = ["listen", "make_app", "make_server", "serve"]
+    from ._requests import ChatBackend, ChatRequest
 
 MAX_BODY_BYTES = 1_000_000
 """The most bytes of a request."""
 _CLIENT_CLOSED_REQUEST = 499
 """nginx's status for a client that disconnected."""
+_AUTHORITY = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?"
+_parse_host = re.compile(_AUTHORITY).fullmatch
+_parse_origin = re.compile(f"(https?)://{_AUTHORITY}").fullmatch
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_OTHER_SITES = ("cross-site", "same-site")
+"""Values of `Sec-Fetch-Site` for pages of other origins; another port of this machine is the same site."""
+
+_T = TypeVar("_T")
 
 
-def make_app(backend: ChatBackend, *, port: int, token: str | None = None, loopback: bool = True) -> ASGIApp:
-    """Make the ASGI application.
+class _ChatApp:
+    """The routes of the endpoint.
 
     Args:
         backend: answers the requests.
-        port: the port that the server listens on.
-        token: the key that clients must send; `None` requires no key.
-        loopback: whether it listens on the loopback address only; then requests must name that as their host.
+        runs: the most requests that it answers at once; further ones are refused.
     """
-    start_time = int(time.time())
 
-    def describe_model(name: str) -> dict[str, object]:
-        return {"id": name, "object": "model", "created": start_time, "owned_by": "prowess"}
+    def __init__(self, backend: ChatBackend, runs: int) -> None:
+        self._backend, self._runs, self._running, self._start_time = backend, runs, 0, int(time.time())
 
-    async def healthz(_: Request) -> Response:
+    def routes(self) -> list[Route]:
+        return [
+            Route("/healthz", self._healthz),
+            Route("/v1/models", self._models),
+            Route("/v1/models/{name:path}", self._model),
+            Route("/v1/chat/completions", self._completions, methods=["POST"]),
+        ]
+
+    async def _healthz(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    async def models(_: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [describe_model(name) for name in backend.names]})
+    async def _models(self, _: Request) -> Response:
+        return JSONResponse({"object": "list", "data": [self._describe_model(name) for name in self._backend.names]})
 
-    async def model(request: Request) -> Response:
+    async def _model(self, request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in backend.names:
-            return error_response(model_not_found_error(name, backend))
-        return JSONResponse(describe_model(name))
+        if name not in self._backend.names:
+            return _error_response(self._unknown_model(name))
+        return JSONResponse(self._describe_model(name))
 
-    async def completions(request: Request) -> Response:
+    def _describe_model(self, name: str) -> dict[str, object]:
+        return {"id": name, "object": "model", "created": self._start_time, "owned_by": "prowess"}
+
+    def _unknown_model(self, name: str) -> RequestError:
+        available = ", ".join(f"`{model}`" for model in self._backend.names)
+        message = f"unknown model {quoted(name)}; available: {available}"
+        return RequestError(message, status=404, param="model", code="model_not_found")
+
+    async def _completions(self, request: Request) -> Response:
         try:
             chat = parse_chat_request(await _read_body(request), request.headers)
-            name = chat.model or backend.names[0]
-            if name not in backend.names:
-                return error_response(model_not_found_error(name, backend))
+            name = chat.model or self._backend.names[0]
+            if name not in self._backend.names:
+                return _error_response(self._unknown_model(name))
+            items = self._run(chat, name)
             if chat.stream:
-                return await streaming_response(request, backend, chat, name)
-            return await full_response(request, backend, chat, name)
+                return await _streaming_response(request, items, name, usage=chat.include_usage)
+            return await _full_response(request, items, name)
         except ClientDisconnect:
             return Response(status_code=_CLIENT_CLOSED_REQUEST)
         except Exception as error:  # noqa: BLE001 - the client gets every error as a response
-            return error_response(error)
+            return _error_response(error)
 
-    routes = [
-        Route("/healthz", healthz),
-        Route("/v1/models", models),
-        Route("/v1/models/{name:path}", model),
-        Route("/v1/chat/completions", completions, methods=["POST"]),
-    ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error_response})
-    return RequestGuard(app, token=token, port=port, loopback=loopback)
+    async def _run(self, chat: ChatRequest, name: str) -> AsyncGenerator[str | ChatAnswer, None]:
+        """Yield what the backend answers.
+
+        Raises:
+            RequestError: there are too many runs, or the backend refuses the request.
+        """
+        if self._running >= self._runs:
+            raise RequestError("the server is busy; try again later", status=503, code="busy")
+        self._running += 1
+        try:
+            async with aclosing(self._backend.stream(chat, name)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            self._running -= 1
+
+
+async def _read_body(request: Request) -> bytes:
+    """Read the body of a request, which must have a JSON content type; the connection limits the time.
+
+    Raises:
+        RequestError: it is too large or has another type.
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise RequestError("send the header `Content-Type: application/json`", status=415)
+    too_large = RequestError(f"the request is larger than {MAX_BODY_BYTES} bytes", status=413)
+    if int(request.headers.get("content-length", "0")) > MAX_BODY_BYTES:
+        raise too_large
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise too_large
+    return bytes(body)
+
+
+# ── answers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def _cancel_on_disconnect(receive: Receive, work: Awaitable[_T]) -> _T:
+    """Await work, but cancel it if the client disconnects; its request must have been read before.
+
+    Raises:
+        ClientDisconnect: the client disconnected.
+    """
+
+    async def disconnected() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(disconnected())
+    try:
+        await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        for task in (working, waiting):
+            task.cancel()
+        await asyncio.gather(working, waiting, return_exceptions=True)
+
+
+async def _full_response(request: Request, items: AsyncGenerator[str | ChatAnswer, None], name: str) -> Response:
+    """Answer a request with one object."""
+
+    async def last_item() -> str | ChatAnswer | None:
+        async with aclosing(items):
+            last = None
+            async for item in items:
+                last = item
+            return last
+
+    answer = await _cancel_on_disconnect(request.receive, last_item())
+    assert isinstance(answer, ChatAnswer)  # noqa: S101 - a backend yields it at the end
+    message = {"role": "assistant", "content": answer.text, "refusal": None}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}
+    return JSONResponse({**_head("chat.completion", name), "choices": [choice], "usage": answer.usage()})
+
+
+async def _streaming_response(
+    request: Request, items: AsyncGenerator[str | ChatAnswer, None], name: str, *, usage: bool
+) -> Response:
+    """Answer a request with a stream of events; an error before the first part still has its own status."""
+    try:
+        first = await _cancel_on_disconnect(request.receive, anext(items, None))
+    except BaseException:
+        await items.aclose()
+        raise
+    return _EventStreamResponse(_events(items, first, name, usage=usage))
+
+
+async def _events(
+    items: AsyncGenerator[str | ChatAnswer, None], first: str | ChatAnswer | None, name: str, *, usage: bool
+) -> AsyncGenerator[str, None]:
+    """Yield the events of an answer in OpenAI's format."""
+    head = _head("chat.completion.chunk", name)
+
+    def chunk(delta: dict[str, str], reason: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
+        return json.dumps({**head, "choices": [choice]} | ({"usage": None} if usage else {}))
+
+    async with aclosing(items):
+        yield chunk({"role": "assistant", "content": ""})
+        item, last = first, None
+        try:
+            while item is not None:
+                if isinstance(item, str):
+                    yield chunk({"content": item})
+                else:
+                    last = item
+                item = await anext(items, None)
+        except Exception as error:  # noqa: BLE001 - the client gets every error as an event
+            yield json.dumps(error_parts(error)[1])
+            return
+        yield chunk({}, "stop" if last is None else last.finish_reason)
+        if usage and last is not None:
+            yield json.dumps({**head, "choices": [], "usage": last.usage()})
+        yield "[DONE]"
+
+
+def _head(kind: str, name: str) -> dict[str, Any]:
+    return {"id": f"chatcmpl-{uuid.uuid4().hex}", "object": kind, "created": int(time.time()), "model": name}
+
+
+class _EventStreamResponse(Response):
+    """Sends events as they arrive, until the client disconnects."""
+
+    media_type = "text/event-stream"
+
+    def __init__(self, events: AsyncGenerator[str, None]) -> None:
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        try:
+            await _cancel_on_disconnect(receive, self._send(send))
+        except (ClientDisconnect, OSError):
+            return
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async with aclosing(self._events):
+            async for event in self._events:
+                await send({"type": "http.response.body", "body": f"data: {event}\n\n".encode(), "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _error_response(error: Exception) -> Response:
+    status, body, headers = error_parts(error)
+    return JSONResponse(body, status_code=status, headers=headers)
+
+
+async def _http_error_response(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    path = quoted(request.url.path, PATH_LIMIT)
+    message = f"unknown path {path}" if status == 404 else f"{path} does not support {quoted(request.method)}"
+    return _error_response(RequestError(message, status=status))
+
+
+# ── who may ask ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _RequestGuard:
+    """Passes on the requests that may reach an application; refuses those from other sites or without the key.
+
+    Args:
+        inner: the application.
+        token: the key that clients must send; `None` requires no key.
+        port: the port that the server listens on.
+        loopback: whether it listens on the loopback address only; then requests must name that as their host.
+    """
+
+    def __init__(self, inner: ASGIApp, *, token: str | None, port: int, loopback: bool) -> None:
+        self._inner, self._token, self._port, self._loopback = inner, token, port, loopback
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        error = self._rejection(Headers(scope=scope), scope["path"])
+        await (self._inner if error is None else _error_response(error))(scope, receive, send)
+
+    def _rejection(self, headers: Headers, path: str) -> RequestError | None:
+        host, origin = headers.get("host", ""), headers.get("origin")
+        if not self._is_own_host(host):
+            # A foreign name that resolves to this machine (DNS rebinding): the page is foreign too.
+            hint = f"use `http://127.0.0.1:{self._port}/v1`" if self._loopback else "use the address of the server"
+            return RequestError(f"wrong host {quoted(host)}; {hint}", status=403)
+        if headers.get("sec-fetch-site") in _OTHER_SITES or (
+            origin is not None and not self._is_own_origin(origin, host)
+        ):
+            return RequestError("requests from pages of other sites are not allowed", status=403)
+        if self._token is not None and path != "/healthz" and not has_bearer_token(headers.raw, self._token):
+            return RequestError("invalid API key", status=401, code="invalid_api_key")
+        return None
+
+    def _is_own_host(self, text: str) -> bool:
+        host = _parse_host(text)
+        if not self._loopback:
+            return host is not None or not text
+        # A browser leaves out port 80 only, so a host without a port does not come from a page of another port.
+        return host is not None and _is_loopback_host(host[1]) and host[2] in (None, str(self._port))
+
+    def _is_own_origin(self, text: str, host_text: str) -> bool:
+        origin, host = _parse_origin(text.lower()), _parse_host(host_text.lower())
+        if origin is None or host is None or origin[2].rstrip(".") != host[1].rstrip("."):
+            return False
+        default = _DEFAULT_PORTS[origin[1]]
+        if self._loopback:
+            return origin[1] == "http" and int(origin[3] or default) == self._port
+        return int(origin[3] or default) == int(host[2] or default)
+
+
+def _is_loopback_host(host: str) -> bool:
+    name = host.lower().rstrip(".").strip("[]")
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+# ── listening ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -161,32 +405,6 @@ def make_server(
     host, port = listener.getsockname()[:2]
     limits = limits or default_limits()
     loopback = ipaddress.ip_address(str(host).partition("%")[0]).is_loopback
-    app = make_app(BoundedBackend(backend, limits.runs), port=port, token=token, loopback=loopback)
-    return BoundedServer(app, limits)
-
-
-async def _read_body(request: Request) -> bytes:
-    """Read the body of a request, which must have a JSON content type; the connection limits the time.
-
-    Raises:
-        RequestError: it is too large or has another type.
-    """
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise RequestError("send the header `Content-Type: application/json`", status=415)
-    too_large = RequestError(f"the request is larger than {MAX_BODY_BYTES} bytes", status=413)
-    if int(request.headers.get("content-length", "0")) > MAX_BODY_BYTES:
-        raise too_large
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY_BYTES:
-            raise too_large
-    return bytes(body)
-
-
-async def _http_error_response(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    path = quoted(request.url.path, PATH_LIMIT)
-    message = f"unknown path {path}" if status == 404 else f"{path} does not support {quoted(request.method)}"
-    return error_response(RequestError(message, status=status))
+    routes = _ChatApp(backend, limits.runs).routes()
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error_response})
+    return BoundedServer(_RequestGuard(app, token=token, port=port, loopback=loopback), limits)

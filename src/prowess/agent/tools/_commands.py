@@ -17,15 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.agent.policy import ToolContext
-    from prowess.sandbox import NetworkRules
-
-__all__ = [
-    "PROXY_NOTE",
-    "command_network",
-    "run_command",
-    "scratch_folder",
-    "within_memory",
-]
+    from prowess.net import NetworkRules
 
 PROXY_NOTE = (
     " Allowed hosts of the network are reached by HTTP and HTTPS, through the proxy that `HTTPS_PROXY` names; it says "

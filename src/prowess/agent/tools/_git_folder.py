@@ -20,14 +20,10 @@ from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 
-from ._git_config import parse_settings
-from ._git_index import check_index
 from ._paths import open_folder, open_regular_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["GitFolders", "locate", "read_small_file"]
+    from collections.abc import Callable, Iterator, Mapping
 
 _MAX_ENTRIES = 300_000
 """Files and folders of a repository that are checked before each call."""
@@ -332,3 +328,146 @@ def _wrong_type(path: str, mode: int) -> RefusedError:
 
 def _refusal(reason: str) -> RefusedError:
     return RefusedError(f"{reason}; go on without git")
+
+
+_HEADER_BYTES = 12
+_STATUS_BYTES = 40
+_EXTENDED_FLAG = 0x4000
+
+
+def check_index(data: bytes, hash_bytes: int) -> None:
+    """Check that every path in an index is inside the working tree.
+
+    Args:
+        data: the file.
+        hash_bytes: 20 for SHA-1, 32 for SHA-256.
+
+    Raises:
+        RefusedError: a path leads out, or the file is damaged.
+    """
+    try:
+        for path in _paths(data, hash_bytes):
+            # An entry of a split index without a path has that of the shared index.
+            if path and not _UNSAFE.isdisjoint(path.removesuffix(b"/").lower().split(b"/")):
+                shown = quoted(path.decode("utf-8", "replace"), PATH_LIMIT)
+                raise RefusedError(f"the repository's index contains the path {shown}, which is not a file in it")
+    except (IndexError, ValueError):
+        raise RefusedError("the repository's index is damaged; ask the user to check it with `git status`") from None
+
+
+_UNSAFE = frozenset((b"", b".", b"..", b".git"))
+
+
+def _paths(data: bytes, hash_bytes: int) -> Iterator[bytes]:
+    """Yield the path of each entry.
+
+    Raises:
+        IndexError, ValueError: the file is damaged.
+    """
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4):
+        raise ValueError
+    position, path = _HEADER_BYTES, b""
+    for _ in range(count):
+        start = position
+        position += _STATUS_BYTES + hash_bytes
+        flags = int.from_bytes(data[position : position + 2], "big")
+        position += 4 if flags & _EXTENDED_FLAG and version >= 3 else 2
+        if version == 4:
+            removed, position = _read_number(data, position)
+            if removed > len(path):
+                raise ValueError
+            end = data.index(b"\0", position)
+            path = path[: len(path) - removed] + data[position:end]
+            position = end + 1
+        else:
+            end = data.index(b"\0", position)
+            # Git uses the length in the flags, if it fits there.
+            length = flags & 0xFFF
+            if length != min(end - position, 0xFFF):
+                raise ValueError
+            path = data[position:end]
+            position = start + (end - start + 8) // 8 * 8
+        yield path
+
+
+def _read_number(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number of variable length, and the position after it."""
+    byte = data[position]
+    position += 1
+    value = byte & 127
+    while byte & 128:
+        byte = data[position]
+        position += 1
+        value = ((value + 1) << 7) + (byte & 127)
+    return value, position
+
+
+_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(\s+"(?:[^"\\\n]|\\.)*")?\s*\]')
+_KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)[ \t]*(=[ \t]*)?")
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
+
+
+def parse_settings(data: bytes) -> dict[str, str]:
+    """Return the settings of a configuration as `section.key`, in lower case; the last value counts.
+
+    Sections with a subsection, such as `[remote "origin"]`, are left out. An invalid file has no settings.
+    """
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+    settings: dict[str, str] = {}
+    section, position = "", 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+        elif text[position] in "#;":
+            position = (text + "\n").index("\n", position)
+        elif match := _SECTION.match(text, position):
+            section, position = "" if match[2] else match[1].lower(), match.end()
+        elif match := _KEY.match(text, position):
+            value, position = _read_value(text, match.end()) if match[2] else ("true", match.end())
+            if value is None:
+                return {}
+            if section:
+                settings[f"{section}.{match[1].lower()}"] = value
+        else:
+            return {}
+    return settings
+
+
+def _read_value(text: str, position: int) -> tuple[str | None, int]:
+    """Return a value and the position after it; the value is `None` if it is invalid."""
+    value, in_quotes, kept = "", False, 0
+    while position < len(text) and (character := text[position]) != "\n":
+        position += 1
+        if character == "\\":
+            following = text[position : position + 1]
+            position += 1
+            if following != "\n":
+                if following not in _ESCAPES:
+                    return None, position
+                value += _ESCAPES[following]
+                kept = len(value)
+        elif character == '"':
+            in_quotes = not in_quotes
+            kept = len(value)
+        elif character in "#;" and not in_quotes:
+            position = (text + "\n").index("\n", position)
+        else:
+            value += character
+            if in_quotes or not character.isspace():
+                kept = len(value)
+    return (None if in_quotes else value[:kept]), position
+
+
+def write_settings(settings: Mapping[str, str]) -> str:
+    """Return the text of a configuration with these settings, each `section.key` or `section.subsection.key`."""
+    lines = []
+    for name, value in settings.items():
+        section, _, key = name.partition(".")
+        subsection, _, key = key.rpartition(".")
+        title = f'{section} "{subsection}"' if subsection else section
+        # A control character cannot be written.
+        text = "".join(character for character in value if character.isprintable())
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'[{title}]\n\t{key} = "{text}"\n')
+    return "".join(lines)

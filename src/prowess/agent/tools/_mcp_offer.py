@@ -19,8 +19,6 @@ from prowess._internal.text import without_hidden
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
-__all__ = ["MAX_SERVER_CHARS", "MAX_SERVER_TOOLS", "choose_name", "clean_name", "clean_schema", "clean_text"]
-
 MAX_SERVER_TOOLS = 128
 """Tools of one server that are offered; no provider accepts more."""
 MAX_SERVER_CHARS = 100_000

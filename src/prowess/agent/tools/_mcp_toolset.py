@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import Policy, SealedSkill
 
-    from ._permissions import CallRules
+    from ._making import CallRules
 
     Permit = Callable[[str, bool, Mapping[str, Any]], Awaitable[None]]
-
-__all__ = ["McpServerToolset", "start_seconds"]
 
 _MAX_ERROR_CHARS = 300
 """Characters of a server's own error message."""

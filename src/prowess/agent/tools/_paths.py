@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import ToolContext
 
-__all__ = ["open_error", "open_folder", "open_regular_file", "resolve_folder", "split_path"]
-
 _MAX_PATH_CHARS = 4096
 _TRAVERSE_FLAGS = FOLDER_FLAGS | getattr(os, "O_PATH", 0)
 """Open a folder only to reach what is in it, which needs no permission to list it."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import ToolContext
 
-__all__ = ["Protection", "protected_error"]
-
 _MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
 """Names that decide what a folder is."""
 _MAX_LINKS = 40

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from contextlib import suppress
+from fnmatch import translate
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,22 +14,21 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.file_status import describe_file_type
 from prowess._internal.files import read_up_to
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import FOLDER_FLAGS, open_fd
+from prowess._internal.fs import FOLDER_FLAGS, open_fd, replacement_file, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 
-from ._arguments import Argument, make_agent_tool
-from ._glob import find_by_pattern
-from ._paths import open_folder, open_regular_file, resolve_folder, split_path
+from ._making import Argument, make_agent_tool
+from ._paths import open_error, open_folder, open_regular_file, resolve_folder, split_path
 from ._protection import Protection
-from ._writes import replace_file
+from ._write_guard import refuse_obeyed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.agent.policy import AgentTool, ToolContext
 
-__all__ = ["tools"]
+__all__ = ["find_by_pattern", "replace_file", "tools"]
 
 _MAX_LISTED = 500
 _MAX_COUNTED = 100_000
@@ -218,3 +219,170 @@ def _edit(access: _FolderAccess, path: str, old: str, new: str) -> str:
         expected=status,
     )
     return f"edited {quoted(path, PATH_LIMIT)}: {len(data):,} bytes"
+
+
+_MAX_MATCHES = 500
+_MAX_VISITED = 50_000
+"""Files and folders that one search visits."""
+_MAX_SEARCH_DEPTH = 64
+_MAX_PATTERN_CHARS = 500
+
+
+def find_by_pattern(root: str, parts: list[str], pattern: str) -> str:
+    """List the files and folders that match a pattern, except in `.git`; links are listed and not followed.
+
+    Args:
+        root: the folder that the tool may use, absolute and without links.
+        parts: the path of the folder to search, below `root`.
+        pattern: matches a name or, with `/`, the path from there; `**` is any number of folders.
+
+    Raises:
+        ToolFailedError: the pattern is invalid, or the folder cannot be searched.
+    """
+    if not pattern or len(pattern) > _MAX_PATTERN_CHARS:
+        raise ToolFailedError(f"invalid pattern {quoted(pattern)}; give one like `*.py`")
+    globs = [part for part in pattern.split("/") if part not in ("", ".")]
+    if "/" not in pattern:
+        globs.insert(0, "**")
+    try:
+        # `None` is any number of folders.
+        patterns = [None if part == "**" else re.compile(translate(part)) for part in globs]
+    except re.error:
+        raise ToolFailedError(f"invalid pattern {quoted(pattern)}; give one like `*.py`") from None
+    matches: list[str] = []
+    walker = _FolderWalker()
+    with open_folder(root, parts) as fd:
+        for path, is_folder in walker.walk(fd, ()):
+            if _matches(path, patterns):
+                matches.append(neutral("/".join((*parts, *path))) + "/" * is_folder)
+                if len(matches) > _MAX_MATCHES:
+                    break
+    lines = sorted(matches[:_MAX_MATCHES])
+    if len(matches) > _MAX_MATCHES:
+        lines.append(
+            f"[only the first {_MAX_MATCHES} matches; use a narrower pattern, or search in one of the folders]"
+        )
+    elif walker.remaining <= 0:
+        lines.append(f"[stopped after {_MAX_VISITED:,} files and folders; search in one of the folders]")
+    return "\n".join(lines) or f"no match for {quoted(pattern, PATH_LIMIT)}"
+
+
+class _FolderWalker:
+    """Walks a folder and everything below it, up to a limit."""
+
+    def __init__(self) -> None:
+        self.remaining = _MAX_VISITED
+
+    def walk(self, above: int, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], bool]]:
+        """Yield the path of each file and folder, and whether it is a folder."""
+        try:
+            fd = os.open(path[-1] if path else ".", FOLDER_FLAGS, dir_fd=above)
+        except OSError:
+            return
+        try:
+            with os.scandir(fd) as entries:
+                entries_here = [
+                    (entry.name, entry.is_dir(follow_symlinks=False)) for entry in islice(entries, self.remaining)
+                ]
+            self.remaining -= len(entries_here)
+            folders = []
+            for name, is_folder in sorted(entries_here):
+                if name != ".git":
+                    yield (*path, name), is_folder
+                    folders += [name] if is_folder else []
+            for name in folders:
+                if self.remaining > 0 and len(path) < _MAX_SEARCH_DEPTH:
+                    yield from self.walk(fd, (*path, name))
+        except OSError:
+            return
+        finally:
+            os.close(fd)
+
+
+def _matches(path: Sequence[str], patterns: Sequence[re.Pattern[str] | None]) -> bool:
+    """Return whether the parts of a path match those of a pattern, one by one."""
+    positions = {0}  # indexes of the patterns that the next part may match
+    for part in path:
+        for position in tuple(positions):
+            while position < len(patterns) and patterns[position] is None:
+                position += 1
+                positions.add(position)
+        next_positions: set[int] = set()
+        for position in positions:
+            if position < len(patterns):
+                pattern = patterns[position]
+                if pattern is None:
+                    next_positions.add(position)
+                elif pattern.match(part):
+                    next_positions.add(position + 1)
+        positions = next_positions
+        if not positions:
+            return False
+    return any(all(pattern is None for pattern in patterns[position:]) for position in positions)
+
+
+def replace_file(
+    root: str,
+    folder: Sequence[str],
+    name: str,
+    path: str,
+    data: bytes,
+    max_bytes: int,
+    *,
+    protection: Protection,
+    expected: os.stat_result | None = None,
+) -> os.stat_result | None:
+    """Write a file, create missing folders, and return the status of the file it replaced.
+
+    Args:
+        root: the folder that the tool may use, absolute and without links.
+        folder: the path of the file's folder below `root`.
+        name: the file's name.
+        path: the path that the model gave, for messages.
+        data: the content.
+        max_bytes: the limit.
+        protection: what must not be written.
+        expected: the status that an unchanged file still has.
+
+    Raises:
+        ToolFailedError: the file cannot be written, or has changed.
+        RefusedError: the file must not be written.
+    """
+    if len(data) > max_bytes:
+        raise ToolFailedError(f"{len(data):,} bytes are too many: the limit is {max_bytes:,}; write less")
+    full = "/".join((root.rstrip("/"), *folder, name))
+    protection.refuse(full, path, data)
+    refuse_obeyed(protection, full, path)
+    with open_folder(root, folder, create=True) as fd:
+        old = _existing_file(fd, name, path)
+        if expected is not None and (
+            old is None or not os.path.samestat(old, expected) or old.st_mtime_ns != expected.st_mtime_ns
+        ):
+            raise ToolFailedError(f"{quoted(path, PATH_LIMIT)} has changed since it was read; read it again")
+        try:
+            with replacement_file(name, mode=0o666, dir_fd=fd) as replacement:
+                if old is not None:
+                    os.fchmod(replacement, stat.S_IMODE(old.st_mode) & 0o777)
+                write_all(replacement, data)
+        except OSError as error:
+            raise ToolFailedError(f"cannot write {quoted(path, PATH_LIMIT)}: {describe_os_error(error)}") from None
+    return old
+
+
+def _existing_file(fd: int, name: str, path: str) -> os.stat_result | None:
+    """Return the status of a file that will be replaced, or `None` if the file is new.
+
+    Raises:
+        RefusedError: it is not a regular file, or is write-protected.
+    """
+    try:
+        old = os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise open_error(fd, name, path, error) from None
+    if not stat.S_ISREG(old.st_mode):
+        raise RefusedError(f"{quoted(path, PATH_LIMIT)} is {describe_file_type(old.st_mode)}; choose another name")
+    if not old.st_mode & 0o222:
+        raise RefusedError(f"{quoted(path, PATH_LIMIT)} is write-protected; choose another name")
+    return old

@@ -16,9 +16,8 @@ from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
 
-from ._arguments import Argument, make_agent_tool
-from ._fetch import fetch
-from ._network import NetworkAccess, parse_url, url_origin
+from ._making import Argument, make_agent_tool
+from ._network import NetworkAccess, fetch, parse_url, url_origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import AgentTool, ToolContext
 
-    from ._fetch import HttpResponse
+    from ._network import HttpResponse
 
 __all__ = ["tools"]
 

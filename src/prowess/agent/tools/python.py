@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from prowess.agent.policy import ToolFailedError
 from prowess.sandbox import describe_result
 
-from ._arguments import Argument, make_agent_tool
 from ._commands import PROXY_NOTE, command_network, run_command, scratch_folder
+from ._making import Argument, make_agent_tool
 from ._paths import resolve_folder
 
 if TYPE_CHECKING:

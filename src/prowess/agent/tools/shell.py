@@ -17,8 +17,8 @@ from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
 from prowess.sandbox import describe_result, find_user_program, search_path
 
-from ._arguments import Argument, make_agent_tool
 from ._commands import PROXY_NOTE, command_network, run_command
+from ._making import Argument, make_agent_tool
 from ._paths import resolve_folder
 from ._write_guard import guard_writes
 

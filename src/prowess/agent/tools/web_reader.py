@@ -16,16 +16,15 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import ToolFailedError
 
-from ._arguments import Argument, make_agent_tool
-from ._fetch import fetch
-from ._network import NetworkAccess, parse_url
+from ._making import Argument, make_agent_tool
+from ._network import NetworkAccess, fetch, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prowess.agent.policy import AgentTool, ToolContext
 
-    from ._fetch import HttpResponse
+    from ._network import HttpResponse
 
 __all__ = ["tools"]
 

@@ -15,69 +15,36 @@ import json
 import os
 import re
 import time
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from urllib.parse import unquote
 
 from prowess._internal.file_status import is_own_file
-from prowess._internal.fs import NO_LINK_FLAGS, READ_FLAGS, atomic_replace, open_fd
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
+from prowess._internal.locked import locked
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted, without_secrets
 from prowess.errors import ConfigError, InstallError, ProwessError
 
-from ._file import open_mapped
-from ._object import Pointer
+from ._file import SnapshotFile
+from ._places import (
+    MAX_POINTER_BYTES,
+    POINTER,
+    FolderPlace,
+    HttpPlace,
+    data_name,
+    is_bucket,
+    is_registry,
+    parse_pointer,
+    sha256_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._file import SnapshotFile
-    from ._places import Place
+    from ._places import Place, Pointer
 
-__all__ = [
-    "MAX_DATA_BYTES",
-    "MAX_POINTER_BYTES",
-    "POINTER",
-    "CachedSnapshot",
-    "data_name",
-    "lock_file",
-    "parse_pointer",
-]
-
-POINTER = "snapshot.json"
 _CURRENT, _LOCK = "current.json", "lock"
-MAX_POINTER_BYTES = 64 << 10
-"""Bytes of `snapshot.json` that are read."""
-MAX_DATA_BYTES = 1 << 30
-"""Bytes of a snapshot that are fetched."""
-_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | NO_LINK_FLAGS
 _DATA = re.compile(r"\.?snapshot-[0-9a-f]{64}\.bin").fullmatch
-_HEX = re.compile("[0-9a-f]{64}").fullmatch
-
-
-def data_name(sha256: str) -> str:
-    """Return the name of the data with a digest."""
-    return f"snapshot-{sha256}.bin"
-
-
-def parse_pointer(data: bytes, origin: str, etag: str | None = None) -> Pointer:
-    """Return what a pointer says.
-
-    Raises:
-        InstallError: it is invalid.
-    """
-    try:
-        table = json.loads(data)
-        sha256, size, version = table["sha256"], table["size"], table["version"]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        table, sha256, size, version = {}, "", 0, 0
-    valid = isinstance(sha256, str) and _HEX(sha256) and type(size) is int and size > 0
-    if version != 1 or not valid:
-        hint = "check the URL; `prowess index DIR --snapshot OUT` writes a snapshot"
-        raise InstallError(f"{POINTER} of the snapshot {quoted(origin, PATH_LIMIT)} is invalid", hint=hint)
-    if size > MAX_DATA_BYTES:
-        hint = f"Prowess reads snapshots of at most {MAX_DATA_BYTES >> 20:,} MiB"
-        raise InstallError(f"the snapshot {quoted(origin, PATH_LIMIT)} is too large: {size:,} bytes", hint=hint)
-    kept = table.get("etag") if etag is None else etag
-    return Pointer(sha256=sha256, size=size, etag=kept if isinstance(kept, str) else None)
 
 
 class CachedSnapshot:
@@ -156,11 +123,11 @@ class CachedSnapshot:
             OSError: it is missing or not what it was.
             InstallError: it is damaged.
         """
-        with open_fd(os.path.join(self._folder or "", data_name(pointer.sha256)), READ_FLAGS) as fd:
-            status = os.fstat(fd)
-            if not is_own_file(status) or status.st_size != pointer.size:
-                raise OSError("it was changed")
-            return open_mapped(fd, self._name)
+        path = os.path.join(self._folder or "", data_name(pointer.sha256))
+        status = os.stat(path, follow_symlinks=False)
+        if not is_own_file(status) or status.st_size != pointer.size:
+            raise OSError("it was changed")
+        return SnapshotFile(path, self._name)
 
     @property
     def _name(self) -> str:
@@ -203,8 +170,7 @@ class CachedSnapshot:
         with suppress(FileNotFoundError):
             os.unlink(staged)
         try:
-            with open_fd(staged, _NEW_FILE) as fd:
-                file = self._download(pointer, fd)
+            file = self._download(pointer, staged)
             os.replace(staged, os.path.join(folder, name))
         except BaseException:
             with suppress(OSError):
@@ -212,22 +178,19 @@ class CachedSnapshot:
             raise
         return file
 
-    def _download(self, pointer: Pointer, fd: int) -> SnapshotFile:
-        """Write the data to an empty file, and return it if its digest is right.
+    def _download(self, pointer: Pointer, path: str) -> SnapshotFile:
+        """Write the data to a new file, and return it if its digest is right.
 
         Raises:
             InstallError: it cannot be fetched, or is not what the pointer says.
             OSError: it cannot be written.
         """
-        self._place.download(data_name(pointer.sha256), fd, pointer.size)
-        sha256 = hashlib.sha256()
-        os.lseek(fd, 0, os.SEEK_SET)
-        while chunk := os.read(fd, 1 << 20):
-            sha256.update(chunk)
-        if sha256.hexdigest() != pointer.sha256:
+        with open_fd(path, CREATE_FLAGS) as fd:
+            self._place.download(data_name(pointer.sha256), fd, pointer.size)
+        if sha256_of(path) != pointer.sha256:
             hint = "try again; if that does not help, ask who makes it to make it again"
             raise InstallError(f"the data of {self._name} does not have the digest that it names", hint=hint)
-        return open_mapped(fd, self._name)
+        return SnapshotFile(path, self._name)
 
     def _open_unkept(self) -> tuple[SnapshotFile, str, None]:
         """Fetch the snapshot for this process alone.
@@ -240,8 +203,8 @@ class CachedSnapshot:
         found = self._place.read(POINTER, MAX_POINTER_BYTES)
         pointer = parse_pointer(b"" if found is None else found.data, self._place.origin)
         try:
-            with tempfile.TemporaryFile() as file:
-                return self._download(pointer, file.fileno()), pointer.sha256, None
+            with tempfile.TemporaryDirectory(prefix="prowess-snapshot-") as folder:  # the open file stays
+                return self._download(pointer, os.path.join(folder, "data")), pointer.sha256, None
         except OSError as error:
             raise self._unkept(error) from None
 
@@ -252,34 +215,17 @@ class CachedSnapshot:
         Raises:
             InstallError: the folder cannot be written.
         """
-        try:
-            os.makedirs(folder, 0o700, exist_ok=True)
-            fd = os.open(os.path.join(folder, _LOCK), os.O_RDWR | os.O_CREAT | NO_LINK_FLAGS, 0o600)
-        except OSError as error:
-            raise self._unkept(error) from None
-        try:
-            yield lock_file(fd, wait=wait)
-        finally:
-            os.close(fd)
+        with ExitStack() as stack:
+            try:
+                os.makedirs(folder, 0o700, exist_ok=True)
+                is_locked = stack.enter_context(locked(folder, _LOCK, wait=wait))
+            except OSError as error:
+                raise self._unkept(error) from None
+            yield is_locked
 
     def _unkept(self, error: OSError) -> InstallError:
         hint = "make room on the disk, or set `PROWESS_CACHE_DIR` to a folder that you can write to"
         return InstallError(f"{self._name} cannot be kept: {describe_os_error(error)}", hint=hint)
-
-
-def lock_file(fd: int, *, wait: bool) -> bool:
-    """Return whether a file or folder is locked now; a system without locks locks nothing."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def _remove_others(folder: str, kept: str) -> None:
@@ -289,3 +235,43 @@ def _remove_others(folder: str, kept: str) -> None:
             if file.name != kept and _DATA(file.name):
                 with suppress(OSError):
                     os.unlink(file.path)
+
+
+def find_place(url: str) -> Place:
+    """Return where a snapshot is.
+
+    Args:
+        url: `https://`, `s3://`, `gs://`, `az://`, `oci://` or `file://`, or the path of a folder.
+
+    Raises:
+        ConfigError: the URL is invalid, or of another kind.
+    """
+    scheme, colon, _ = url.partition("://")
+    if not colon or scheme == "file":
+        return FolderPlace(_folder(url) if colon else url)
+    if scheme in ("https", "http"):
+        return HttpPlace(url)
+    if is_bucket(url):
+        from ._buckets import BucketPlace
+
+        return BucketPlace(url)
+    if is_registry(url):
+        from ._registry import RegistryPlace
+
+        return RegistryPlace(url)
+    hint = "use `https://`, `s3://`, `gs://`, `az://`, `oci://`, `file://`, or the path of a folder"
+    raise ConfigError(f"{quoted(without_secrets(url), PATH_LIMIT)} is not the URL of a snapshot", hint=hint)
+
+
+def _folder(url: str) -> str:
+    """Return the path of a `file://` URL.
+
+    Raises:
+        ConfigError: it has another host.
+    """
+    host, slash, path = url.partition("://")[2].partition("/")
+    if host not in ("", "localhost") or not slash:
+        raise ConfigError(
+            f"{quoted(without_secrets(url), PATH_LIMIT)} is not a file of this machine", hint="write `file:///PATH`"
+        )
+    return unquote(f"/{path}")

@@ -10,28 +10,277 @@ import os
 import threading
 from contextlib import contextmanager
 
-from prowess._internal.files import SKILL_FILE
-from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.files import SKILL_FILE, read_up_to, real_path
+from prowess._internal.fs import FOLDER_FLAGS, open_fd, open_inside
+from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
+from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, normalize_name, quoted
 from prowess._internal.user_dirs import cache_folder
-from prowess.errors import ActivationError, ConfigError, InstallError, SkillError
-from prowess.findings import Finding, Severity
-from prowess.install._tree import LINK
-from prowess.skill import from_document, is_portable_name, parse_frontmatter
+from prowess.catalog import Entry, State
+from prowess.errors import ActivationError, ConfigError, InstallError, SkillError, SkillFileError
+from prowess.findings import Finding, finding
+from prowess.install._store import Store
+from prowess.install.archive import unpack
+from prowess.install.lock import LINK, read_tree
+from prowess.skill import Requirements, Skill, from_document, is_portable_name, parse_frontmatter
 
-from ._cache import CachedSnapshot
-from ._places import find_place
-from ._skills import FetchedSkills
-from ._table import SnapshotTable
+from ._cache import CachedSnapshot, find_place
+from ._file import USER_ONLY, is_valid_name
+from ._places import archive_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, Protocol
 
-    from prowess.catalog import Entry
-    from prowess.skill import Skill
+    from prowess.install._store import OpenStore
+    from prowess.install.lock import Tree, TreeFile
 
-__all__ = ["SnapshotProvider"]
+    from ._file import SnapshotFile
+    from ._places import Place
+
+    class TableReader(Protocol):
+        """Reads the skills of a table."""
+
+        def table(self) -> SnapshotTable:
+            """Return the table as it is now."""
+
+
+class SnapshotTable:
+    """The skills of a snapshot. All methods raise `InstallError` if it is damaged.
+
+    Args:
+        file: the snapshot.
+        root: what the paths of all its skills begin with.
+        reader: reads the skills.
+    """
+
+    def __init__(self, file: SnapshotFile, root: str, reader: TableReader) -> None:
+        self.file, self.root, self.reader = file, root, reader
+        self.postings = file.postings
+
+    def __reduce__(self) -> tuple[Callable[[TableReader], SnapshotTable], tuple[TableReader]]:
+        return _table_of, (self.reader,)
+
+    def __len__(self) -> int:
+        return int(self.file.skills)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, row: int) -> Entry:
+        if not 0 <= row < len(self):
+            raise IndexError(row)
+        state = State.USER_ONLY if self.file.flags(row) & USER_ONLY else State.ACTIVE
+        return Entry.from_loader(self, row, name=self.name(row), state=state)
+
+    def load_field(self, row: int, name: str) -> Any:
+        """Return a field of an entry."""
+        return _FIELDS[name](self, row)
+
+    def rows_named(self, name: str) -> list[int]:
+        """Return the skills whose name, or folder, is this normalized one."""
+        return [
+            row
+            for row in self.file.rows_with("name", name)
+            if name in (normalize_name(self.name(row)), normalize_name(self.folder(row)))
+        ]
+
+    def row_at(self, path: str) -> int | None:
+        """Return the skill with a path."""
+        folder = path.removeprefix(self.root).removesuffix(f"/{SKILL_FILE}")
+        rows = self.file.rows_with("path", folder)
+        return next((row for row in rows if self.path(row) == path), None)
+
+    def names(self) -> list[str]:
+        """Return the names of all skills."""
+        return [name for name, _ in self.file.names_and_flags()]
+
+    def names_and_states(self) -> Iterator[tuple[str, bool]]:
+        """Return the name of each skill, and whether the model may see it."""
+        return ((name, not flags & USER_ONLY) for name, flags in self.file.names_and_flags())
+
+    def path(self, row: int) -> str:
+        """Return the path of a skill's SKILL.md in catalogs."""
+        path = self.file.text("path", row)
+        if not path or not path.isprintable() or {"", ".", ".."} & {*path.split("/")}:
+            raise self.file.damaged("the path of a skill is invalid")
+        return f"{self.root}{path}/{SKILL_FILE}"
+
+    def name(self, row: int) -> str:
+        """Return the name of a skill."""
+        name = self.file.text("name", row)
+        if not is_valid_name(name):
+            raise self.file.damaged("the name of a skill is invalid")
+        return name
+
+    def folder(self, row: int) -> str:
+        """Return the name of a skill's folder."""
+        return self.file.text("path", row).rpartition("/")[2]
+
+    def skill(self, row: int) -> Skill:
+        """Return a skill as far as the snapshot knows it."""
+        return Skill(
+            name=self.name(row),
+            description=self.file.text("description", row),
+            disable_model_invocation=bool(self.file.flags(row) & USER_ONLY),
+            path=self.path(row),
+        )
+
+
+def _table_of(reader: TableReader) -> SnapshotTable:
+    return reader.table()
+
+
+_FIELDS: dict[str, Callable[[SnapshotTable, int], Any]] = {
+    "alias": lambda _table, _row: None,
+    "frontmatter_name": lambda table, row: table.name(row),
+    "folder": lambda table, row: table.folder(row),
+    "description": lambda table, row: table.file.text("description", row),
+    "path": lambda table, row: table.path(row),
+    "real": lambda table, row: table.path(row),
+    "scope": lambda _table, _row: "remote",
+    "root": lambda table, _row: table.root,
+    "namespace": lambda _table, _row: None,
+    "reason": lambda table, row: "its author hides it from the model" if table.file.flags(row) & USER_ONLY else None,
+    "rule": lambda _table, _row: "provider",
+    "shadowed_by": lambda _table, _row: None,
+    "digest": lambda table, row: table.file.digest(row),
+    "requirements": lambda _table, _row: Requirements(),
+    "findings": lambda _table, _row: (),
+    "skill": lambda table, row: table.skill(row),
+}
+
+
+_MAX_ARCHIVE_BYTES = 256 << 20
+_MAX_TREES = 1000
+"""Skills whose lists of files are kept."""
+_PREFIX = "prowess-snapshot-"
+_ROOM_HINT = "make room on the disk, or set `PROWESS_DATA_DIR` and `TMPDIR` to folders that you can write to"
+
+
+class FetchedSkills:
+    """The skills of a snapshot that were used.
+
+    Args:
+        place: where the snapshot is.
+        env: the environment, for the folder of the store; `None` for that of the process.
+    """
+
+    def __init__(self, place: Place, env: Mapping[str, str] | None) -> None:
+        self._place = place
+        self._env = env
+        self._trees: dict[str, Tree] = {}
+        """By tree digest."""
+        self._lock = threading.RLock()
+
+    def _store(self) -> Store:
+        return Store.for_user(os.environ if self._env is None else self._env)
+
+    def tree(self, digest: str) -> Tree:
+        """Return the files of a skill, which is fetched if it is not in the store.
+
+        Raises:
+            InstallError: it cannot be fetched, or is not what the digest says.
+            ConfigError: there is no store.
+        """
+        with self._lock:
+            known = self._trees.get(digest)
+            if known is None:
+                with self._store().open() as store:
+                    known = self._stored(store, digest)
+                self._trees[digest] = known
+                for oldest in [*self._trees][:-_MAX_TREES]:
+                    del self._trees[oldest]
+            return known
+
+    def read_file(self, digest: str, path: str) -> bytes:
+        """Return the bytes of a file of a skill.
+
+        Raises:
+            SkillFileError: the skill has no such file.
+            InstallError: it cannot be fetched, or is not what the digest says.
+            ConfigError: there is no store.
+        """
+        file = next((file for file in self.tree(digest).files if file.path == path and file.mode != LINK), None)
+        if file is None:
+            raise SkillFileError(f"the skill has no file {quoted(path)}", hint="read one of the files that it lists")
+        with self._store().open() as store:
+            for _ in range(2):
+                folder = store.get(digest)
+                data = None if folder is None else _read(folder, file)
+                if data is not None:
+                    return data
+                self._stored(store, digest)  # it was removed from the store, or changed there
+        raise InstallError(f"cannot read {quoted(path, PATH_LIMIT)} in the store of skills", hint="try again")
+
+    @contextmanager
+    def copy(self, digest: str, name: str) -> Iterator[str]:
+        """Yield a folder with a copy of a skill, which is removed at the end.
+
+        Raises:
+            InstallError: it cannot be fetched or copied, or is not what the digest says.
+            ConfigError: there is no store.
+        """
+        try:
+            temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
+        except OSError as error:
+            raise InstallError(f"the skill cannot be copied: {describe_os_error(error)}", hint=_ROOM_HINT) from None
+        try:
+            folder = os.path.join(temporary.path, "copy")
+            os.mkdir(folder, 0o700)
+            with self._store().open() as store, open_fd(folder, FOLDER_FLAGS) as fd:
+                self._stored(store, digest)
+                store.copy(digest, fd, name)
+            yield os.path.join(folder, name)
+        finally:
+            temporary.close()
+
+    def _stored(self, store: OpenStore, digest: str) -> Tree:
+        """Return the files of a skill in the store, after it was fetched if it is missing there or was changed.
+
+        Raises:
+            InstallError: it cannot be fetched, or is not what the digest says.
+        """
+        folder = store.get(digest)
+        if folder is not None:
+            try:
+                tree = read_tree(folder)
+            except InstallError:
+                tree = None
+            if tree is not None and tree.digest == digest:
+                return tree
+        top = store.new_folder()
+        folder, archive = os.path.join(top, "skill"), os.path.join(top, "archive")
+        try:
+            os.mkdir(folder, 0o700)
+            with open(archive, "xb+") as file:
+                self._place.download(archive_name(digest), file.fileno(), _MAX_ARCHIVE_BYTES)
+                file.seek(0)
+                unpack(file, "tar.gz", folder)
+        except OSError as error:
+            raise InstallError(f"the skill cannot be unpacked: {describe_os_error(error)}", hint=_ROOM_HINT) from None
+        tree = read_tree(folder)
+        if tree.digest != digest:
+            hint = "ask who makes the snapshot to make it again"
+            raise InstallError("the archive of the skill does not have the digest that the snapshot names", hint=hint)
+        return store.add(folder).tree
+
+
+def _read(folder: str, file: TreeFile) -> bytes | None:
+    """Return the bytes of a file in the store; `None` if it is missing or was changed."""
+    import hashlib
+
+    try:
+        fd = open_inside(folder, file.path.split("/"))
+    except OSError:
+        return None
+    try:
+        data = read_up_to(fd, file.size + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+    return data if hashlib.sha256(data).hexdigest() == file.sha256 else None
 
 
 class SnapshotProvider:
@@ -126,15 +375,8 @@ class SnapshotProvider:
             self._checked_at = float("-inf")
 
     def _finding(self, message: str, hint: str | None = None) -> Finding:
-        return Finding(
-            code="server-failed",
-            severity=Severity.WARNING,
-            path=f"snapshot+{self._place.origin}",
-            line=None,
-            column=None,
-            message=f"{self.origin}: {neutral(message)}",
-            hint=hint or "check the URL and the network",
-        )
+        path, shown = f"snapshot+{self._place.origin}", f"{self.origin}: {neutral(message)}"
+        return finding("server-failed", shown, path=path, hint=hint or "check the URL and the network")
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,8 +1,11 @@
 """Write the snapshot of a folder of skills: the archives of its skills, its data, and last the pointer to it.
 
+Know which skills did not change since the last snapshot: their files by their status, their words from its data.
+
+CACHE/snapshots/made-KEY.json    the digest of the last data, and of each skill its fingerprint and tree digest
+
 A reader sees the old snapshot or the new one: archives and data have their digests for names, and the pointer is
-replaced in one step. Skills that did not change since the last snapshot are not read again
-(`_snapshot_records`).
+replaced in one step. Skills that did not change since the last snapshot are not read again.
 """
 
 from __future__ import annotations
@@ -10,26 +13,40 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import time
+from array import array
+from contextlib import suppress
 
+from prowess._internal.file_status import SETTLE_NS, is_own_file, stat_fingerprint
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import atomic_replace, open_fd, replacement_file, write_all
+from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
 from prowess._internal.inside import is_inside
+from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess._internal.user_dirs import cache_folder
-from prowess.catalog import REACHABLE, State, discover, searched_terms
+from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import InstallError
 from prowess.findings import Finding, Severity
 from prowess.hosts import load_host
-from prowess.install._archive import pack_skill
+from prowess.install.archive import pack_skill
+from prowess.search import searched_terms
 
-from ._build import SnapshotBuilder, SnapshotRow
-from ._cache import MAX_DATA_BYTES, POINTER, data_name, lock_file
-from ._file import MAX_SKILLS, USER_ONLY, is_valid_name
-from ._object import Pointer
-from ._places import is_bucket, is_registry
-from ._records import Earlier, Records, folder_fingerprint
-from ._skills import ARCHIVES, archive_name
+from ._file import MAX_SKILLS, USER_ONLY, SnapshotFile, SnapshotRow, is_valid_name, write_file
+from ._places import (
+    ARCHIVES,
+    MAX_DATA_BYTES,
+    MAX_POINTER_BYTES,
+    POINTER,
+    Pointer,
+    archive_name,
+    data_name,
+    is_bucket,
+    is_registry,
+    parse_pointer,
+    sha256_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +55,144 @@ if TYPE_CHECKING:
     from prowess.catalog import Entry
     from prowess.hosts import Host
 
-    from ._push import RegistryTarget
-    from ._upload import BucketTarget
+    from ._buckets import BucketTarget
+    from ._registry import RegistryTarget
 
-__all__ = ["SnapshotReport", "write_snapshot"]
+    Terms = dict[str, tuple[array[int], array[int]]]
+    """Of each term the numbers of the skills that have it, and its impact in each."""
+
+_MAX_BYTES = 256 << 20
+_DATA = re.compile(r"snapshot-[0-9a-f]{64}\.bin").fullmatch
+
+
+def folder_fingerprint(folder: str) -> bytes:
+    """Return what changes with each file of a skill; empty if one changed a moment ago, or cannot be read."""
+    newest = 0
+    found: list[tuple[str, tuple[int, ...]]] = []
+    try:
+        for path, status in _walk(folder, ""):
+            newest = max(newest, status.st_mtime_ns, status.st_ctime_ns)
+            found.append((path, stat_fingerprint(status)))
+    except OSError:
+        return b""
+    if newest > time.time_ns() - SETTLE_NS:
+        return b""
+    return hashlib.blake2b(repr(sorted(found)).encode("utf-8", "surrogateescape"), digest_size=16).digest()
+
+
+def _walk(folder: str, path: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            inner = f"{path}/{entry.name}"
+            yield inner, entry.stat(follow_symlinks=False)
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(entry.path, inner)
+
+
+class Records:
+    """What was known of the skills of a folder when its snapshot was made here last.
+
+    Args:
+        cache: the folder of the cache; `None` to know nothing.
+        top: the folder.
+        target: where the snapshot was written.
+    """
+
+    def __init__(self, cache: str | None, top: str, target: str) -> None:
+        key = hashlib.sha256(f"{top}\0{target}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        self._file = cache and os.path.join(cache, "snapshots", f"made-{key}.json")
+        self._known = self._read()
+
+    def digest(self, path: str, fingerprint: bytes) -> str | None:
+        """Return the tree digest of a skill if its files have the same fingerprint."""
+        known = self._known.get(path) if fingerprint else None
+        return known[1] if known is not None and known[0] == fingerprint.hex() else None
+
+    def write(self, known: Mapping[str, tuple[bytes, str]]) -> None:
+        """Keep what is known now; a cache that cannot be written is a cache that keeps nothing."""
+        if self._file is None:
+            return
+        skills = {path: [fingerprint.hex(), digest] for path, (fingerprint, digest) in known.items()}
+        with suppress(OSError):
+            os.makedirs(os.path.dirname(self._file), 0o700, exist_ok=True)
+            atomic_replace(self._file, json.dumps(skills).encode())
+
+    def _read(self) -> dict[str, list[str]]:
+        if self._file is None:
+            return {}
+        try:
+            with open_fd(self._file, READ_FLAGS) as fd, os.fdopen(os.dup(fd), "rb") as file:
+                status = os.fstat(fd)
+                table = json.load(file) if is_own_file(status) and status.st_size <= _MAX_BYTES else {}
+        except (OSError, ValueError, RecursionError):
+            return {}
+        valid = isinstance(table, dict)
+        return {path: row for path, row in table.items() if isinstance(row, list) and len(row) == 2} if valid else {}
+
+
+class Earlier:
+    """The last snapshot in a folder, for the words of its skills.
+
+    Args:
+        target: the folder.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._rows: dict[str, int] = {}
+        self._sha256 = ""
+        self._file = self._open()
+        if self._file is not None:
+            with suppress(InstallError):
+                self._rows = {
+                    path: row for row, (path,) in enumerate(self._file.each("SELECT path FROM skills ORDER BY row"))
+                }
+
+    def _open(self) -> SnapshotFile | None:
+        try:
+            with open_fd(os.path.join(self._target, POINTER), READ_FLAGS) as fd:
+                pointer = parse_pointer(os.read(fd, MAX_POINTER_BYTES), self._target)
+            path = os.path.join(self._target, data_name(pointer.sha256))
+            if sha256_of(path) != pointer.sha256:
+                return None
+            self._sha256 = pointer.sha256
+            return SnapshotFile(path, "the earlier snapshot")
+        except (OSError, InstallError):
+            return None
+
+    def has(self, path: str, digest: str) -> bool:
+        """Return whether the snapshot has a skill as it is now."""
+        row = self._rows.get(path)
+        return row is not None and self._file is not None and self._file.digest(row) == digest
+
+    def terms(self, rows: Mapping[str, int]) -> Terms:
+        """Return the terms of some skills.
+
+        Args:
+            rows: the numbers of the skills in the new snapshot, by path.
+
+        Raises:
+            InstallError: the snapshot is damaged.
+        """
+        terms: Terms = {}
+        if self._file is None or not rows:
+            return terms
+        numbers = array("i", [-1]) * self._file.skills
+        for path, row in rows.items():
+            numbers[self._rows[path]] = row
+        for term, old, impacts in self._file.postings.all_terms():
+            pairs = [(numbers[row], impact) for row, impact in zip(old, impacts, strict=True) if numbers[row] >= 0]
+            if pairs:
+                terms[term] = array("I", [row for row, _ in pairs]), array("H", [impact for _, impact in pairs])
+        return terms
+
+    def remove_older(self, sha256: str) -> None:
+        """Remove the data that neither this pointer nor the one before it names; readers may still fetch the latter."""
+        kept = {data_name(sha256), data_name(self._sha256)}
+        for name in os.listdir(self._target):
+            if _DATA(name) and name not in kept:
+                with suppress(OSError):
+                    os.unlink(os.path.join(self._target, name))
 
 
 class SnapshotReport(Frozen):
@@ -87,8 +238,7 @@ def write_snapshot(
     target = os.path.abspath(out) if upload is None else upload.folder
     try:
         os.makedirs(os.path.join(target, ARCHIVES), exist_ok=True)
-        with open_fd(target, os.O_RDONLY) as locked:
-            lock_file(locked, wait=True)  # two writers would rename and remove each other's data
+        with locked(target):  # two writers would rename and remove each other's data
             report = _Writer(top, target, cache, tell).write()
             if upload is not None:
                 upload.upload(tell)
@@ -112,11 +262,11 @@ def _find_upload(out: str, cache: str | None) -> BucketTarget | RegistryTarget |
         ConfigError: the URL is invalid, or the user has no cache.
     """
     if is_bucket(out):
-        from ._upload import BucketTarget  # it needs modules that take long to load
+        from ._buckets import BucketTarget  # it needs modules that take long to load
 
         return BucketTarget(out, cache)
     if is_registry(out):
-        from ._push import RegistryTarget
+        from ._registry import RegistryTarget
 
         return RegistryTarget(out, cache)
     return None
@@ -145,13 +295,15 @@ class _Writer:
                 rows.append(row)
                 terms.append(found)
                 fingerprints[row.path] = fingerprint
-        builder = SnapshotBuilder(rows)
         kept = {row.path: number for number, row in enumerate(rows) if terms[number] is None}
-        self._earlier.copy_terms(builder, kept)
+        index = self._earlier.terms(kept)
         for number, found in enumerate(terms):
-            if found is not None:
-                builder.add(number, found)
-        pointer = self._write_data(builder.encode())
+            for term, impact in (found or {}).items():
+                if (known := index.get(term)) is None:
+                    known = index[term] = array("I"), array("H")
+                known[0].append(number)
+                known[1].append(impact)
+        pointer = self._write_data(rows, index)
         self._records.write({row.path: (fingerprints[row.path], row.digest) for row in rows})
         return SnapshotReport(
             skills=len(rows),
@@ -228,21 +380,24 @@ class _Writer:
             self._written += 1
         return tree.digest
 
-    def _write_data(self, pieces: Iterator[bytes]) -> Pointer:
+    def _write_data(self, rows: Sequence[SnapshotRow], terms: Terms) -> Pointer:
         """Write the data, then the pointer, and remove data that no pointer of late has named."""
-        sha256, size = hashlib.sha256(), 0
         staged = os.path.join(self._target, ".snapshot.bin")
-        with replacement_file(staged, mode=0o644) as fd:
-            for piece in pieces:
-                sha256.update(piece)
-                write_all(fd, piece)
-                size += len(piece)
+        with suppress(FileNotFoundError):
+            os.unlink(staged)  # of a process that was killed
+        try:
+            with open_fd(staged, CREATE_FLAGS, 0o644) as fd:
+                write_file(staged, rows, terms)
+                os.fsync(fd)
+                size = os.fstat(fd).st_size
             if size > MAX_DATA_BYTES:
                 message = f"the snapshot has {size:,} bytes, and Prowess reads at most {MAX_DATA_BYTES:,}"
                 raise InstallError(message, hint="write a snapshot for each of several folders")
-            os.fsync(fd)
-        pointer = Pointer(sha256=sha256.hexdigest(), size=size)
-        os.replace(staged, os.path.join(self._target, data_name(pointer.sha256)))
+            pointer = Pointer(sha256=sha256_of(staged), size=size)
+            os.replace(staged, os.path.join(self._target, data_name(pointer.sha256)))
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(staged)
         text = json.dumps(pointer.as_dict()) + "\n"
         atomic_replace(os.path.join(self._target, POINTER), text.encode(), mode=0o644)
         self._earlier.remove_older(pointer.sha256)

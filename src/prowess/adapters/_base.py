@@ -1,0 +1,252 @@
+"""Provide what the adapters share: the skills of a catalog, the options of their sessions, and their tools.
+
+A conversation has a session. Where a framework shares an agent between conversations, the record of the session is in
+the state that the framework keeps of a conversation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from prowess._internal.text import quoted
+from prowess.catalog import Catalog, LiveCatalog, join_catalogs, live_catalog
+from prowess.errors import ConfigError
+from prowess.session import Session, escape_tags, scripts_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prowess.session import Scripts, Tool
+
+HINT = "pass a directory, a `Catalog` from `discover`, or a `LiveCatalog`"
+
+
+def catalog_argument(value: Any, *, hint: str = HINT) -> Catalog | LiveCatalog:
+    """Return a catalog as it is, and the live catalog of a directory.
+
+    Raises:
+        ConfigError: the value is neither a catalog nor an existing directory.
+    """
+    if isinstance(value, Catalog | LiveCatalog):
+        return value
+    if not isinstance(value, str | os.PathLike) or isinstance(path := os.fspath(value), bytes):
+        raise ConfigError(f"not a catalog: an object of type {quoted(type(value).__name__)}", hint=hint)
+    if not os.path.isdir(path):
+        raise ConfigError(f"no such directory: {quoted(path, limit=200)}", hint=hint)
+    return live_catalog(path)
+
+
+class JoinedCatalogs:
+    """Several catalogs as one: the same object until one of them changes."""
+
+    def __init__(self, sources: tuple[Catalog | LiveCatalog, ...]) -> None:
+        self._sources = sources
+        self._joined: tuple[tuple[Catalog, ...], Catalog] | None = None
+
+    def current(self) -> Catalog:
+        """Return all skills as they are now."""
+        catalogs = tuple(source if isinstance(source, Catalog) else source.current() for source in self._sources)
+        joined = self._joined
+        if joined is None or any(old is not new for old, new in zip(joined[0], catalogs, strict=True)):
+            joined = self._joined = catalogs, join_catalogs(catalogs[0], catalogs[1:])
+        return joined[1]
+
+
+def call_tool(tools: Iterable[Tool], name: str, arguments: Mapping[str, Any]) -> str:
+    """Call a tool and return its text; errors are part of the text.
+
+    An agent keeps the tools that it was made with, but its conversation may have fewer now, as skills change.
+
+    Args:
+        tools: those of the conversation's session.
+        name: of the tool that the model chose.
+        arguments: what the model passed.
+    """
+    for tool in tools:
+        if tool.name == name:
+            return tool.call(**arguments)
+    return f"error: `{name}` is not available now\nhint: go on without it"
+
+
+Result = TypeVar("Result")
+
+_THREADS = ThreadPoolExecutor(64, thread_name_prefix="prowess-tool")
+"""Not those of `asyncio.to_thread`, which are few: other conversations need them for short work."""
+
+
+async def call_in_thread(call: Callable[..., Result], *args: Any, **named: Any) -> Result:
+    """Return the result of a call, made in a thread with the context of the caller."""
+    run = partial(copy_context().run, call, *args, **named)
+    return await asyncio.get_running_loop().run_in_executor(_THREADS, run)
+
+
+def added_texts(session: Session, visible: Iterable[str]) -> list[str]:
+    """Return the warnings of a turn, and the active skills that a request does not contain.
+
+    Args:
+        session: of the conversation.
+        visible: the texts of the request.
+    """
+    warnings = [escape_tags(f"warning: {warning}") for warning in session.warnings]
+    tail = session.tail(visible=visible)
+    return [*warnings, tail] if tail else warnings
+
+
+def merge_sessions(old: str, new: str) -> str:
+    """Merge two session records of one conversation, which tools that run in parallel return."""
+    try:
+        first, second = json.loads(old), json.loads(new)
+        if first["version"] != second["version"]:
+            return new
+        rows = {row["path"]: row for row in first["ledger"]}
+        for row in second["ledger"]:
+            known = rows.pop(row["path"], row)
+            files = list(dict.fromkeys([*known["files"], *row["files"]]))
+            rows[row["path"]] = {**(known if _strength(known) > _strength(row) else row), "files": files}
+        turn = max(first["turn"], second["turn"])
+        return json.dumps({**first, **second, "turn": turn, "ledger": list(rows.values())})
+    except (ValueError, TypeError, KeyError, RecursionError):  # the old record is missing or of another version
+        return new or old
+
+
+def _strength(row: dict[str, Any]) -> tuple[int, bool]:
+    """Order two rows of one skill: what a model activated stays active, what a user named only for that turn."""
+    return row["turn"], row["by"] == "model"
+
+
+def conversation_of(record: object) -> str | None:
+    """Return the name of the conversation that a record belongs to; `None` if the record is invalid."""
+    try:
+        name = json.loads(str(record))["conversation"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return name if isinstance(name, str) else None
+
+
+def shown_skills(session: Session) -> dict[str, str]:
+    """Return the names of the skills that a session shows, each with its description as it is shown.
+
+    Args:
+        session: with the format `json`.
+    """
+    text = session.listing.text
+    rows = json.loads(text)["available_skills"] if text else []
+    return {row["name"]: row.get("description", "") for row in rows}
+
+
+class CatalogSkills:
+    """The skills that conversations choose from, and the options of their sessions.
+
+    Args:
+        skills: a directory or a catalog.
+        options: as for a `Session`.
+        scripts: as for `Session.tools`.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an invalid option: now, and not in the first turn.
+    """
+
+    def __init__(self, skills: Any, options: Mapping[str, Any], scripts: bool | Scripts = False) -> None:
+        self.catalog = catalog_argument(skills)
+        self.options = dict(options)
+        # All conversations share the option, which keeps a folder for each.
+        self.scripts: bool | Scripts = scripts if scripts is False else scripts_option(scripts)
+        self.template = self.new_session()
+        """The session of no conversation."""
+
+    def new_session(self) -> Session:
+        """Return the session of a new conversation."""
+        return Session(self.catalog, **self.options)
+
+    def tools(self, session: Session | None = None) -> tuple[Tool, ...]:
+        """Return the tools of a session, by default of one of no conversation."""
+        if session is None:
+            session = self.template
+            if isinstance(self.catalog, LiveCatalog) and self.catalog.current() is not session.catalog:
+                session.update(self.catalog)
+        return session.tools(scripts=self.scripts)
+
+    def call(self, session: Session, name: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool of a session by its name; see `call_tool`."""
+        return call_tool(self.tools(session), name, arguments)
+
+    def restored(self, record: object, session: Session | None = None) -> Session:
+        """Return the session of a record, or a new one if the record is invalid.
+
+        Args:
+            record: what `Session.to_json` returned, or anything else.
+            session: the one to restore, because what a turn began with is in no record.
+        """
+        if isinstance(record, str):
+            session = session or self.new_session()
+            with suppress(ConfigError):
+                session.restore(record)
+                return session
+        return self.new_session()
+
+
+class KeptSessions(CatalogSkills):
+    """The sessions of the conversations that share a catalog, each for as long as its owner exists.
+
+    Args:
+        skills: a directory or a catalog.
+        options: as for a `Session`.
+        scripts: as for `Session.tools`.
+        read: returns the record in the state of an owner, or something else if there is no record.
+        write: writes the session of an owner and its record into the owner's state.
+
+    Raises:
+        ConfigError: neither a directory nor a catalog, or an invalid option.
+    """
+
+    def __init__(
+        self,
+        skills: Any,
+        options: Mapping[str, Any],
+        scripts: bool | Scripts,
+        *,
+        read: Callable[[Any], object],
+        write: Callable[[Any, Session, str], None],
+    ) -> None:
+        super().__init__(skills, options, scripts)
+        self._read, self._write = read, write
+        self._kept: WeakKeyDictionary[Any, tuple[Session, object]] = WeakKeyDictionary()
+        self._lock = RLock()
+
+    def get(self, owner: Any) -> Session:
+        """Return the session of an owner, or a new one if the record in its state is invalid."""
+        with self._lock:  # which also covers the state, or a tool could take what another one saves for an old record
+            record = self._read(owner)
+            session, known_record = self._kept.get(owner, (None, None))
+            if session is None or record != known_record:  # the framework has replaced the state
+                session = self.restored(record, session)
+                self._kept[owner] = session, record
+            return session
+
+    def save(self, owner: Any, session: Session) -> None:
+        """Save the session of an owner in its state."""
+        with self._lock:
+            record = session.to_json()
+            self._write(owner, session, record)
+            self._kept[owner] = session, record
+
+    def replace_catalog(self, skills: Any) -> None:
+        """Let all conversations choose from another catalog; what they activated stays.
+
+        Raises:
+            ConfigError: neither a directory nor a catalog.
+        """
+        catalog = catalog_argument(skills)
+        with self._lock:
+            self.catalog = catalog
+            for session in (self.template, *(session for session, _ in self._kept.values())):
+                session.update(catalog)

@@ -1,0 +1,22 @@
+"""Keep results on disk as long as nothing that they depend on has changed."""
+
+from prowess._internal.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._code_fingerprint import code_fingerprint as code_fingerprint
+    from ._files import user_identity as user_identity
+    from ._kept_table import KeptTable as KeptTable
+    from ._recorded import Cache as Cache, Recorded as Recorded
+    from ._writing import evict_files as evict_files, write_file as write_file
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
+        __name__,
+        {
+            "_code_fingerprint": ("code_fingerprint",),
+            "_files": ("user_identity",),
+            "_kept_table": ("KeptTable",),
+            "_recorded": ("Cache", "Recorded"),
+            "_writing": ("evict_files", "write_file"),
+        },
+    )

@@ -1,0 +1,50 @@
+"""Check skills: findings, and which of them a project accepts."""
+
+from prowess._internal.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._accepted import (
+        Accepted as Accepted,
+        Baseline as Baseline,
+        ReportedFinding as ReportedFinding,
+        accept_findings as accept_findings,
+        read_baseline as read_baseline,
+    )
+    from ._check import Report as Report, check as check, report as report
+    from ._check_file import (
+        check_file as check_file,
+        entry_findings as entry_findings,
+        evaluate_path as evaluate_path,
+        find_skill_files as find_skill_files,
+    )
+    from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
+        __name__,
+        {
+            "_accepted": (
+                "Accepted",
+                "Baseline",
+                "ReportedFinding",
+                "accept_findings",
+                "read_baseline",
+            ),
+            "_check": (
+                "Report",
+                "check",
+                "report",
+            ),
+            "_check_file": (
+                "check_file",
+                "entry_findings",
+                "evaluate_path",
+                "find_skill_files",
+            ),
+            "_ignore_rules": (
+                "IgnoreRule",
+                "option_rules",
+                "project_rules",
+            ),
+        },
+    )

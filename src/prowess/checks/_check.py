@@ -1,0 +1,231 @@
+"""Check skills, and return what is wrong with them under a policy.
+
+Paths name files, skill folders or any folder above them; without paths, the whole catalog of a working directory is
+checked. Every file is read whole, since problems in the body and links to missing files count too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+
+from prowess._internal.files import real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import quoted
+from prowess.catalog import discover
+from prowess.errors import ConfigError
+from prowess.filesystem import Filesystem
+from prowess.find import find_repository_skills
+from prowess.findings import Finding, Severity, apply_policy, finding
+from prowess.hosts import load_host
+
+from ._check_file import check_file, entry_findings, find_skill_files, is_skill_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog
+    from prowess.visibility import Comparison
+
+_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Progress = Callable[[int], None]
+
+
+class Report(Frozen):
+    """The files that were checked, and their findings."""
+
+    skills: tuple[str, ...]
+    """The paths of the checked files, each once."""
+    findings: tuple[Finding, ...]
+    """File by file, each from top to bottom; findings without a file last. `agents` says what they cost."""
+    comparison: Comparison | None = None
+    """How the agents that were asked about see the checked skills; `None` if no agent was named."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many skills were checked, and how many findings there are of each severity."""
+        found = [item.severity for item in self.findings]
+        return {"skills": len(self.skills), **{str(severity): found.count(severity) for severity in Severity}}
+
+
+def check(
+    paths: Paths | None = None,
+    *,
+    policy: str = "guide",
+    hosts: Iterable[str] = (),
+    cwd: str | os.PathLike[str] = ".",
+    home: str | os.PathLike[str] | None = None,
+    skill_dirs: Iterable[str | os.PathLike[str]] = (),
+) -> tuple[Finding, ...]:
+    """Return the findings of skills.
+
+    Args:
+        paths: a SKILL.md, a flat NAME.md, a skill's folder, any folder, below which every SKILL.md is checked; or
+            several of these. Without paths, all skills that are seen from `cwd`.
+        policy: `guide` (load what can be loaded) or `spec` (agentskills.io to the letter).
+        hosts: agents whose own rules count instead: what they do not load is an error. `policy="spec"` counts too.
+        cwd: the directory that relative paths start from.
+        home: the user's home instead of `~`, without `paths`.
+        skill_dirs: further directories of skills, without `paths`.
+
+    Raises:
+        SkillNotFoundError: a path does not exist. A path without a skill is a finding.
+        HostNotFoundError: a host is unknown.
+        ConfigError: the policy is unknown.
+    """
+    return report(paths, policy=policy, hosts=hosts, cwd=cwd, home=home, skill_dirs=skill_dirs).findings
+
+
+def report(
+    paths: Paths | None = None,
+    *,
+    policy: str = "guide",
+    hosts: Iterable[str] = (),
+    cwd: str | os.PathLike[str] = ".",
+    home: str | os.PathLike[str] | None = None,
+    skill_dirs: Iterable[str | os.PathLike[str]] = (),
+    role: str | os.PathLike[str] | None = None,
+    client_args: Iterable[str] = (),
+    agents: Iterable[str] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Check skills as `check` does, and return the checked files too.
+
+    These are added: `role` is an InitRunner role whose folder and settings count without `paths`; `client_args` are the
+    arguments that each host is started with; `agents`
+    are those whose losses are worked out, without their rules deciding what is an error, and without `paths` all skills
+    of the repository count too; `progress` is called with the number of skills checked so far.
+    """
+    if policy not in ("guide", "spec"):
+        raise ConfigError(f"unknown policy {quoted(policy)}", hint="the policies are `guide` and `spec`")
+    rules = [*dict.fromkeys(hosts)]
+    for host in rules:
+        load_host(host)
+    if not rules or policy == "spec":
+        rules.insert(0, policy)
+    filesystem = Filesystem()
+    checker = _Checker(rules, filesystem, progress)
+    agents, client_args = [*dict.fromkeys(agents)], [*client_args]
+    if paths is None:
+        for rule in rules:
+            host = "prowess" if rule in ("guide", "spec") else rule
+            checker.add_catalog(
+                rule,
+                discover(
+                    cwd,
+                    host=host,
+                    home=home,
+                    skill_dirs=skill_dirs,
+                    role=role,
+                    client_args=client_args,
+                    filesystem=filesystem,
+                    cache=False,
+                ),
+            )
+        if agents:
+            checker.add_repository(real_path(cwd))
+    else:
+        for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
+            checker.add_path(os.path.abspath(os.path.join(cwd, os.path.expanduser(path))))
+    if not (asked := [*dict.fromkeys([*hosts, *agents])]):
+        return Report(skills=tuple(checker.skills), findings=checker.findings())
+    from prowess.visibility import compare
+
+    comparison = compare(
+        cwd,
+        hosts=asked,
+        home=home,
+        skill_dirs=skill_dirs,
+        role=role,
+        client_args=client_args,
+        files=[path for path in checker.skills if is_skill_file(path) and path not in checker.inside],
+        only_files=paths is not None or not agents,
+        cache=False,
+        filesystem=filesystem,
+    )
+    checker.add_comparison(comparison)
+    return Report(skills=tuple(checker.skills), findings=checker.findings(), comparison=comparison)
+
+
+class _Checker:
+    """Checks files under the given rules, and collects findings by file."""
+
+    def __init__(self, rules: list[str], filesystem: Filesystem, progress: Progress | None) -> None:
+        self.rules, self.filesystem, self.progress = rules, filesystem, progress
+        self.skills: dict[str, None] = {}
+        self.seen: set[str] = set()
+        self.inside: set[str] = set()
+        """Skills inside the folder of another skill: agents are not expected to find these."""
+        self.by_file: dict[str | None, dict[tuple[object, ...], Finding]] = {}
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Add findings, each once: the rules of several agents find the same."""
+        for item in findings:
+            known = self.by_file.setdefault(item.path, {})
+            key = (item.code, item.line, item.column, item.message if item.line is None else "")
+            same = known.setdefault(key, item)
+            if _SEVERITIES.index(item.severity) < _SEVERITIES.index(same.severity):
+                known[key] = item
+
+    def count(self, path: str) -> None:
+        if path not in self.skills:
+            self.skills[path] = None
+            if self.progress is not None:
+                self.progress(len(self.skills))
+
+    def add_path(self, path: str) -> None:
+        files, problems = find_skill_files(path)
+        self.add(problems)
+        self._add_files(files)
+
+    def _add_files(self, files: Iterable[str]) -> None:
+        for file in files:
+            real = real_path(file)
+            if real in self.seen:
+                continue
+            self.seen.add(real)
+            self.count(file)
+            for rule in self.rules:
+                self.add(check_file(file, rule, filesystem=self.filesystem))
+
+    def add_catalog(self, rule: str, catalog: Catalog) -> None:
+        self.add(apply_policy(catalog.findings, rule))
+        for entry in catalog.skills:
+            self.count(entry.path)
+            self.seen.add(entry.real)
+            suppressed = entry.scope in catalog.host.suppressed_scopes
+            self.add(entry_findings(entry, rule, self.filesystem, suppressed=suppressed))
+
+    def add_repository(self, top: str) -> None:
+        """Add the skills of a repository that no catalog holds."""
+        found = find_repository_skills(top)
+        self.add(found.findings)
+        self._add_files(skill.path for skill in found.skills)
+        self.inside.update(skill.path for skill in found.skills if skill.inside is not None)
+
+    def add_comparison(self, comparison: Comparison) -> None:
+        """Add what the findings cost at the agents, and the findings that only the rules of an agent make."""
+        self._add_files(skill.path for skill in comparison.skills)
+        for skill in comparison.skills:
+            lost = [(host, view.loss) for host, view in skill.views.items() if view.loss is not None]
+            known = self.by_file.setdefault(skill.path, {})
+            for code in dict.fromkeys(code for _, loss in lost for code in loss.codes):
+                agents = tuple(host for host, loss in lost if code in loss.codes)
+                keys = [key for key in known if key[0] == code]
+                for key in keys:
+                    known[key] = known[key].with_changes(agents=agents)
+                if not keys:
+                    loss = next(loss for _, loss in lost if code in loss.codes)
+                    hint = None if loss.is_command else loss.cure
+                    item = finding(code, loss.reason, path=skill.path, hint=hint)
+                    known[code, None, None, loss.reason] = item.with_changes(severity=Severity.WARNING, agents=agents)
+
+    def findings(self) -> tuple[Finding, ...]:
+        without_file = self.by_file.pop(None, {}).values()
+        order = {path: number for number, path in enumerate(self.skills)}
+        files = sorted(self.by_file, key=lambda path: order.get(path or "", len(order)))
+        groups = [
+            sorted(self.by_file[path].values(), key=lambda item: (item.line or 0, item.column or 0)) for path in files
+        ]
+        return (*(item for group in groups for item in group), *without_file)

@@ -1,0 +1,227 @@
+"""Read which findings a project ignores: `[tool.prowess]` in its `pyproject.toml`, and comments in its skills.
+
+Both are files of the repository that is checked, so they may be hostile. They count for the repository's own files
+only, never for `ALWAYS_ERRORS`, and each needs a reason.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
+from prowess.clients.settings import parse_toml
+from prowess.errors import ConfigError
+from prowess.findings import ALWAYS_ERRORS, CODES, DOCS_URL, Finding, relative_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MAX_CONFIG_BYTES = 1024 * 1024
+_MAX_RULES = 1_000
+_MAX_PATTERN_CHARS = 500
+_MAX_REASON_CHARS = 500
+_MAX_PROBLEMS = 10
+"""Invalid comments of one file that are reported."""
+_OWN_LINE = "write the comment on a line of its own, without blanks before it"
+
+_COMMENT = re.compile(r"(.*)# *prowess: *ignore\b(.*)")
+_COMMENT_PARTS = re.compile(r"[ \t]+([A-Za-z0-9_-]+)[ \t]*(?::[ \t]*(.*))?")
+_FENCE = re.compile(r"-{3,}[ \t]*")
+
+
+class IgnoreRule(Frozen):
+    """Findings of one code that are ignored."""
+
+    code: str
+    skill: str = "*"
+    """The name of a skill's folder, or a path relative to the repository, with `*` and `?`; for a comment the path of
+    its file."""
+    reason: str
+    kind: str
+    """`comment`, `project` or `option`."""
+    place: str
+    """Where the rule is written."""
+
+    def matches(self, item: Finding, base: str) -> bool:
+        """Return whether the rule is about a finding; those of files need `OwnFiles` too."""
+        if item.code != self.code:
+            return False
+        if self.kind == "option":
+            return True
+        if item.path is None:
+            return False
+        if self.kind == "comment":
+            return item.path == self.skill
+        return self.matches_path(item.path, base)
+
+    def matches_path(self, path: str, base: str) -> bool:
+        """Return whether a rule of the project names a file or its skill."""
+        inside = (relative_path(path, base) or "").replace(os.sep, "/")
+        folder, _, file = inside.rpartition("/")
+        if file.lower() == SKILL_FILE.lower():  # at the top of the repository, its folder is the repository
+            names = {inside, folder or ".", folder.rpartition("/")[2] or os.path.basename(base)}
+        else:
+            names = {inside, file, file.removesuffix(".md")}
+        matches = _compile_pattern(self.skill).match
+        return any(matches(name) for name in names if name)
+
+
+@lru_cache(maxsize=_MAX_RULES)
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of names; the cache of `fnmatch` itself is smaller than the number of rules."""
+    from fnmatch import translate
+
+    return re.compile(translate(pattern.replace("[", "[[]")))
+
+
+def check_code(code: str, place: str) -> None:
+    """Check that a code exists.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if code not in CODES:
+        hint = did_you_mean(code, CODES, "each finding ends with its code in brackets")
+        raise ConfigError(f"{place}: unknown code of a finding {quoted(code)}", hint=hint)
+
+
+def option_rules(codes: Iterable[str]) -> tuple[IgnoreRule, ...]:
+    """Return the rules of `--ignore`.
+
+    Raises:
+        ConfigError: a code is unknown.
+    """
+    for code in codes:
+        check_code(code, "`--ignore`")
+    return tuple(
+        IgnoreRule(code=code, reason=f"--ignore {code}", kind="option", place=f"--ignore {code}")
+        for code in dict.fromkeys(codes)
+    )
+
+
+# ── pyproject.toml ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def project_rules(base: str) -> tuple[IgnoreRule, ...]:
+    """Return the rules of `[[tool.prowess.ignore]]` in the `pyproject.toml` of a folder.
+
+    Raises:
+        ConfigError: the file cannot be read, or its table `tool.prowess` is invalid.
+    """
+    path = os.path.join(base, "pyproject.toml")
+    try:
+        data = read_file(path, _MAX_CONFIG_BYTES)
+    except UnreadableError as error:
+        if error.code == "file-missing":
+            return ()
+        raise ConfigError(f"{quoted(path, PATH_LIMIT)} cannot be read: {error.message}", hint=error.hint) from None
+    if b"prowess" not in data:
+        return ()
+    try:
+        tool = parse_toml(data).get("tool")
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        message = f"{quoted(path, PATH_LIMIT)} is not valid TOML: {quoted(reason, 120)}"
+        raise ConfigError(message, hint="fix the file") from None
+    table = tool.get("prowess") if isinstance(tool, Mapping) else None
+    return () if table is None else tuple(read_table(table, "pyproject.toml"))
+
+
+def read_table(table: Any, place: str) -> Iterator[IgnoreRule]:
+    """Yield the rules in a table `tool.prowess`.
+
+    Raises:
+        ConfigError: it is invalid.
+    """
+    _check_keys(table, ("ignore",), f"{place}: `tool.prowess`")
+    rules = table.get("ignore", [])
+    if not isinstance(rules, list):
+        raise ConfigError(
+            f"{place}: `tool.prowess.ignore` is not a list of tables", hint="write `[[tool.prowess.ignore]]`"
+        )
+    if len(rules) > _MAX_RULES:
+        raise ConfigError(
+            f"{place}: `tool.prowess.ignore` has more than {_MAX_RULES:,} entries", hint="use a pattern in `skill`"
+        )
+    for number, rule in enumerate(rules, 1):
+        yield _read_rule(rule, f"{place}: `tool.prowess.ignore` {number}")
+
+
+def _read_rule(rule: Any, place: str) -> IgnoreRule:
+    _check_keys(rule, ("code", "skill", "reason"), place)
+    limits = {"code": 100, "skill": _MAX_PATTERN_CHARS, "reason": _MAX_REASON_CHARS}
+    for key, limit in limits.items():
+        value = rule.get(key)
+        if value is None:
+            raise ConfigError(f"{place}: missing key `{key}`", hint="it needs `code`, `skill` and `reason`")
+        if not isinstance(value, str) or not value.strip():
+            raise ConfigError(f"{place}: `{key}` is not a text", hint="it needs `code`, `skill` and `reason`")
+        if len(value) > limit:
+            raise ConfigError(f"{place}: `{key}` is longer than {limit} characters", hint="shorten it")
+    code = rule["code"]
+    check_code(code, place)
+    if code in ALWAYS_ERRORS:
+        raise ConfigError(f"{place}: `{code}` cannot be ignored in a file", hint=f"use `--ignore {code}`")
+    skill = rule["skill"].removeprefix("./").rstrip("/")
+    return IgnoreRule(code=code, skill=skill, reason=rule["reason"].strip(), kind="project", place=place)
+
+
+def _check_keys(table: Any, known: tuple[str, ...], place: str) -> None:
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{place} is not a table", hint=f"see {DOCS_URL}/ci.md")
+    for key in table:
+        if key not in known:
+            hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
+            raise ConfigError(f"{place}: unknown key {quoted(key)}", hint=hint)
+
+
+# ── comments ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def comment_rules(path: str) -> tuple[list[IgnoreRule], list[str]]:
+    """Return the rules in the comments of a skill's front matter, and what is wrong with others.
+
+    A rule is a whole line of the front matter: `# prowess: ignore CODE: REASON`.
+    """
+    try:
+        data = read_file(path)
+    except UnreadableError:
+        return [], []
+    if b"prowess:" not in data:
+        return [], []
+    lines = re.split("\r\n|\r|\n", data.decode("utf-8-sig", "replace"))
+    if not _FENCE.fullmatch(lines[0]):
+        return [], []
+    rules: list[IgnoreRule] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines[1:], 2):
+        if _FENCE.fullmatch(line):
+            return rules, problems
+        if match := _COMMENT.fullmatch(line):
+            rule = _OWN_LINE if match[1] else _read_comment(match[2], path, number)
+            if isinstance(rule, IgnoreRule):
+                rules.append(rule)
+            elif len(problems) < _MAX_PROBLEMS:
+                problems.append(f"{number}: {rule}")
+    return [], []  # no closing fence
+
+
+def _read_comment(text: str, path: str, line: int) -> IgnoreRule | str:
+    match = _COMMENT_PARTS.fullmatch(text.rstrip())
+    if match is None:
+        return "write the comment as `# prowess: ignore CODE: REASON`"
+    code, reason = match[1], (match[2] or "").strip()[:_MAX_REASON_CHARS]
+    if code not in CODES:
+        hint = did_you_mean(code, CODES, "each finding ends with its code in brackets")
+        return f"the comment ignores an unknown code {quoted(code)}; {hint}"
+    if code in ALWAYS_ERRORS:
+        return f"a comment cannot ignore `{code}`"
+    if not reason:
+        return f"the comment gives no reason to ignore `{code}`; write `# prowess: ignore {code}: REASON`"
+    return IgnoreRule(code=code, skill=path, reason=reason, kind="comment", place=str(line))

@@ -1,0 +1,1 @@
+"""Run agents, roles, servers and tests with skills."""

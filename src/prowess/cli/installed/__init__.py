@@ -1,0 +1,1 @@
+"""Install, update, verify, remove and publish skills."""

@@ -1,0 +1,188 @@
+"""Share what the commands that install, update and remove skills have in common."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from prowess._internal.files import display_path, real_path
+from prowess._internal.text import neutral, quoted
+from prowess.cli._output import (
+    ProgressLine,
+    as_dicts,
+    can_ask,
+    finding_lines,
+    format_size,
+    format_value,
+    json_fields,
+    pluralize,
+    print_stderr,
+    to_json_value,
+)
+from prowess.errors import ConfigError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prowess.cli._parser import Arguments, Parser
+    from prowess.install import PlannedSkill, Target
+    from prowess.skill import Value
+
+FORCE_HELP = "also replace or remove skills that were changed after they were installed"
+_MAX_LISTED = 20
+"""The most files or scripts of a skill that are listed."""
+
+
+def add_install_options(parser: Parser, *, yes: bool = True) -> None:
+    """Add the options of every command that changes what is installed."""
+    if yes:
+        parser.flag("--yes", "-y", "do not ask for confirmation")
+    parser.add_json()
+    group = parser.group("where to install")
+    group.flag("--global", "for all projects, below the home directory", dest="is_global")
+    group.add_place("a folder of the project")
+
+
+class Shown:
+    """Where things are, and how their paths are shown."""
+
+    def __init__(self, args: Arguments) -> None:
+        from prowess.install import find_target
+
+        self.cwd = os.path.abspath(args.cwd or ".")
+        self.home = os.path.abspath(args.home or os.path.expanduser("~"))
+        self.target: Target = find_target(self.cwd, self.home, os.environ, is_global=args.is_global)
+        self.progress = ProgressLine()
+
+    def path(self, path: str) -> str:
+        """Return a path as people write it."""
+        return neutral(display_path(path, real_path(self.cwd), self.home))
+
+    def root_path(self, path: str) -> str:
+        """Return a path as people write it at the top of the project."""
+        return neutral(display_path(path, self.target.root, self.home))
+
+    def agents(self) -> tuple[str, ...]:
+        """Return the agents on this machine."""
+        from prowess.hosts import detected_hosts
+
+        return detected_hosts(self.cwd, self.home, (self.target.root,))
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the project in the shape of `--json`."""
+        return {"project": self.target.root, "lock": self.target.lock_file}
+
+
+def waiting() -> None:
+    """Say that another process has to finish first."""
+    print_stderr("waiting for another process that changes the skills of this project")
+
+
+def require_consent(args: Arguments, command: str) -> None:
+    """Refuse to go on where no user can be asked.
+
+    Raises:
+        ConfigError: neither a terminal nor `--yes`.
+    """
+    if not args.yes and (args.json or not can_ask()):
+        message = "there is no terminal to ask on" if not args.json else "`--json` does not ask"
+        raise ConfigError(
+            f"{message}; nothing was changed", hint=f"`{command} --yes`; `--dry-run` shows what it would do"
+        )
+
+
+def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *, files: bool) -> Iterator[str]:
+    """Yield what would be installed of one skill."""
+    yield f"{neutral(skill.name)}: {state_of(skill)}"
+    if skill.description:
+        yield f"  {_cut(neutral(skill.description))}"
+    listed = [f"{neutral(file.path)} ({format_size(file.size)})" for file in skill.tree.files] if files else []
+    facts: list[tuple[str, str, Sequence[str]]] = [
+        ("files", f"{pluralize(len(skill.tree.files), 'file')}, {format_size(skill.tree.size)}", listed),
+        ("scripts", f"{len(skill.scripts):,}" if skill.scripts else "none", [*map(neutral, skill.scripts)]),
+        ("allowed", _allowed(skill), []),
+        ("tools", _tools(skill.tools), []),
+        ("into", ", ".join(map(shown.path, skill.folders)), []),
+        ("seen by", ", ".join(skill.agents) or "no agent on this machine", []),
+    ]
+    facts += [("also", f"{shown.path(path)} has the same name", []) for path in same_name]
+    for key, text, details in facts:
+        yield f"  {key:<9}{text}"
+        yield from (f"    {line}" for line in details[:_MAX_LISTED])
+        if len(details) > _MAX_LISTED:
+            yield f"    and {len(details) - _MAX_LISTED:,} more"
+    yield from finding_lines(skill.findings, indent="  ")
+
+
+def short_line(skill: PlannedSkill, same_name: Sequence[str]) -> str:
+    """Return what would be installed of one of many skills."""
+    facts = [state_of(skill), pluralize(len(skill.tree.files), "file"), format_size(skill.tree.size)]
+    if skill.scripts:
+        facts.append(pluralize(len(skill.scripts), "script"))
+    if skill.allowed_tools:
+        facts.append(f"allowed-tools {_cut(neutral(', '.join(skill.allowed_tools)), 60)}")
+    if skill.tools is not None:
+        facts.append(f"tools {_cut(_tools(skill.tools), 60)}")
+    if skill.findings:
+        facts.append(pluralize(len(skill.findings), "finding"))
+    if same_name:
+        facts.append("another skill has this name")
+    return f"{neutral(skill.name)}: {', '.join(facts)}"
+
+
+def _allowed(skill: PlannedSkill) -> str:
+    if not skill.allowed_tools:
+        return "none"
+    return (
+        f"{_cut(neutral(', '.join(skill.allowed_tools)))}: a client may skip asking for these; Prowess grants nothing"
+    )
+
+
+def _tools(value: Value | None) -> str:
+    """Return the names of the tools that a skill declares."""
+    if value is None:
+        return "none"
+    names = [
+        str(item.get("name") or item.get("type") or item) if isinstance(item, Mapping) else format_value(item)
+        for item in (value if isinstance(value, tuple) else (value,))
+    ]
+    return _cut(neutral(", ".join(names)))
+
+
+def _cut(text: str, limit: int = 200) -> str:
+    """Return a text, or its beginning with a mark if it is longer."""
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def state_of(skill: PlannedSkill) -> str:
+    """Return what installing a skill does: `new`, `replaces the installed one` or `already installed`."""
+    if skill.previous is None:
+        return "new"
+    return "already installed" if skill.previous.tree_digest == skill.item.digest else "replaces the installed one"
+
+
+def planned_as_dict(skill: PlannedSkill, same_name: Sequence[str]) -> dict[str, object]:
+    """Return what `--json` prints about a skill."""
+    entry = skill.item.entry
+    return {
+        "name": skill.name,
+        "state": state_of(skill),
+        "path": entry.skill_path,
+        "revision": entry.revision,
+        "digest": skill.item.digest,
+        "files": [json_fields(file, "path mode size sha256") for file in skill.tree.files],
+        "bytes": skill.tree.size,
+        **json_fields(skill, "scripts allowed_tools"),
+        "tools": None if skill.tools is None else to_json_value(skill.tools),
+        "destinations": skill.folders,
+        "link": skill.item.link,
+        "agents": skill.agents,
+        "same_name": same_name,
+        "findings": as_dicts(skill.findings),
+    }
+
+
+def describe_choice(names: Sequence[str]) -> str:
+    """Return the names of skills for a question or message."""
+    return quoted(names[0]) if len(names) == 1 else pluralize(len(names), "skill")

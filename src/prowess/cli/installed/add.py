@@ -1,0 +1,154 @@
+"""prowess add: install skills from a source, and lock them."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from prowess._internal.signals import signals_as_exception
+from prowess._internal.text import neutral, quoted
+from prowess.cli._commands import FAILED
+from prowess.cli._output import Message, Result, as_dicts, ask, can_ask, finding_lines, pluralize, print_lines
+
+from ._plans import (
+    FORCE_HELP,
+    Shown,
+    add_install_options,
+    describe_choice,
+    planned_as_dict,
+    planned_lines,
+    require_consent,
+    short_line,
+    waiting,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prowess.cli._parser import Arguments, Parser
+    from prowess.install import AddPlan, Changed, OpenStore, PlannedSkill
+
+EPILOG = """\
+SOURCE is one of these; after a repository come, in this order, `:FOLDER`, `#BRANCH-OR-TAG-OR-COMMIT` and `@SKILL`:
+  OWNER/REPO, https://github.com/OWNER/REPO     a repository on GitHub; the page of a folder there works, too
+  https://HOST/REPO.git, ssh://..., git@HOST:REPO, file:///REPO.git    any repository of git
+  oci://REGISTRY/NAME:TAG                       an artifact of a registry; `@sha256:DIGEST` in place of the tag
+  s3://BUCKET/PATH, gs://..., az://..., file:///PATH    a bucket or a shared folder
+  https://HOST                                  a site with /.well-known/agent-skills/index.json
+  ./FOLDER, ~/FOLDER                            a folder of this machine
+Without SKILL all skills of the source are installed. Skills go into `.agents/skills` of the project, and their sources
+and digests into `skills-lock.json`: commit both."""
+
+_MAX_IN_FULL = 5
+"""The most skills that are described on several lines each."""
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.argument("source", "SOURCE", "where the skills come from")
+    parser.argument("skills", "SKILL", "the names of the skills to install", nargs="*")
+    parser.flag("--dry-run", "only show what would be installed")
+    parser.flag("--force", FORCE_HELP)
+    parser.values(
+        "--host",
+        "NAME",
+        "install into the skills folder of this agent instead of `.agents/skills`; `prowess hosts` lists all "
+        "(repeatable)",
+    )
+    parser.flag(
+        "--link",
+        "install links instead of copies: to the skill in a folder SOURCE, or else to the store on this machine",
+    )
+    add_install_options(parser)
+
+
+def run(args: Arguments) -> Result:
+    """Show what a source has, ask, and install it."""
+    from prowess.install import Store, check_hosts, plan_add
+
+    shown = Shown(args)
+    hosts = check_hosts(args.host, shown.target.scope)
+    with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
+        try:
+            plan = plan_add(
+                args.source,
+                args.skills,
+                target=shown.target,
+                opened=opened,
+                cwd=shown.cwd,
+                home=shown.home,
+                hosts=hosts,
+                link=args.link,
+                force=args.force,
+                agents=shown.agents(),
+                progress=shown.progress.show,
+            )
+        finally:
+            shown.progress.clear()
+        return _show_and_install(plan, shown, opened, args)
+
+
+def _show_and_install(plan: AddPlan, shown: Shown, opened: OpenStore, args: Arguments) -> Result:
+    """Show a plan, ask, and install what it contains."""
+    from prowess.install import install_planned
+
+    same = _same_names(plan, shown)
+    if not args.json:
+        print_lines(_plan_lines(plan, shown, same))
+    if args.dry_run:
+        return Result(lambda: _as_dict(plan, shown, same, ()))
+    require_consent(args, f"prowess add {shlex.quote(neutral(args.source))}")
+    names = [skill.name for skill in plan.skills]
+    if not args.yes and can_ask() and not ask(f"install {describe_choice(names)}?"):
+        return Result(None, [Message("nothing was installed")], FAILED)
+    changed = install_planned(plan.skills, shown.target, opened, force=args.force, waiting=waiting)
+    lines = [
+        f"{_outcome(skill, changed)} {quoted(skill.name)} in {', '.join(map(shown.path, skill.folders))}"
+        for skill in plan.skills
+    ]
+    locked = Message(f"{pluralize(len(plan.skills), 'skill')} locked in {shown.path(shown.target.lock_file)}")
+    return Result(lambda: _as_dict(plan, shown, same, changed.installed), [*lines, locked])
+
+
+def _outcome(skill: PlannedSkill, changed: Changed) -> str:
+    written = any(folder in changed.installed for folder in skill.folders)
+    return "installed" if written else "already installed:"
+
+
+def _plan_lines(plan: AddPlan, shown: Shown, same: dict[str, list[str]]) -> Iterator[str]:
+    at = "" if plan.revision is None else f" at {neutral(plan.revision[:19])}"
+    yield f"{neutral(plan.source.text)}{at}: {pluralize(len(plan.skills), 'skill')}"
+    for skill in plan.skills:
+        if len(plan.skills) > _MAX_IN_FULL:
+            yield short_line(skill, same[skill.name])
+        else:
+            yield from planned_lines(skill, shown, same[skill.name], files=len(plan.skills) == 1)
+    if len(plan.skills) > _MAX_IN_FULL:
+        agents = dict.fromkeys(name for skill in plan.skills for name in skill.agents)
+        yield f"seen by {', '.join(agents) or 'no agent on this machine'}; name a skill to see more of it"
+    yield from finding_lines(plan.findings)
+
+
+def _same_names(plan: AddPlan, shown: Shown) -> dict[str, list[str]]:
+    """Return the paths of other skills with the name of each skill, as Prowess sees them from the working directory."""
+    from prowess.catalog import discover
+
+    found: dict[str, list[str]] = {skill.name: [] for skill in plan.skills}
+    own = {os.path.join(folder, "SKILL.md") for skill in plan.skills for folder in skill.folders}
+    for entry in discover(shown.cwd, home=shown.home).skills:
+        if entry.name in found and entry.path not in own:
+            found[entry.name].append(os.path.dirname(entry.path))
+    return found
+
+
+def _as_dict(plan: AddPlan, shown: Shown, same: dict[str, list[str]], installed: Sequence[str]) -> dict[str, object]:
+    return {
+        "source": plan.source.plain,
+        "kind": plan.source.kind,
+        "revision": plan.revision,
+        **shown.as_dict(),
+        "skills": [planned_as_dict(skill, same[skill.name]) for skill in plan.skills],
+        "installed": installed,
+        "findings": as_dicts(plan.findings),
+    }

@@ -1,0 +1,136 @@
+"""prowess publish: publish a skill to a registry or a bucket."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import neutral, quoted
+from prowess.checks import report
+from prowess.cli._commands import FAILED
+from prowess.cli._output import (
+    Message,
+    ProgressLine,
+    Result,
+    as_dicts,
+    ask,
+    can_ask,
+    finding_messages,
+    format_size,
+    json_fields,
+    pluralize,
+)
+from prowess.errors import ConfigError
+from prowess.findings import Severity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.checks import Report
+    from prowess.cli._parser import Arguments, Parser
+    from prowess.install import PackedSkill, Published, SignWith
+
+EPILOG = """\
+DEST is oci://REGISTRY/REPOSITORY or oci://REGISTRY/REPOSITORY:TAG. Without a tag it is the `version` in the metadata of
+the skill, or `latest`. The skill is checked first, and errors end the command before anything is sent. The same skill
+has the same digest on every machine. Credentials are those of `docker login` or `podman login`. DEST can also be a
+bucket, s3://BUCKET/PATH, gs://, az:// or file:///FOLDER, with credentials from the variables of its cloud; there the
+skill is NAME.tar.gz, and tags do not exist.
+Exit codes: 0 published, or there already; 1 errors found, or not published."""
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.argument("dir", "DIR", "the folder of the skill")
+    parser.argument("dest", "DEST", "where to publish it")
+    parser.values("--tag", "TAG", "a further name for it (repeatable)")
+    parser.flag("--force", "move a tag, or replace a skill of a bucket, that has another content now, without asking")
+    parser.flag("--dry-run", "check and pack the skill, and send nothing")
+    group = parser.group("signing (`pip install 'prowess[sign]'`)")
+    group.flag("--sign", "sign it with sigstore, as the workflow of the CI or in a browser")
+    group.value("--sign-key", "FILE", "sign it with this private key (PEM, an elliptic curve)")
+    group.value("--sign-certificate", "FILE", "the certificate (PEM) of --sign-key")
+    parser.add_json()
+
+
+def run(args: Arguments) -> Result:
+    """Check, pack and publish a skill.
+
+    Raises:
+        ConfigError: the folder is not that of a skill, or a file with credentials is invalid.
+        InstallError: the destination is invalid or refuses the skill, or a file of it cannot be published.
+    """
+    from prowess.install import parse_destination, prepare_skill, publish_skill, signed_copy
+
+    if not os.path.isfile(os.path.join(args.dir, SKILL_FILE)):
+        message = f"`DIR` is not the folder of a skill: {neutral(args.dir)} has no {SKILL_FILE}"
+        raise ConfigError(message, hint="name the folder of one skill")
+    sign_with = _sign_with(args)
+    place = parse_destination(args.dest)
+    progress = ProgressLine()
+    checked = report([args.dir], progress=progress.show_checked)
+    progress.clear()
+    if any(item.severity is Severity.ERROR for item in checked.findings):
+        text = (*finding_messages(checked.findings), Message("nothing published"))
+        return Result({"state": "failed", "findings": as_dicts(checked.findings)}, text, FAILED)
+
+    def may_move(tag: str) -> bool:
+        progress.clear()
+        if args.force or args.json or not can_ask():
+            return bool(args.force)
+        return ask(f"{neutral(place.url)} has other content under {quoted(tag)}; move it?")
+
+    with nullcontext(args.dir) if sign_with is None else signed_copy(args.dir, sign_with) as folder:
+        packed = prepare_skill(folder)
+    try:
+        published = publish_skill(
+            packed, place, tags=args.tag, may_move=may_move, dry_run=args.dry_run, progress=progress.show
+        )
+    finally:
+        progress.clear()
+    return Result(lambda: _as_dict(packed, published, checked), _text(packed, published, checked))
+
+
+def _sign_with(args: Arguments) -> SignWith | None:
+    """Return how the skill is signed, or `None` if it is not.
+
+    Raises:
+        ConfigError: the options do not fit together.
+    """
+    if args.sign_certificate is not None and args.sign_key is None:
+        raise ConfigError("`--sign-certificate` needs the key", hint="name it with `--sign-key`")
+    if args.sign and args.sign_key is not None:
+        raise ConfigError("`--sign` and `--sign-key` exclude each other", hint="leave one of them out")
+    if not args.sign and args.sign_key is None:
+        return None
+    from prowess.install import SignWith
+
+    return SignWith(private_key=args.sign_key, certificate=args.sign_certificate)
+
+
+def _text(packed: PackedSkill, published: Published, checked: Report) -> Iterator[str]:
+    yield from finding_messages(checked.findings)
+    yield published.reference
+    words = {
+        "planned": "would be published",
+        "unchanged": "is published already",
+        "moved": "replaces what was there",
+    }
+    what = f"{pluralize(len(packed.tree.files), 'file')}, {format_size(packed.tree.size)}"
+    tags = f" as {', '.join(published.tags)}" if published.tags else ""
+    yield Message(f"{published.name} ({what}) {words.get(published.state, 'published')}{tags}")
+
+
+def _as_dict(packed: PackedSkill, published: Published, checked: Report) -> dict[str, object]:
+    return {
+        **json_fields(published, "name state reference digest tags"),
+        "bytes": published.size,
+        "tree": packed.tree.digest,
+        "files": [  # `size` as in `add --json`; `bytes` is its older name
+            {**json_fields(file, "path mode size"), "bytes": file.size, "sha256": file.sha256}
+            for file in packed.tree.files
+        ],
+        "findings": as_dicts(checked.findings),
+    }

@@ -1,0 +1,151 @@
+"""prowess update: show what newer versions of installed skills change, and install them."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.signals import signals_as_exception
+from prowess._internal.text import neutral, quoted
+from prowess.cli._commands import FAILED
+from prowess.cli._output import (
+    Message,
+    Result,
+    as_dicts,
+    ask,
+    can_ask,
+    finding_lines,
+    json_fields,
+    note,
+    pluralize,
+    print_lines,
+)
+
+from ._plans import (
+    FORCE_HELP,
+    Shown,
+    add_install_options,
+    describe_choice,
+    planned_as_dict,
+    require_consent,
+    waiting,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prowess.cli._parser import Arguments, Parser
+    from prowess.install import OpenStore, PlannedUpdate, UpdatePlan
+
+EPILOG = """\
+A skill at a commit, a digest, a tag of git like `v1.2` or any tag of a registry but `latest` is pinned and stays;
+`prowess add` of another version moves it. Trust is for exact files: after an update, `prowess trust SKILL` allows the
+tools and scripts of a skill again."""
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.argument("skills", "SKILL", "the names of installed skills (default: all)", nargs="*")
+    parser.flag("--dry-run", "only show what would change")
+    parser.flag("--force", FORCE_HELP)
+    add_install_options(parser)
+
+
+def run(args: Arguments) -> Result:
+    """Show what newer versions change, ask, and install them."""
+    from prowess.install import Store, plan_update
+
+    shown = Shown(args)
+    with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
+        try:
+            plan = plan_update(
+                args.skills,
+                target=shown.target,
+                opened=opened,
+                force=args.force,
+                agents=shown.agents(),
+                progress=shown.progress.show,
+            )
+        finally:
+            shown.progress.clear()
+        return _show_and_update(plan, shown, opened, args)
+
+
+def _show_and_update(plan: UpdatePlan, shown: Shown, opened: OpenStore, args: Arguments) -> Result:
+    """Show a plan, ask, and install the newer versions."""
+    from prowess.install import install_planned
+
+    if not args.json:
+        print_lines(_plan_lines(plan, shown))
+    names = [update.name for update in plan.updates]
+    installed: Sequence[str] = ()
+    if names and not args.dry_run:
+        require_consent(args, "prowess update")
+        if not args.yes and can_ask() and not _ask_each(plan.updates):
+            return Result(None, [Message("nothing was updated")], FAILED)
+        new = [update.new for update in plan.updates]
+        installed = install_planned(new, shown.target, opened, force=args.force, waiting=waiting).installed
+    trust = "trust is for exact files: `prowess trust SKILL` allows the tools and scripts of a skill anew"
+    lines = (f"updated {describe_choice(names)}", Message(trust)) if installed else ()
+    return Result(lambda: _as_dict(plan, shown, installed), lines)
+
+
+def _ask_each(updates: Sequence[PlannedUpdate]) -> bool:
+    """Ask about all updates, and once more about each skill that may run or use something else than before."""
+    for update in updates:
+        question = f"{quoted(update.name)} may run or use something else than before; update it?"
+        if update.permissions and not ask(question):
+            return False
+    return all(update.permissions for update in updates) or ask(
+        f"update {describe_choice([update.name for update in updates])}?"
+    )
+
+
+def _plan_lines(plan: UpdatePlan, shown: Shown) -> Iterator[str]:
+    if not os.path.lexists(shown.target.lock_file):
+        yield note(f"no lock: {shown.path(shown.target.lock_file)} does not exist")
+    for update in plan.updates:
+        new = update.new.item.entry
+        yield f"{neutral(update.name)}: {_short(update.old.revision)} -> {_short(new.revision)}"
+        for sign, paths in (("+", update.added), ("~", update.changed), ("-", update.removed)):
+            yield from (f"  {sign} {neutral(path)}" for path in paths)
+        for key, (before, after) in update.permissions.items():
+            yield f"  {key}: {_short_value(before)} -> {_short_value(after)}"
+        yield from finding_lines(update.new_findings, indent="  ")
+        yield from (f"  fixed: {neutral(item.message)} [{item.code}]" for item in update.fixed_findings)
+    yield from (f"{neutral(name)}: its source has no such skill any more; it stays as it is" for name in plan.gone)
+    yield from (f"{neutral(skill.name)}: pinned to {quoted(skill.ref or '')}" for skill in plan.pinned)
+    count = f"{pluralize(len(plan.updates), 'skill')} to update" if plan.updates else "nothing to update"
+    yield Message(f"{count}, {len(plan.current):,} current, {len(plan.pinned):,} pinned")
+
+
+def _short(revision: str | None) -> str:
+    return "other files" if revision is None else neutral(revision[:19])
+
+
+def _short_value(text: str) -> str:
+    return quoted(text, 200) if text else "none"
+
+
+def _as_dict(plan: UpdatePlan, shown: Shown, installed: Sequence[str]) -> dict[str, object]:
+    return {
+        **shown.as_dict(),
+        "updates": [
+            {
+                **planned_as_dict(update.new, ()),
+                "old_revision": update.old.revision,
+                "old_digest": update.old.tree_digest,
+                **json_fields(update, "added changed removed"),
+                "new_findings": as_dicts(update.new_findings),
+                "fixed_findings": as_dicts(update.fixed_findings),
+                "permissions": {
+                    key: {"before": before, "after": after} for key, (before, after) in update.permissions.items()
+                },
+            }
+            for update in plan.updates
+        ],
+        "current": plan.current,
+        "pinned": [json_fields(skill, "name ref") for skill in plan.pinned],
+        "gone": plan.gone,
+        "installed": installed,
+    }

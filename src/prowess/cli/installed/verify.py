@@ -1,0 +1,188 @@
+"""prowess verify: compare installed skills with their lock."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.text import neutral
+from prowess.cli._commands import FAILED, OK
+from prowess.cli._output import Message, Result, json_fields, note, pluralize
+from prowess.errors import ConfigError, InstallError
+from prowess.install import verify
+from prowess.install.lock import read_lock
+
+from ._plans import Shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.cli._parser import Arguments, Parser
+    from prowess.install import Difference, SignedBy, Verification, VerifiedSkill
+
+EPILOG = """\
+Each file is compared with the lock: its bytes, whether it can be executed, and where links lead. Exit code 1 means that
+something is different. A skill whose entry another tool has written is compared by its hash, which covers less."""
+
+_WORDS = {
+    "changed": "changed",
+    "missing": "missing",
+    "extra": "extra",
+    "mode": "mode",
+    "link": "link",
+    "type": "type",
+    "unreadable": "unreadable",
+    "outside": "leads out",
+    "hash": "other hash",
+    "unknown": "unknown",
+    "lock": "lock",
+    "signature": "signature",
+}
+"""What a line says for each kind of difference."""
+_HINTS = {
+    frozenset({"signature"}): "ask the authors of these skills, or remove the skills with `prowess remove`",
+    frozenset({"outside"}): "`prowess remove` these skills, then `prowess add` them without `--link`",
+}
+"""What to do if all differences are of these kinds."""
+_HINT = "`prowess install` restores what is locked; `git diff` shows whether the lock was changed"
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.argument("skill", "SKILL", "verify only these skills (default: all in the lock)", nargs="*")
+    parser.flag("--global", "verify the skills for all projects", dest="is_global")
+    parser.flag("--strict", "skills that are not in the lock are differences too")
+    parser.add_place("the working directory", "the home directory")
+    group = parser.group("signatures (`pip install 'prowess[sign]'`)")
+    group.value(
+        "--signed-by",
+        "IDENTITY",
+        "sigstore says that this email address or workflow signed it; with --certificate: a name in it",
+    )
+    group.value("--issuer", "URL", "who vouches for IDENTITY (known for workflows of GitHub, GitLab)")
+    group.value("--trusted-root", "FILE", "the trusted root of sigstore; then no network is needed")
+    group.value("--certificate", "FILE", "the authorities (PEM) whose certificates may sign")
+    group.value("--public-key", "FILE", "the key (PEM) that must have signed")
+    group.value("--signature", "FILE", "the signature of the only SKILL (default: its file skill.oms.sig)")
+    parser.add_json()
+
+
+def run(args: Arguments) -> Result:
+    """Return the differences."""
+    signed_by = _signed_by(args)
+    shown = Shown(args)
+    target, path = shown.target, shown.target.lock_file
+    if not os.path.lexists(path):
+        hint = "`prowess add SOURCE` installs skills and locks them; `prowess lock --from FILE` imports another lock"
+        raise InstallError(f"no lock: {neutral(path)} does not exist", hint=hint)
+    found = verify(read_lock(path), target.root, scope=target.scope, names=args.skill, store=target.store_folder)
+    if signed_by is not None:
+        checked = tuple(_with_signature(skill, signed_by, args.signature) for skill in found.skills)
+        found = found.with_changes(skills=checked)
+    is_different = bool(found.different or (args.strict and found.not_locked))
+    return Result(
+        lambda: {**shown.as_dict(), **_as_dict(found), "ok": not is_different},
+        _text(found, shown, strict=args.strict),
+        FAILED if is_different else OK,
+    )
+
+
+def _signed_by(args: Arguments) -> SignedBy | None:
+    """Return who must have signed, or `None` if signatures are not checked.
+
+    Raises:
+        ConfigError: an option needs another one.
+    """
+    if not (args.signed_by or args.certificate or args.public_key):
+        for option in ("issuer", "trusted_root", "signature"):
+            if getattr(args, option) is not None:
+                raise ConfigError(
+                    f"`--{option.replace('_', '-')}` is for a signature", hint="say who signed, with `--signed-by`"
+                )
+        return None
+    if args.signature is not None and len(args.skill) != 1:
+        raise ConfigError("`--signature` is for one skill", hint="name it as SKILL")
+    from prowess.install import SignedBy
+
+    return SignedBy(
+        identity=args.signed_by,
+        issuer=args.issuer,
+        trusted_root=args.trusted_root,
+        certificate=args.certificate,
+        public_key=args.public_key,
+    )
+
+
+def _with_signature(skill: VerifiedSkill, signed_by: SignedBy, signature: str | None) -> VerifiedSkill:
+    """Return a skill, with a difference if its signature is missing or wrong."""
+    from prowess.install import Difference, verify_signature
+
+    if not os.path.isdir(skill.path):
+        return skill  # that it is missing is a difference already
+    try:
+        verify_signature(skill.path, signed_by, signature)
+    except InstallError as error:
+        difference = Difference(kind="signature", found=str(error))
+        return skill.with_changes(differences=(*skill.differences, difference))
+    return skill
+
+
+def _as_dict(found: Verification) -> dict[str, object]:
+    skills = [
+        {
+            **json_fields(skill, "name path method link"),
+            "differences": [json_fields(item, "kind path expected found") for item in skill.differences],
+        }
+        for skill in found.skills
+    ]
+    counts = {
+        "skills": len(found.skills),
+        "different": len(found.different),
+        "by_hash": sum(skill.method == "computedHash" for skill in found.skills),
+        "not_locked": len(found.not_locked),
+    }
+    return {"skills": skills, "not_locked": found.not_locked, "counts": counts}
+
+
+def _text(found: Verification, shown: Shown, *, strict: bool) -> Iterator[str]:
+    different = found.different
+    for skill in different:
+        yield from (_line(skill, difference, shown) for difference in skill.differences)
+    for path in found.not_locked:
+        yield (
+            f"{'not locked':<12}{shown.root_path(path)}"
+            if strict
+            else note(f"{shown.root_path(path)} is not in the lock")
+        )
+    by_hash = {skill.name for skill in found.skills if skill.method == "computedHash"}
+    if by_hash:
+        yield note(
+            f"{pluralize(len(by_hash), 'skill')} compared by `computedHash` only, which covers no modes and links; "
+            "`prowess lock` adds the digest of each file"
+        )
+    lock = shown.root_path(shown.target.lock_file)
+    names, differing = {skill.name for skill in found.skills}, {skill.name for skill in different}
+    if differing:
+        verb = "differs" if len(differing) == 1 else "differ"
+        yield Message(f"{len(differing):,} of {pluralize(len(names), 'skill')} {verb} from {lock}")
+        from prowess.install import is_interrupted  # loads all that changes a project
+
+        if is_interrupted(shown.target.root):
+            yield note("another process is changing the skills now, or was killed while it did")
+        kinds = {difference.kind for skill in different for difference in skill.differences}
+        yield Message(f"\nhint: {_HINTS.get(frozenset(kinds), _HINT)}")
+    else:
+        copies = f" in {len(found.skills):,} places" if len(found.skills) > len(names) else ""
+        yield Message(f"{pluralize(len(names), 'skill')}{copies} {'is' if len(names) == 1 else 'are'} as in {lock}")
+
+
+def _line(skill: VerifiedSkill, difference: Difference, shown: Shown) -> str:
+    """Return one difference as text."""
+    path = os.path.join(skill.path, *filter(None, difference.path.split("/")))
+    text = f"{_WORDS[difference.kind]:<12}{shown.root_path(path)}"
+    if difference.kind == "mode":
+        was, now = (str(value).partition(" ")[0] for value in (difference.expected, difference.found))
+        return f"{text} ({now}, locked as {was})"
+    if difference.kind in ("type", "unreadable", "unknown", "outside", "signature") and difference.found:
+        return f"{text} ({neutral(difference.found.removeprefix('unreadable: '))})"
+    return text

@@ -1,0 +1,1 @@
+"""Show, explain, check and write the skills that agents find."""

@@ -1,0 +1,146 @@
+"""List the skills of one agent, as a table or as JSON."""
+
+from __future__ import annotations
+
+from prowess._internal.files import display_path
+from prowess._internal.text import neutral
+from prowess.cli._arguments import catalog_from_args, print_for_several
+from prowess.cli._output import (
+    STATE_STYLES,
+    Message,
+    Result,
+    as_dicts,
+    evidence_notes,
+    finding_messages,
+    format_table,
+)
+from prowess.findings import Severity
+from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from prowess.catalog import Catalog, Entry
+    from prowess.cli._parser import Arguments
+    from prowess.filesystem import Filesystem
+    from prowess.findings import Finding
+
+
+def list_details(args: Arguments, host: str) -> int:
+    """Print the skills of one host with what is read from their files: as JSON, or with digests."""
+
+    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
+        return _result(args, catalogs[host], filesystem)
+
+    return print_for_several(args, [host], f"host {args.digest}", make)
+
+
+def list_with_servers(args: Arguments, host: str = DEFAULT_HOST) -> Result:
+    """Return the skills of one host and those of the user's servers."""
+    from prowess.filesystem import Filesystem
+
+    filesystem = Filesystem()
+    return _result(args, catalog_from_args(args, host, filesystem), filesystem)
+
+
+def _result(args: Arguments, catalog: Catalog, filesystem: Filesystem) -> Result:
+    """Return the skills of a host, with digests if that is asked for."""
+    from prowess.catalog import with_digest
+
+    if args.digest:
+        catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))
+
+    def as_dict() -> dict[str, object]:
+        return {
+            "host": catalog.host.name,
+            "cwd": catalog.cwd,
+            "home": catalog.home,
+            "skills": as_dicts(catalog.skills),
+            "findings": as_dicts(catalog.findings),
+            "counts": catalog.counts,
+            "evidence": evidence_of(catalog.host.name).as_dict(),
+        }
+
+    def text() -> Iterator[str]:
+        yield from host_text(catalog)
+        if args.digest:
+            yield from digest_lines(catalog.skills, catalog, filesystem)
+
+    return Result(as_dict, text())
+
+
+def host_text(catalog: Catalog) -> Iterator[str]:
+    """Yield the table of a host's skills, and messages about them. No file is read for it."""
+    if catalog.skills:
+        yield from format_table(_host_table(catalog), styles={1: STATE_STYLES})
+    yield from finding_messages(shown_findings(catalog.findings, include_disabled=True), base=catalog.cwd)
+    yield Message(_summary(catalog))
+    yield from evidence_notes([catalog.host.name])
+    if not catalog.skills:
+        yield from empty_hint(catalog)
+
+
+def digest_lines(entries: Iterable[Entry], catalog: Catalog, filesystem: Filesystem) -> list[str]:
+    """Return the lines with the digest of each skill's files."""
+    from prowess.catalog import with_digest
+
+    return [
+        f"{with_digest(entry, filesystem).digest or 'no digest'}  {neutral(display_skill_path(entry.path, catalog))}"
+        for entry in entries
+    ]
+
+
+def _host_table(catalog: Catalog) -> list[tuple[str, ...]]:
+    return [
+        ("NAME", "STATE", "SCOPE", "WHERE", "WHY OR WHAT"),
+        *(
+            (
+                entry.name,
+                str(entry.state),
+                entry.scope,
+                display_skill_path(entry.path, catalog, entry.name),
+                _reason_or_description(entry, catalog),
+            )
+            for entry in catalog.skills
+        ),
+    ]
+
+
+def _reason_or_description(entry: Entry, catalog: Catalog) -> str:
+    text = entry.reason or entry.description
+    if entry.shadowed_by:
+        text = text.replace(entry.shadowed_by, display_skill_path(entry.shadowed_by, catalog), 1)
+    return " ".join(text.split())
+
+
+def display_skill_path(path: str, catalog: Catalog, name: str = "") -> str:
+    """Return the path of a skill for display, without `SKILL.md`, and without its folder if that is called `name`."""
+    path = path.removesuffix("/SKILL.md").removesuffix(f"/{name}" if name else "")
+    return display_path(path, catalog.cwd, catalog.home)
+
+
+def _summary(catalog: Catalog) -> str:
+    counts = catalog.counts
+    parts = [f"{count} {state}" for state, count in counts.items() if count and state != "found"]
+    mark = "".join(evidence_marks([catalog.host.name])).removeprefix(catalog.host.name)
+    return f"{catalog.host.title}{mark}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def shown_findings(findings: Iterable[Finding], *, include_disabled: bool) -> list[Finding]:
+    """Return errors and warnings; with `include_disabled` also the hosts whose skills are disabled."""
+    return [
+        item
+        for item in findings
+        if (include_disabled if item.code == "host-disabled" else item.severity is not Severity.INFO)
+    ]
+
+
+def empty_hint(catalog: Catalog) -> list[Message]:
+    """Return the hint that says where to put a first skill."""
+    roots = [scan_root.path for scan_root in catalog.scan_roots if scan_root.scope in ("project", "user")]
+    if not roots:
+        return []
+    host = f" --host {catalog.host.name}" if catalog.host.name != DEFAULT_HOST else ""
+    folder = neutral(display_skill_path(roots[0], catalog))
+    return [Message(f"\nhint: put skills into {folder}, or run `prowess new my-skill{host}`")]

@@ -1,0 +1,90 @@
+"""Write which agents lose which skills, and the command that fixes each loss."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import display_path
+from prowess._internal.text import neutral
+from prowess.cli._output import join_words, paint, pluralize
+from prowess.visibility import group_losses
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from prowess.visibility import ComparedSkill, Comparison, LossGroup
+
+_MAX_GROUPS = 10
+_MAX_NAMES = 6
+
+
+def describe_losses(comparison: Comparison, *, text: bool = True, limit: int = _MAX_GROUPS) -> Iterator[str]:
+    """Yield the lines that describe the losses, each with what to do.
+
+    Args:
+        comparison: of the agents.
+        text: whether to describe losses by text too.
+        limit: groups to describe; the others are counted.
+    """
+    groups = group_losses(comparison, text=text)
+    for group in groups[:limit]:
+        yield from _describe_group(comparison, group)
+    if len(groups) > limit:
+        yield f"... and {len(groups) - limit:,} more groups; `prowess inventory` lists every skill"
+
+
+def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
+    all_of_them = len(group.hosts) > 2 and group.hosts == comparison.hosts
+    agents = f"all {len(group.hosts)} agents" if all_of_them else join_words(group.hosts)
+    reason = group.reason
+    if group.kind == "place":
+        folder = neutral(display_path(group.folder, comparison.cwd, comparison.home))
+        subject = pluralize(len(group.skills), "skill")
+        verb = "does not search" if len(group.hosts) == 1 else "do not search"
+        yield f"{folder}: {subject} invisible to {agents}, which {verb} this folder{_names(group)}"
+    elif len(group.skills) == 1:
+        path = os.path.dirname(group.skills[0].path)
+        shown = neutral(display_path(path, comparison.cwd, comparison.home))
+        yield f"{shown}: invisible to {agents}: {neutral(reason)}"
+    else:
+        yield f"{pluralize(len(group.skills), 'skill')} invisible to {agents}: {neutral(reason)}{_names(group)}"
+    for cure in group.cures:
+        helped = f"  # {', '.join(cure.hosts)}" if cure.is_command and cure.hosts != group.hosts else ""
+        text = paint(cure.text, "command") if cure.is_command else f"hint: {cure.text}"
+        yield f"    {text}{paint(helped, 'dim') if helped else ''}"
+
+
+def _names(group: LossGroup) -> str:
+    if len(group.skills) > _MAX_NAMES:
+        return ""
+    return f": {', '.join(neutral(skill.name) for skill in group.skills)}"
+
+
+def summarize_losses(counts: Mapping[str, int], total: int, *, text_only: bool = False) -> str:
+    """Return the line that counts how many skills how many agents lose.
+
+    Args:
+        counts: how many skills each agent loses.
+        total: how many skills they are compared by.
+        text_only: whether only the text of the skills was asked about, not where they are.
+    """
+    losing = sorted((host for host in counts if counts[host]), key=lambda host: (-counts[host], host))
+    verb = "reject" if text_only else "lose"
+    if not losing:
+        if len(counts) == 1:
+            return f"{next(iter(counts))} {verb}s none of {pluralize(total, 'skill')}"
+        return f"none of {pluralize(len(counts), 'agent')} {verb}s a skill"
+    listed = ", ".join(f"{host} {counts[host]:,}" for host in losing)
+    verb += "s" if len(losing) == 1 else ""
+    return f"{len(losing)} of {pluralize(len(counts), 'agent')} {verb} skills: {listed} of {total:,}"
+
+
+def lost_counts(comparison: Comparison, *, text_only: bool = False) -> dict[str, int]:
+    """Return how many skills each agent loses."""
+
+    def is_lost(skill: ComparedSkill, host: str) -> bool:
+        loss = skill.views[host].loss
+        return loss is not None and (not text_only or bool(loss.codes) or loss.kind in ("text", "field"))
+
+    return {host: sum(is_lost(skill, host) for skill in comparison.distinct) for host in comparison.hosts}

@@ -1,0 +1,397 @@
+"""List the skills of several agents: a table that fits the terminal, with a column for each, or JSON.
+
+Skills are listed below the folder that contains them. Skills of one folder that have the same cells share one row, and
+their names follow it. If the agents need more room than there is, they are shown in several blocks, one below another.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import display_width, neutral, quoted
+from prowess.catalog import State
+from prowess.cli._arguments import chosen_hosts, print_for_several
+from prowess.cli._output import (
+    Message,
+    Result,
+    as_dicts,
+    evidence_json,
+    evidence_notes,
+    finding_messages,
+    paint,
+    pluralize,
+    print_stderr,
+    terminal_width,
+    truncate_or_pad,
+)
+from prowess.findings import Severity
+from prowess.hosts import DEFAULT_HOST, evidence_marks, raw_value
+
+from ._host_table import digest_lines, display_skill_path, empty_hint, shown_findings
+from ._losses import summarize_losses
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from prowess.catalog import Catalog, Entry
+    from prowess.cli._parser import Arguments
+    from prowess.filesystem import Filesystem
+
+_PIPE_WIDTH = 80
+"""The width of the matrix if stdout is not a terminal."""
+
+
+def list_matrix(args: Arguments, names: Sequence[str]) -> int:
+    """Print the skills of some agents, or of all agents on this machine, as a table or as JSON."""
+    args.host = [*names]
+    hosts, note = chosen_hosts(args)
+    if note is not None:
+        print_stderr(note)
+    hosts = hosts if names else [DEFAULT_HOST, *hosts]
+
+    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
+        matrix = _Matrix(catalogs, filesystem, digests=args.digest)
+        return Result(matrix.as_dict, matrix.text(merge=not args.rows, is_chosen=bool(names)))
+
+    return print_for_several(args, hosts, f"matrix {args.rows} {args.digest} {bool(names)}", make)
+
+
+def _width() -> int:
+    return terminal_width() if sys.stdout.isatty() else _PIPE_WIDTH
+
+
+class _Matrix:
+    """What some agents make of each skill."""
+
+    def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, *, digests: bool) -> None:
+        self.catalogs, self.filesystem, self.digests = catalogs, filesystem, digests
+        self.hosts = [*catalogs]
+        self.base = catalogs[self.hosts[0]]
+        self.skills = _matrix_rows(catalogs)
+        findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
+        self.findings = [*findings.values()]
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `list --json`."""
+        return {
+            "cwd": self.base.cwd,
+            "home": self.base.home,
+            "hosts": self.hosts,
+            "skills": [_row_json(row, self.filesystem, digest=self.digests) for row in self.skills],
+            "findings": as_dicts(self.findings),
+            "counts": {host: catalog.counts for host, catalog in self.catalogs.items()},
+            "evidence": evidence_json(self.hosts),
+        }
+
+    def text(self, *, merge: bool, is_chosen: bool) -> Iterator[str]:
+        """Yield the table, and messages about it.
+
+        Args:
+            merge: whether skills with the same cells share a row.
+            is_chosen: whether the user named the agents.
+        """
+        from prowess.visibility import count_losses
+
+        if self.skills:
+            yield from self._table(merge=merge)
+        if self.digests:
+            yield from digest_lines(map(_first_entry, self.skills), self.base, self.filesystem)
+        yield from finding_messages(shown_findings(self.findings, include_disabled=is_chosen), base=self.base.cwd)
+        errors = sum(item.severity is Severity.ERROR for row in self.skills for item in _first_entry(row).findings)
+        with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
+        counts = f"{pluralize(len(self.skills), 'skill')}, {pluralize(len(self.catalogs), 'agent')}"
+        explained = "; `prowess why NAME` explains a skill" if self.skills else ""
+        yield Message(f"{counts}{with_errors}{explained}")
+        if self.skills:
+            lost, total = count_losses(self.catalogs, self.filesystem)
+            asked = {host: count for host, count in lost.items() if is_chosen or host != DEFAULT_HOST}
+            yield Message(summarize_losses(asked, total))
+        else:
+            self.filesystem.mark_incomplete()  # the whole repository is searched
+            yield from (not is_chosen and _elsewhere_hint(self.base)) or empty_hint(self.base)
+
+    def _table(self, *, merge: bool) -> Iterator[str]:
+        """Yield the lines of the table, and messages that say what its symbols mean."""
+        rows = sorted(
+            (_matrix_row(row, self.hosts, self.base) for row in self.skills),
+            # The project's folders first, then those of the user, then others.
+            key=lambda row: (row.where.startswith("/"), row.where.startswith("~"), row.where),
+        )
+        width, names = _width(), evidence_marks(self.hosts)
+        short = [
+            str(raw_value(host, "short") or host) + name.removeprefix(host)
+            for host, name in zip(self.hosts, names, strict=True)
+        ]
+        titles = agent_titles(names, short, rows, width)
+        yield from format_matrix(rows, titles, width=width, merge=merge)
+        if sys.stdout.isatty():
+            yield Message()
+        yield from map(Message, format_legend(rows, names, titles, width=width))
+        yield from evidence_notes(self.hosts)
+
+
+def _elsewhere_hint(catalog: Catalog) -> list[Message]:
+    """Return the hint that says how many skills of the repository no agent searches for, if there are any."""
+    from prowess.filesystem import git_root
+    from prowess.find import find_repository_skills
+
+    # Outside a repository the working directory may have any number of folders.
+    found = find_repository_skills(catalog.cwd).skills if git_root(catalog.cwd) else ()
+    if not found:
+        return []
+    are = "1 skill of this repository is" if len(found) == 1 else f"{len(found):,} skills of this repository are"
+    hint = (
+        f"\nhint: {are} in no folder that these agents search; `prowess inventory` lists every skill, and "
+        "`prowess check` says how to show them to an agent"
+    )
+    return [Message(hint)]
+
+
+def _matrix_rows(catalogs: Mapping[str, Catalog]) -> list[dict[str, Entry]]:
+    """Return a row for each skill file: host to its entry of that file."""
+    rows: dict[str, dict[str, Entry]] = {}
+    for host, catalog in catalogs.items():
+        for entry in catalog.skills:
+            row = rows.setdefault(entry.real, {})
+            known = row.get(host)
+            # If a host reaches one file under two names or paths, the row shows the better state.
+            if known is None or known.state is not State.ACTIVE:
+                row[host] = entry
+    return sorted(rows.values(), key=lambda row: (_first_entry(row).folder.casefold(), _first_entry(row).path))
+
+
+def _matrix_row(row: dict[str, Entry], hosts: Sequence[str], base: Catalog) -> MatrixRow:
+    first = _first_entry(row)
+    found = (row.get(host) for host in hosts)
+    return MatrixRow(
+        name=_row_name(row),
+        folder=first.folder,
+        where=os.path.dirname(display_skill_path(first.path, base)),
+        cells=tuple(state_symbol(entry.state, entry.rule) if entry else "" for entry in found),
+    )
+
+
+def _row_name(row: dict[str, Entry]) -> str:
+    return _first_entry(row).frontmatter_name or _first_entry(row).folder
+
+
+def _first_entry(row: dict[str, Entry]) -> Entry:
+    return next(iter(row.values()))
+
+
+def _row_json(row: dict[str, Entry], filesystem: Filesystem, *, digest: bool) -> dict[str, object]:
+    from prowess.prompt import estimate_tokens
+    from prowess.skill import check_skill
+
+    entry = _first_entry(row)
+    skill = filesystem.skill(entry.path, real=entry.real, whole=True)
+    description = (skill.description or "").strip()
+    return {
+        "name": _row_name(row),
+        "path": entry.path,
+        "folder": entry.folder,
+        "description": description,
+        "hosts": {
+            host: {"state": str(entry.state), "reason": entry.reason, "name": entry.name} for host, entry in row.items()
+        },
+        "digest": filesystem.digest(entry.path) if digest and entry.readable else None,
+        "tokens": {
+            "catalog": estimate_tokens(f"{_row_name(row)}: {description}"),
+            "body": estimate_tokens(skill.body),
+        },
+        "findings": as_dicts(check_skill(skill)),
+    }
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_SYMBOLS = {
+    "yes": ("good", "the model sees it"),
+    "user": ("info", "only the user can call it"),
+    "later": ("info", "it appears later"),
+    "-": ("warning", "another skill hides it"),
+    "off": ("dim", "it is disabled or not trusted"),
+    "no": ("error", "the agent does not load it"),
+    "?": ("warning", "skills share that name; the winner is undefined"),
+    "": (None, "the agent does not search that folder"),
+}
+"""Each symbol of a cell: its style and its meaning."""
+
+_STATE_SYMBOLS = {
+    "active": "yes",
+    "user-only": "user",
+    "deferred": "later",
+    "shadowed": "-",
+    "disabled": "off",
+    "untrusted": "off",
+    "rejected": "no",
+    "absent": "",
+}
+
+_HEADING = "SKILL"
+_GAP = 2
+"""Cells between two columns."""
+_NAME_INDENT = 2
+_NAMES_INDENT = 4
+"""The indents of a row, and of the names that share one."""
+_MIN_NAME_WIDTH, _MAX_NAME_WIDTH = 10, 40
+"""A longer name has a line of its own, above its cells."""
+_MIN_MERGED = 3
+"""Two rows that are merged need as many lines as before."""
+
+
+class MatrixRow(Frozen):
+    """One skill of the matrix."""
+
+    name: str
+    """As its front matter has it."""
+    folder: str
+    """The name of its folder."""
+    where: str
+    """The folder that contains the skill's folder, as people write it."""
+    cells: tuple[str, ...]
+    """The symbol of its state for each agent."""
+
+
+def state_symbol(state: str, rule: str | None) -> str:
+    """Return the symbol of a state: the word of a `State`, or `absent`."""
+    return "?" if rule == "undefined" else _STATE_SYMBOLS[state]
+
+
+def agent_titles(names: Sequence[str], short_names: Sequence[str], rows: Sequence[MatrixRow], width: int) -> list[str]:
+    """Return the headings of agents: their names, or the short ones if the names do not fit beside those of skills."""
+    return [*names] if len(_split_agents(names, rows, width, _label_width(rows))) <= 1 else [*short_names]
+
+
+def format_matrix(rows: Sequence[MatrixRow], titles: Sequence[str], *, width: int, merge: bool = True) -> list[str]:
+    """Format the matrix.
+
+    Args:
+        rows: the skills; those of one folder need not be together.
+        titles: the headings of the agents.
+        width: the cells of a line, 60 or more.
+        merge: whether skills of one folder with the same cells share a row.
+    """
+    groups = _merge_rows(rows, merge=merge)
+    labels = [_HEADING, *(" " * _NAME_INDENT + _label(names) for _, names, _ in groups)]
+    label_width = max(map(display_width, labels))
+    lines: list[str] = []
+    for first, last in _split_agents(titles, rows, width, label_width):
+        if lines:
+            lines.append("")
+        lines += _format_block(groups, titles, first, last, width, label_width)
+    return lines
+
+
+def _format_block(
+    groups: Sequence[_Group], titles: Sequence[str], first: int, last: int, width: int, label_width: int
+) -> Iterator[str]:
+    """Yield the lines of the agents from `first` up to, but not including, `last`."""
+    columns = _column_widths(titles, [cells for _, _, cells in groups])[first:last]
+    label_width = min(label_width, width - sum(columns) - _GAP * len(columns))
+    heading = (truncate_or_pad(title, column) for title, column in zip(titles[first:last], columns, strict=True))
+    yield _join(_HEADING, label_width, heading)
+    folder = None
+    for where, names, cells in groups:
+        if where != folder:
+            folder = where
+            yield truncate_or_pad(neutral(where) or ".", width).rstrip()
+        painted = [
+            paint(cell, _SYMBOLS[cell][0]) + " " * (column - len(cell))
+            for cell, column in zip(cells[first:last], columns, strict=True)
+        ]
+        label = " " * _NAME_INDENT + _label(names)
+        if display_width(label) > label_width:
+            yield truncate_or_pad(label, width - 1).rstrip()
+            label = ""
+        if label or any(cells[first:last]):
+            yield _join(label, label_width, painted)
+        if len(names) > 1:
+            yield from wrap_words(names, width, indent=_NAMES_INDENT)
+
+
+def _join(label: str, label_width: int, cells: Iterable[str]) -> str:
+    return (" " * _GAP).join([truncate_or_pad(label, label_width), *cells]).rstrip()
+
+
+_Group = tuple[str, list[str], tuple[str, ...]]
+"""A row of the matrix: the folder, the names of its skills, and the cells of them all."""
+
+
+def _merge_rows(rows: Iterable[MatrixRow], *, merge: bool) -> list[_Group]:
+    """Return the rows of each folder together, and those with the same cells as one."""
+    folders: dict[str, dict[tuple[str, ...], list[str]]] = {}
+    for row in rows:
+        folders.setdefault(row.where, {}).setdefault(row.cells, []).append(_display_name(row))
+    return [
+        (where, names, cells)
+        for where, by_cells in folders.items()
+        for cells, all_names in by_cells.items()
+        for names in ([all_names] if merge and len(all_names) >= _MIN_MERGED else [[name] for name in all_names])
+    ]
+
+
+def _display_name(row: MatrixRow) -> str:
+    """Return the name of a skill, and its folder if that has another one. A comma in it separates nothing."""
+    name = neutral(row.name)
+    plain = name and name == name.strip() and "," not in name
+    return (name if plain else quoted(row.name)) + (f" ({neutral(row.folder)})" if row.folder != row.name else "")
+
+
+def _label(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else pluralize(len(names), "skill")
+
+
+def _label_width(rows: Sequence[MatrixRow]) -> int:
+    return max((display_width(_display_name(row)) + _NAME_INDENT for row in rows), default=0)
+
+
+def _column_widths(titles: Sequence[str], cells: Sequence[tuple[str, ...]]) -> list[int]:
+    return [max(map(len, (title, *{row[index] for row in cells}))) for index, title in enumerate(titles)]
+
+
+def _split_agents(
+    titles: Sequence[str], rows: Sequence[MatrixRow], width: int, label_width: int
+) -> list[tuple[int, int]]:
+    """Return the blocks of agents, as positions: as few as fit, of about the same size."""
+    columns = [column + _GAP for column in _column_widths(titles, [row.cells for row in rows])]
+    if not columns:
+        return [(0, 0)]
+    room = width - max(min(label_width, _MAX_NAME_WIDTH), _MIN_NAME_WIDTH)
+    if sum(columns) > room:  # a narrow column of names is better than a second block
+        room = width - _MIN_NAME_WIDTH
+    count = max(-(-sum(columns) // room), 1)
+    while True:
+        size = -(-len(columns) // count)
+        blocks = [(first, min(first + size, len(columns))) for first in range(0, len(columns), size)]
+        if size == 1 or all(sum(columns[first:last]) <= room for first, last in blocks):
+            return blocks
+        count += 1
+
+
+def format_legend(
+    rows: Iterable[MatrixRow], names: Sequence[str], titles: Sequence[str], *, width: int
+) -> Iterator[str]:
+    """Yield the lines that explain the symbols in these rows, and the headings that are not names of agents."""
+    found = {cell for row in rows for cell in row.cells}
+    for symbol, (_, meaning) in _SYMBOLS.items():
+        if symbol in found:
+            yield f"  {symbol or '(empty)':<8}{meaning}"
+    short = [f"{title} = {name}" for name, title in zip(names, titles, strict=True) if title != name]
+    if short:
+        yield from wrap_words(short, width, indent=2)
+
+
+def wrap_words(words: Iterable[str], width: int, *, indent: int) -> Iterator[str]:
+    """Yield lines of words with commas between them; a word that is longer than a line is cut."""
+    line = ""
+    for word in words:
+        if line and indent + display_width(line) + 2 + display_width(word) + 1 > width:
+            yield f"{' ' * indent}{line},"
+            line = ""
+        line += (", " if line else "") + truncate_or_pad(word, min(display_width(word), width - indent - 2))
+    if line:
+        yield " " * indent + line

@@ -1,0 +1,138 @@
+"""Explain how every agent sees the skills of a name, and why."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import display_path
+from prowess._internal.text import neutral
+from prowess.cli._arguments import catalog_from_args, chosen_hosts, require_paths
+from prowess.cli._output import STATE_STYLES, Message, Result, evidence_json, evidence_notes, format_table, pluralize
+from prowess.cli._references import candidate_lines, chain_json, with_skill_at
+from prowess.errors import SkillNotFoundError
+from prowess.hosts import evidence_marks
+
+from ._losses import describe_losses
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from prowess.catalog import Catalog, Entry
+    from prowess.cli._parser import Arguments
+    from prowess.visibility import ComparedSkill, Comparison, View
+
+    Chains = Mapping[str, tuple[Entry, ...]]
+    """The candidates at each agent; empty if it does not find the skill."""
+
+
+def explain_for_all(args: Arguments) -> Result:
+    """Return how every agent sees the skills of a name, and the candidates where they differ."""
+    from prowess.filesystem import Filesystem
+    from prowess.visibility import compare_catalogs
+
+    require_paths(args, "cwd", "home", "role")
+    hosts, note = chosen_hosts(args)
+    filesystem = Filesystem()
+    catalogs = {host: catalog_from_args(args, host, filesystem) for host in hosts}
+    own = with_skill_at(catalog_from_args(args, "prowess", filesystem), args.name)
+    own_chain = own.candidates(args.name)
+    chains = {host: catalog.candidates(args.name) for host, catalog in catalogs.items()}
+    found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}
+    files = [*found.values()] or _files_of_repository(own, args.name)
+    if not files:
+        raise _not_found([own, *catalogs.values()], args.name)
+    comparison = compare_catalogs(
+        catalogs, args.cwd or ".", home=args.home, files=files, only_files=True, filesystem=filesystem
+    )
+    views = {host: _best_view(comparison.skills, host) for host in comparison.hosts}
+
+    def as_dict() -> dict[str, object]:
+        return {
+            **chain_json(args.name, own, own_chain),
+            "hosts": {host: {**view.as_dict(), "path": path} for host, (view, path) in views.items()},
+            "evidence": evidence_json(views),
+        }
+
+    def text() -> Iterator[str]:
+        yield from _view_lines(args.name, comparison, views)
+        yield from evidence_notes(views)
+        if note is not None:
+            yield Message(note)
+        for names, chain in _differing_chains(chains):
+            yield f"\n{neutral(args.name)} for {', '.join(names)}: {pluralize(len(chain), 'candidate')}"
+            yield from candidate_lines(chain)
+
+    return Result(as_dict, text())
+
+
+def _files_of_repository(catalog: Catalog, name: str) -> list[str]:
+    """Return the skills of the repository that no agent finds, and that have this name, folder or path."""
+    from prowess._internal.files import expand_home
+    from prowess._internal.text import normalize_name
+
+    path = os.path.abspath(os.path.join(catalog.cwd, expand_home(name, catalog.home)))
+    path = os.path.join(path, "SKILL.md") if os.path.isdir(path) else path
+    if os.path.basename(path) == "SKILL.md" and os.path.isfile(path):
+        return [path]
+    key = normalize_name(name)
+    return [path for path, names in _names_in_repository(catalog.cwd) if key in map(normalize_name, names)]
+
+
+def _names_in_repository(top: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the skills of the repository, each with its names."""
+    from prowess.filesystem import Filesystem
+    from prowess.find import find_repository_skills
+
+    filesystem = Filesystem()
+    for skill in find_repository_skills(top).skills:
+        names = (os.path.basename(os.path.dirname(skill.path)), filesystem.skill(skill.path).name)
+        yield skill.path, [name for name in names if name]
+
+
+def _not_found(catalogs: Sequence[Catalog], name: str) -> SkillNotFoundError:
+    """Return the error that no agent finds a skill; it suggests similar names of any of them."""
+    from prowess._internal.text import did_you_mean, quoted
+
+    names = [entry.name for catalog in catalogs for entry in catalog.skills]
+    names += [each for _, found in _names_in_repository(catalogs[0].cwd) for each in found]
+    hint = did_you_mean(name, dict.fromkeys(names), "`prowess list` and `prowess inventory` show all skills")
+    return SkillNotFoundError(f"no skill is called {quoted(name)}", hint=hint)
+
+
+def _best_view(skills: Iterable[ComparedSkill], host: str) -> tuple[View, str]:
+    """Return how an agent sees the skills of one name: the view of the best of them, and that one's path."""
+    order = ("active", "user-only", "deferred", "disabled", "untrusted", "rejected", "shadowed", "absent")
+    views = [(skill.views[host], skill.path) for skill in skills]
+    return min(views, key=lambda pair: (pair[0].loss is not None, order.index(pair[0].state)))
+
+
+def _view_lines(name: str, comparison: Comparison, views: Mapping[str, tuple[View, str]]) -> Iterator[str]:
+    """Yield how each agent sees the skills, and what to do where one does not."""
+    seen = sum(view.loss is None for view, _ in views.values())
+    subject = pluralize(len(comparison.skills), "skill")
+    verb = "sees" if seen == 1 or len(views) == 1 else "see"
+    yield f"{neutral(name)}: {subject} of that name; {seen} of {pluralize(len(views), 'agent')} {verb} it\n"
+    rows = [("AGENT", "STATE", "WHERE OR WHY")]
+    for mark, (view, path) in zip(evidence_marks(views), views.values(), strict=True):
+        folder = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
+        rows.append((mark, view.state, folder if view.loss is None and view.state != "absent" else view.reason or ""))
+    yield from format_table(rows, styles={1: STATE_STYLES})
+    best = [
+        skill.with_changes(views={host: view for host, (view, path) in views.items() if path == skill.path})
+        for skill in comparison.skills
+    ]
+    lines = [*describe_losses(comparison.with_changes(skills=tuple(best)))]
+    yield from ["", *lines] if lines else []
+
+
+def _differing_chains(chains: Chains) -> Iterator[tuple[list[str], tuple[Entry, ...]]]:
+    """Yield the candidates that need an explanation, each chain once, with the agents that have it."""
+    groups: dict[tuple[object, ...], tuple[list[str], tuple[Entry, ...]]] = {}
+    for host, chain in chains.items():
+        key = tuple((entry.path, entry.state, entry.rule, entry.reason) for entry in chain)
+        groups.setdefault(key, ([], chain))[0].append(host)
+    found = [(names, chain) for names, chain in groups.values() if chain]
+    yield from [
+        (names, chain) for names, chain in found if len(chain) > 1 or chain[0].state != "active" or len(found) == 1
+    ] or found[:1]

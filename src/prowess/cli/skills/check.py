@@ -1,0 +1,288 @@
+"""prowess check: report problems in skills, and fix some of them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from prowess._internal.files import real_path
+from prowess._internal.text import describe_os_error, neutral
+from prowess.checks import (
+    Report,
+    accept_findings,
+    find_skill_files,
+    option_rules,
+    project_rules,
+    read_baseline,
+    report,
+)
+from prowess.cli._arguments import catalog_from_args, chosen_hosts, client_arguments, require_paths, skill_dirs
+from prowess.cli._commands import FAILED, NO_SKILLS_HINT, OK
+from prowess.cli._output import (
+    Message,
+    ProgressLine,
+    evidence_json,
+    evidence_notes,
+    note,
+    pluralize,
+    print_error,
+    print_json,
+    print_lines,
+    print_stderr,
+    print_stdout,
+)
+from prowess.errors import ConfigError, SkillFileError
+from prowess.filesystem import Filesystem, git_root
+from prowess.find import find_repository_skills
+from prowess.findings import Severity
+
+from ._losses import describe_losses, lost_counts, summarize_losses
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.checks import Accepted
+    from prowess.cli._parser import Arguments, Parser
+
+FORMATS = ("text", "json", "sarif", "github", "gitlab")
+EPILOG = "Exit codes: 0 no errors; 1 errors found (with --strict also warnings), or no skills found."
+_MAX_NOTES = 20
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.argument(
+        "path",
+        "PATH",
+        "a SKILL.md, a single-file skill NAME.md, the folder of a skill, or a folder that contains skills "
+        "(default: every skill of the repository, and those that agents find from here)",
+        nargs="*",
+    )
+    parser.add_argument(
+        "--policy",
+        choices=("spec", "guide"),
+        default="guide",
+        help="`spec`: follow agentskills.io strictly; `guide`: accept whatever can be loaded (the default)",
+    )
+    parser.flag("--fix", "first fix in the files what can be fixed without changing the meaning")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="the output format (default: text)")
+    parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as `--format json`")
+    parser.flag("--strict", "also fail on warnings")
+    parser.flag("--quiet", "print only the findings that cause a failure, and no summary")
+    parser.add_allow_empty()
+    group = parser.group("which findings count")
+    baseline = "accept the findings in this file, which `prowess check --json` wrote: only new ones count"
+    group.value("--baseline", "FILE", baseline)
+    group.values("--ignore", "CODE", "ignore findings with this code (repeatable)")
+    parser.add_all()
+    parser.discovery(host="many")
+
+
+def run(args: Arguments) -> int:
+    """Check skills, after fixing them if `--fix` is given."""
+    require_paths(args, "cwd", "home", "role")
+    if "" in args.path:
+        raise ConfigError(
+            "a path is empty", hint="an unset variable of a shell is an empty path; `.` checks everything here"
+        )
+    cwd, home = real_path(args.cwd or "."), real_path(args.home or os.path.expanduser("~"))
+    base = git_root(cwd) or cwd
+    rules = (*option_rules(args.ignore), *project_rules(base))  # before anything is checked
+    baseline = None if args.baseline is None else read_baseline(args.baseline)
+    fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
+    progress = ProgressLine()
+    agents, agents_note = chosen_hosts(args)
+    result = report(
+        args.path or None,
+        policy=args.policy,
+        hosts=args.host or (),
+        agents=agents,
+        cwd=args.cwd or ".",
+        home=args.home,
+        skill_dirs=skill_dirs(args),
+        role=args.role,
+        client_args=client_arguments(args),
+        progress=progress.show_checked,
+    )
+    progress.clear()
+    failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
+    accepted = accept_findings(
+        result.findings,
+        base=base,
+        home=home,
+        skills=result.skills,
+        rules=rules,
+        baseline=baseline,
+        identify=args.format in ("json", "sarif", "gitlab"),
+        whole=not args.path,
+    )
+    result = result.with_changes(findings=accepted.counting)
+    if args.format in ("json", "sarif", "gitlab"):
+        print_json(_report_data(args, result, accepted, base, failing, fixed))
+        print_lines(() if args.quiet else _accepted_notes(accepted))
+    else:
+        _print_report(args, result, accepted, base, failing, agents_note)
+    # A path without skills is a finding.
+    if not result.skills and not args.path and not args.allow_empty:
+        if not args.quiet:
+            print_stderr(NO_SKILLS_HINT)
+        return FAILED
+    return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
+
+
+def _report_data(
+    args: Arguments,
+    result: Report,
+    accepted: Accepted,
+    base: str,
+    failing: tuple[str, ...],
+    fixed: list[tuple[str, tuple[str, ...]]],
+) -> object:
+    """Return the report in a format for programs."""
+    reported = accepted.findings
+    if args.quiet:
+        reported = tuple(item for item in reported if item.kind is None and item.finding.severity in failing)
+    if args.format == "sarif":
+        from ._sarif import sarif
+
+        return sarif(reported, base)
+    if args.format == "gitlab":
+        from ._formats import gitlab
+
+        return gitlab(reported, base)
+    value: dict[str, object] = {
+        "root": base,
+        "findings": [
+            {**item.finding.as_dict(), "agents": [*item.finding.agents], "fingerprint": item.fingerprint}
+            for item in reported
+            if item.kind is None
+        ],
+        "counts": {**result.counts, "ignored": accepted.ignored, "baseline": accepted.in_baseline},
+        **_comparison_json(result),
+    }
+    if args.fix:
+        value["fixed"] = [{"path": path, "done": list(done)} for path, done in fixed]
+    return value
+
+
+def _print_report(
+    args: Arguments, result: Report, accepted: Accepted, base: str, failing: tuple[str, ...], agents_note: str | None
+) -> None:
+    from . import _formats as formats
+
+    shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
+    if args.format == "github":
+        for line in formats.github(shown, base):
+            print_stdout(line, command=True)
+    else:
+        print_lines(formats.text(shown, real_path(args.cwd or ".")))
+    if args.quiet:
+        return
+    comparison, losses = result.comparison, list[str]()
+    # A path asks about the text of its skills, not about where they are.
+    if args.format == "text" and comparison is not None and not args.path:
+        losses = [*describe_losses(comparison, text=False)]  # those that no finding describes
+    print_lines(["", *losses] if losses and shown else losses)
+    if (shown or losses) and args.format == "text" and sys.stdout.isatty():
+        print_stderr("")
+    print_lines(_accepted_notes(accepted))
+    print_stderr(_summary(result, accepted))
+    if comparison is not None and comparison.skills:
+        counts = lost_counts(comparison, text_only=bool(args.path))
+        summary = summarize_losses(counts, len(comparison.distinct), text_only=bool(args.path))
+        print_stderr(f"{summary} ({agents_note})" if agents_note else summary)
+        print_lines(evidence_notes(comparison.hosts))
+
+
+def _comparison_json(result: Report) -> dict[str, object]:
+    """Return what the agents see of each skill, by its path, and how many skills each of them loses."""
+    if result.comparison is None:
+        return {}
+    return {
+        "hosts": {
+            skill.path: {host: view.as_dict() for host, view in skill.views.items()}
+            for skill in result.comparison.skills
+        },
+        "lost": lost_counts(result.comparison),
+        "evidence": evidence_json(result.comparison.hosts),
+    }
+
+
+def _summary(result: Report, accepted: Accepted) -> str:
+    counts = result.counts
+    parts = [pluralize(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
+    parts += [f"{counts['info']} info"] if counts["info"] else []
+    if not counts["skills"]:
+        return ": ".join(["no skills found", *filter(None, [", ".join(parts + _accepted_counts(accepted))])])
+    parts = (parts or ["no problems"]) + _accepted_counts(accepted)
+    return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts)}"
+
+
+def _accepted_counts(accepted: Accepted) -> list[str]:
+    """Return how many findings are accepted, as parts of a summary."""
+    parts = [f"{accepted.ignored:,} ignored"] if accepted.ignored else []
+    return parts + ([f"{accepted.in_baseline:,} in the baseline"] if accepted.in_baseline else [])
+
+
+def _accepted_notes(accepted: Accepted) -> Iterator[Message]:
+    """Yield what is wrong with the rules that accept findings, and what is left of the baseline."""
+    yield from map(note, accepted.notes[:_MAX_NOTES])
+    left = len(accepted.notes) - _MAX_NOTES
+    if left > 0:
+        yield note(f"{pluralize(left, 'more note')} left out")
+
+
+def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
+    """Fix the files; return what was done to each, and whether one could not be written."""
+    from prowess.skill import fix_file
+
+    fixed: list[tuple[str, tuple[str, ...]]] = []
+    failed = False
+    cwd = real_path(args.cwd or ".")
+    for path, top in dict(_files_to_fix(args)).items():
+        try:
+            new_path, done = fix_file(path, top=top)
+        except SkillFileError as error:
+            print_error(f"cannot fix {neutral(path)}: {error}", error.hint)
+            failed = True
+            continue
+        except OSError as error:
+            reason = neutral(describe_os_error(error))
+            hint = "fix the permissions of its folder, or free disk space"
+            print_error(f"cannot fix {neutral(path)}: {reason}", hint)
+            failed = True
+            continue
+        if done:
+            fixed.append((new_path, done))
+            shown = new_path[len(cwd) + 1 :] if new_path.startswith(cwd + os.sep) else new_path
+            print_stderr(f"fixed {neutral(shown)}: {neutral(', '.join(done))}")
+    return fixed, failed
+
+
+def _files_to_fix(args: Arguments) -> Iterator[tuple[str, str]]:
+    """Yield the files to fix, each with the folder whose links must not be followed.
+
+    These are the files in the named paths, or else those of the repository and the project itself, not of its links.
+    """
+    if args.path:
+        for path in args.path:
+            path = os.path.abspath(os.path.join(args.cwd or ".", os.path.expanduser(path)))
+            top = path if os.path.isdir(path) else os.path.dirname(path)
+            yield from ((file, top) for file in find_skill_files(path)[0])
+        return
+    repository = find_repository_skills(args.cwd or ".")
+    yield from ((skill.path, repository.top) for skill in repository.skills)
+    filesystem, skipped = Filesystem(), 0
+    for host in args.host or ["prowess"]:
+        catalog = catalog_from_args(args, host=host, filesystem=filesystem)
+        project = git_root(catalog.cwd) or catalog.cwd
+        for entry in catalog.skills:
+            top = entry.root if entry.scope == "extra" else project
+            path_without_links = os.path.join(real_path(top), os.path.relpath(entry.path, top))
+            if entry.path.startswith(top + os.sep) and real_path(entry.path) == path_without_links:
+                yield entry.path, top
+            else:
+                skipped += 1
+    if skipped:
+        print_stderr(f"{pluralize(skipped, 'skill')} outside the project not fixed; to fix one, name its path")

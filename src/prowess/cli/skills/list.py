@@ -1,0 +1,62 @@
+"""prowess list: list skills and their states, for one agent or as a matrix of agents."""
+
+from __future__ import annotations
+
+from prowess.cli._arguments import print_for_one, require_paths
+from prowess.cli._output import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog
+    from prowess.cli._output import Result
+    from prowess.cli._parser import Arguments, Parser
+
+EPILOG = """\
+Without --host, the result is a table of skills, by their folders, and of the agents found on this machine:
+  yes  the model sees it       user  only the user can call it      later  it appears later
+  -    another skill hides it  off   it is disabled or not trusted  no     the agent does not load it
+  ?    skills share that name; the winner is undefined
+An empty cell means that the agent does not search that folder. Skills of one folder with the same cells share a row;
+--rows prints a row for each. `prowess why NAME` explains each cell.
+--servers lists the skills of Prowess, with those of your MCP servers; no other agent uses these servers."""
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.discovery(host="many")
+    parser.add_all()
+    parser.flag("--rows", "in the table, print a row for each skill, also if several rows are equal")
+    parser.flag("--digest", "also print the digest of each skill's files")
+    parser.add_servers()
+    parser.add_json()
+
+
+def run(args: Arguments) -> Result | int:
+    """Print the skills of one host, or the matrix."""
+    require_paths(args, "cwd", "home", "role")
+    hosts = args.host or []
+    if args.servers:
+        if args.all or len(hosts) > 1:
+            from prowess.errors import ConfigError
+
+            raise ConfigError("`--servers` lists the skills of Prowess alone", hint="leave out `--all` and `--host`")
+        from ._host_table import list_with_servers
+
+        return list_with_servers(args, *hosts)
+    if len(hosts) != 1 or args.all:
+        from ._matrix import list_matrix
+
+        return list_matrix(args, [] if args.all else hosts)
+    if not (args.json or args.digest):
+        return print_for_one(args, hosts[0], f"list {look()}", _text)
+    from ._host_table import list_details
+
+    return list_details(args, hosts[0])
+
+
+def _text(catalog: Catalog) -> Result:
+    from prowess.cli._output import Result
+
+    from ._host_table import host_text
+
+    return Result(None, host_text(catalog))

@@ -1,0 +1,569 @@
+"""What Claude Code alone does (observed with 2.1.330).
+
+A plugin counts if the settings name it and the catalog of its marketplace lists it, if an argument names its folder, or
+if it is in a folder of skills. The files of plugins and marketplaces are untrusted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from itertools import chain, islice
+
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import neutral, quoted
+from prowess.clients import settings as usual
+from prowess.clients.plugins import MAX_SKILL_FOLDERS, CommandPlace, PluginCandidate, PluginFinder
+from prowess.clients.settings import ARGUMENTS, NamedSkill, find_problem, get_dotted, main_working_tree, texts_of
+from prowess.hosts import SettingsFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from prowess.clients.plugins import InstalledPlugin, PluginQuestion
+    from prowess.clients.settings import Places, SettingsLayer, SettingsReader
+    from prowess.filesystem import Filesystem
+
+__all__ = [
+    "ListedPlugin",
+    "Marketplaces",
+    "counted_layers",
+    "named_skills",
+    "plugin_commands",
+    "plugin_finder",
+    "read_arguments",
+    "read_own_settings",
+    "settings_paths",
+    "words_of_own_trust",
+]
+
+_SKILL_TOOL = "Skill"
+"""The tool that loads skills."""
+_EFFECTS = {"on": "on", "off": "gone", "name-only": "name-only", "user-invocable-only": "user-only"}
+_CLOSED = {"skills": "closed", "agents": "partly", "hooks": "partly", "mcp": "partly"}
+_ALWAYS_READ = ("global-old", "global", "managed-parts", "managed", "arguments")
+"""The settings files that count whatever `--setting-sources` lists."""
+_MAX_PARTS = 1000
+"""Parts of the managed settings that count."""
+_MAX_RULES, _MAX_RULE_LENGTH, _MAX_STARS = 10_000, 100, 4
+"""Permission rules of one list that count, and the characters and stars of one."""
+
+
+def read_arguments(reader: SettingsReader) -> None:
+    """Read `--settings`: JSON without comments, or a file with it. The last one counts."""
+    given = reader.arguments.values("--settings")
+    if given and given[-1].lstrip().startswith("{"):
+        reader.files.texts[ARGUMENTS] = given[-1]
+        return
+    path = os.path.normpath(os.path.join(reader.cwd, given[-1])) if given else ""
+    reader.files.rules[path] = SettingsFile(path=path, comments=False)
+    reader.files.add_table(ARGUMENTS, reader.files.table(path) if given else {})
+
+
+def settings_paths(name: str, rules: SettingsFile, places: Places) -> Iterator[tuple[str, str | None]]:
+    """Yield the paths of a settings file; folders of `--add-dir` have some too, those of the last one first."""
+    if not name.endswith("-of-folder"):
+        yield from usual.settings_paths(name, rules, places)
+        return
+    for written in reversed(places.arguments("--add-dir")):
+        folder = os.path.normpath(os.path.join(places.question.cwd, written))
+        if "\0" not in folder:
+            yield os.path.join(folder, rules.path), folder
+
+
+def counted_layers(reader: SettingsReader, layers: Sequence[SettingsLayer]) -> Iterable[SettingsLayer]:
+    """Return the settings files that `--setting-sources` leaves, with the parts of managed settings, the last first."""
+    for values in reader.arguments.each("--setting-sources"):
+        listed = {name.strip() for value in values for name in value.split(",")}
+        layers = [item for item in layers if re.split("[-_]of[-_]", item.name)[0] in listed.union(_ALWAYS_READ)]
+    for layer in layers:
+        if layer.name == "managed-parts":
+            yield from (layer.with_changes(path=path) for path in _managed_parts(reader, layer.path))
+        else:
+            yield layer
+
+
+def _managed_parts(reader: SettingsReader, pattern: str) -> list[str]:
+    folder, name = os.path.split(pattern)
+    try:
+        names = [item for item, _ in reader.files.filesystem.listing(folder) if not item.startswith(".")]
+    except OSError:
+        return []
+    names = [item for item in names if fnmatchcase(item, name)]
+    if len(names) > _MAX_PARTS:
+        reader.files.report(folder, f"only {_MAX_PARTS:,} settings files of this folder count")
+    paths = [os.path.join(folder, item) for item in sorted(names)[:_MAX_PARTS]]
+    return [path for path in reversed(paths) if reader.files.filesystem.kind(path) != "d"]
+
+
+def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
+    """Yield the answer of the dialog about trust, which belongs to the main working tree of a repository."""
+    for path, projects in reader.trust_values("projects", ("global-old", "global")):
+        top = main_working_tree(reader.cwd, reader.files.filesystem) or reader.cwd
+        item = projects.get(top) if isinstance(projects, Mapping) else None
+        accepted = isinstance(item, Mapping) and item.get("hasTrustDialogAccepted") is True
+        yield path, "trusted" if accepted else "unknown"
+
+
+def named_skills(reader: SettingsReader) -> Iterator[NamedSkill]:
+    """Yield the skills in `skillOverrides`."""
+    key = "skillOverrides"
+    for path, value in reader.values(key):
+        for name, word in value.items() if isinstance(value, Mapping) else ():
+            if isinstance(word, str) and word in _EFFECTS:
+                cure = f"set {quoted(name)} in `{key}` to `on`"
+                yield NamedSkill(key=key, file=path, written=name, effect=_EFFECTS[word], cure=cure)
+
+
+def read_own_settings(reader: SettingsReader) -> None:
+    """Read which tools the model has, which folders only plugins may have, variables, limits and sources."""
+    for path, rules in reader.values("permissions.deny"):
+        reader.hide_catalog(path if _denies_skills(rules) else "")
+    for argument, values in reader.arguments.given:
+        rules = [rule for value in values for rule in re.findall(r"(?:[^,\s(]|\([^)]*\)?)+", value)]
+        is_denied = argument.name in ("--disallowedTools", "--disallowed-tools") and _denies_skills(rules)
+        if is_denied or (argument.name == "--tools" and not {_SKILL_TOOL, "default"} & set(rules)):
+            reader.hide_catalog(argument.name)
+    reader.found["closed"] = _closed(reader)
+    for _, variables in reader.values("env"):
+        texts = {name: str(text) for name, text in _items(variables) if isinstance(text, str | int | float)}
+        reader.variables = {**texts, **reader.variables}
+    for _, limit in reader.values("skillListingMaxDescChars", merge="first"):
+        reader.apply_number("description_limit", limit)
+    if bare := reader.arguments.last("--bare", "--disable-slash-commands"):
+        reader.found |= {"enabled": False, "enabled_source": bare}
+    lists = [",".join(values).split(",") for values in reader.arguments.each("--setting-sources")]
+    reader.found["unread_scopes"] = frozenset(
+        scope for names in lists for scope in ("project", "user") if scope not in map(str.strip, names)
+    )
+
+
+def _items(value: object) -> Iterable[tuple[str, object]]:
+    return value.items() if isinstance(value, Mapping) else ()
+
+
+def _closed(reader: SettingsReader) -> dict[str, str]:
+    """Return which folders only plugins may have, each with the file that says so.
+
+    Lists in `strictPluginOnlyCustomization` are joined; of other values the highest counts.
+    """
+    closed: dict[str, str] = {}
+    for path, value in reader.values("strictPluginOnlyCustomization", ("managed-parts", "managed")):
+        words = texts_of(value)
+        if not isinstance(value, list | tuple):
+            words = [] if value is False else [*_CLOSED]
+        for word in words:
+            if word in _CLOSED:
+                closed.setdefault(_CLOSED[word], path)
+        if not isinstance(value, list | tuple):
+            break
+    return closed
+
+
+def _denies_skills(rules: object) -> bool:
+    """Return whether a list of rules denies the tool for skills as a whole: `Skill`, `Skill(*)`, or a name with `*`."""
+    return any(
+        text == f"{_SKILL_TOOL}(*)" or re.fullmatch(re.escape(text).replace(r"\*", ".*"), _SKILL_TOOL) is not None
+        for text in texts_of(rules)[:_MAX_RULES]
+        if len(text) <= _MAX_RULE_LENGTH and text.count("*") <= _MAX_STARS
+    )
+
+
+# ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_PARTS = ("agents", "commands", "hooks", "outputStyles", "skills", "themes")
+"""Keys of an entry that name parts of a plugin."""
+_MAX_LISTED = 10_000
+"""Plugins of one catalog that are looked at."""
+_MAX_COMMANDS = 1000
+"""Files and folders of commands that one plugin may list."""
+_MAX_NAMED_FOLDERS = 1000
+"""Folders of plugins that arguments may name."""
+_MAX_PROJECTS = 100
+"""Projects below the working directory's repository that plugins may be installed for."""
+_MANIFEST = ".claude-plugin/plugin.json"
+_CATALOG = ".claude-plugin/marketplace.json"
+_KNOWN = "$CLAUDE_CONFIG_DIR/plugins/known_marketplaces.json|~/.claude/plugins/known_marketplaces.json"
+_IN_PLACE = ("directory", "file")
+"""The kinds of marketplaces whose plugins are read in their folder; those of others must be installed."""
+_NAME = "name:re:[^ \x00-\x1f\x7f-\x9f]+"
+_KNOWN_TYPES = (
+    *("source:map", "source!", "source.source:text", "installLocation!", "installLocation:text"),
+    *("lastUpdated!", "lastUpdated:text"),
+)
+_CATALOG_TYPES = (
+    *(
+        "name!",
+        r"name:re:[^ /\\]+",
+        "owner!",
+        "owner:map",
+        "owner.name!",
+        "owner.name:text",
+        "plugins!",
+        "plugins:list",
+    ),
+    *("metadata:map", "metadata.pluginRoot:text"),
+)
+_ENTRY_TYPES = (
+    *("name!", _NAME, "source!", r"source:re:\.|re:\./(?!\.$).*|map", "version:text", "strict:bool"),
+    *(r"skills:re:\./.*|re:\.|list", r"skills.*:re:\./.*|re:\.", "category:text", "tags:texts", "description:text"),
+)
+"""The types in the files of marketplaces and in one plugin of a catalog, as `manifest_types`; others are ignored."""
+
+
+class ListedPlugin(Frozen):
+    """A plugin as the catalog of a marketplace lists it."""
+
+    entry: Mapping[str, Any]
+    folder: str = ""
+    """Where it is read; empty if it must be installed."""
+    market_folder: str = ""
+    """The folder of its marketplace."""
+    is_whole_market: bool = False
+    """Whether the plugin is the marketplace itself."""
+
+    def replaces_manifest(self) -> bool:
+        """Return whether the entry says that it replaces the manifest, and names parts of the plugin too."""
+        return self.entry.get("strict") is False and any(self.entry.get(key) for key in _PARTS)
+
+    def skill_folders(self, folder: str, own: list[str], defaults: list[str], filesystem: Filesystem) -> list[str]:
+        """Return the folders of skills of the plugin, with those that the catalog lists for it.
+
+        Args:
+            folder: of the plugin.
+            own: its folders of skills without the catalog.
+            defaults: those that it has without any list.
+            filesystem: what was read so far.
+        """
+        written = self.entry.get("skills")
+        names = [written] if isinstance(written, str) else written if isinstance(written, list) else []
+        inside = os.path.join(filesystem.real(folder), "")
+        paths = [
+            os.path.normpath(os.path.join(folder, name))
+            for name in names[:MAX_SKILL_FOLDERS]
+            if isinstance(name, str) and name and "\0" not in name
+        ]
+        more = [
+            path
+            for path in dict.fromkeys(paths)
+            if filesystem.kind(path) == "d" and (filesystem.real(path) + os.sep).startswith(inside)
+        ]
+        if self.is_whole_market and more:
+            # The folder of the marketplace has the skills of all its plugins.
+            own = defaults if {*defaults, folder} & set(more) else []
+        return list(dict.fromkeys([*own, *(path for path in more if path not in defaults)]))
+
+
+class _Marketplace(Frozen):
+    """A marketplace on this machine."""
+
+    folder: str
+    in_place: bool = False
+    """Whether its plugins are read where they are."""
+
+
+class Marketplaces:
+    """The marketplaces that the client knows.
+
+    Args:
+        finder: of the plugins; it reads files and reports problems.
+        declared: what each settings file says about marketplaces, the most important first.
+    """
+
+    def __init__(self, finder: PluginFinder, declared: list[tuple[str, Any]]) -> None:
+        self.finder, self.filesystem, self.declared = finder, finder.filesystem, declared
+        self._known: Mapping[str, Any] | None = None
+        self._entries: dict[tuple[str, str], Mapping[str, Any] | None] = {}
+        self._catalogs: dict[str, tuple[str, Mapping[str, list[Mapping[str, Any]]]]] = {}
+
+    def find(self, plugin: str, market: str) -> ListedPlugin | None:
+        """Return a plugin of a marketplace; `None` if the client does not know it."""
+        place = self._place(market)
+        if place is None:
+            return None
+        entry = self._entry(place.folder, plugin)
+        if entry is None:
+            return None
+        source = entry.get("source")
+        if not isinstance(source, str):
+            return ListedPlugin(entry=entry)
+        whole = not source.strip("./")
+        if not place.in_place:
+            return ListedPlugin(entry=entry, is_whole_market=whole)
+        folder = os.path.normpath(os.path.join(place.folder, source))
+        inside = os.path.join(self.filesystem.real(place.folder), "")
+        if "\0" in source or not (self.filesystem.real(folder) + os.sep).startswith(inside):
+            return None
+        return ListedPlugin(entry=entry, folder=folder, market_folder=place.folder, is_whole_market=whole)
+
+    def _place(self, market: str) -> _Marketplace | None:
+        """Return where a marketplace is."""
+        if self._known is None:
+            self._known = self._read_known()
+        entry = self._known.get(market)
+        if entry is not None:
+            folder = entry.get("installLocation")
+            kind = get_dotted(entry, "source.source")
+            return _Marketplace(folder=folder, in_place=kind in _IN_PLACE) if _is_path(folder) else None
+        if "" in self._known:
+            return None
+        for _, value in self.declared:
+            entry = value.get(market) if isinstance(value, Mapping) else None
+            folder, kind = get_dotted(entry, "source.path"), get_dotted(entry, "source.source")
+            if kind == "file" and _is_path(folder):
+                # What is named there is the catalog, not the folder.
+                whole = folder.removesuffix(f"/{_CATALOG}")
+                folder = os.path.dirname(folder) if whole == folder else whole
+            if kind in _IN_PLACE and _is_path(folder):
+                return _Marketplace(folder=folder, in_place=True)
+        return None
+
+    def _read_known(self) -> Mapping[str, Any]:
+        """Return the valid entries of the file with known marketplaces; one called "" if the file is invalid."""
+        path = self.finder.expand(_KNOWN)
+        if not path or not self.filesystem.kind(path):
+            return EMPTY
+        table = self.finder.json(path)
+        if not isinstance(table, Mapping):
+            return {"": EMPTY}
+        found: dict[str, Any] = {}
+        for name, entry in table.items():
+            problem = find_problem(entry, _KNOWN_TYPES)
+            if problem is None:
+                found[name] = entry
+            else:
+                self.finder.report(path, f"the marketplace {quoted(name)} is ignored: {problem}")
+        return found
+
+    def _entry(self, folder: str, plugin: str) -> Mapping[str, Any] | None:
+        """Return the first valid entry of a plugin in the catalog of a marketplace."""
+        key = folder, plugin
+        if key not in self._entries:
+            self._entries[key] = self._find_entry(folder, plugin)
+        return self._entries[key]
+
+    def _find_entry(self, folder: str, plugin: str) -> Mapping[str, Any] | None:
+        if folder not in self._catalogs:
+            self._catalogs[folder] = self._read_catalog(folder)
+        path, entries = self._catalogs[folder]
+        for entry in entries.get(plugin, ()):
+            problem = find_problem(entry, _ENTRY_TYPES)
+            if problem is None:
+                return entry
+            self.finder.report(path, f"a plugin is ignored: {problem}")
+        return None
+
+    def _read_catalog(self, folder: str) -> tuple[str, Mapping[str, list[Mapping[str, Any]]]]:
+        """Return the file with the catalog of a marketplace, and its entries by name; only those needed are checked."""
+        path = os.path.join(folder, _CATALOG)
+        if self.filesystem.kind(path) != "f":
+            return "", EMPTY
+        table = self.finder.json(path)
+        problem = find_problem(table, _CATALOG_TYPES)
+        if problem is not None:
+            self.finder.report(path, f"the marketplace is ignored: {problem}")
+            return path, EMPTY
+        root = get_dotted(table, "metadata.pluginRoot")
+        found: dict[str, list[Mapping[str, Any]]] = {}
+        plugins = table.get("plugins")
+        for written in plugins[:_MAX_LISTED] if isinstance(plugins, list) else ():
+            entry = _with_plugin_root(written, root)
+            if isinstance(entry, Mapping):
+                found.setdefault(str(entry.get("name")), []).append(entry)
+        return path, found
+
+
+def _with_plugin_root(entry: Any, root: object) -> Any:
+    """Return an entry of a catalog whose source, if it is a bare name, is below the catalog's `pluginRoot`."""
+    source = entry.get("source") if isinstance(entry, Mapping) else None
+    if not isinstance(root, str) or not isinstance(source, str) or source.startswith("."):
+        return entry
+    return {**entry, "source": f"./{os.path.normpath(os.path.join(root, source))}"}
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value and os.path.isabs(value)
+
+
+def plugin_commands(
+    folder: str, manifest: Mapping[str, Any], entry: Mapping[str, Any], filesystem: Filesystem
+) -> tuple[CommandPlace, ...]:
+    """Return the commands of a plugin, single files first: a file that is also in a folder is called as in the list.
+
+    Args:
+        folder: of the plugin, absolute.
+        manifest: its manifest, which replaces the folder `commands`.
+        entry: what its marketplace says, which adds to it.
+        filesystem: what was read so far.
+    """
+    listed = manifest.get("commands")
+    places = [CommandPlace(os.path.join(folder, "commands"))] if listed is None else []
+    inside = os.path.join(filesystem.real(folder), "")
+    written = chain(_listed_commands(folder, listed), _listed_commands(folder, entry.get("commands")))
+    for place in islice(written, _MAX_COMMANDS):
+        kind = filesystem.kind(place.path) if (filesystem.real(place.path) + os.sep).startswith(inside) else ""
+        if kind == "d":
+            places.append(CommandPlace(place.path))
+        elif kind == "f" and place.path.endswith(".md"):
+            name = os.path.basename(place.path).removesuffix(".md")
+            places.append(place.with_changes(label=place.label or name))
+    return tuple(sorted(places, key=lambda place: not place.label))
+
+
+def _listed_commands(folder: str, value: object) -> Iterator[CommandPlace]:
+    """Yield what a manifest lists: a path, several, or names with a `source`."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            source = item.get("source") if isinstance(item, Mapping) else None
+            text = item.get("description") if isinstance(item, Mapping) else None
+            if isinstance(source, str) and name and "\0" not in source:
+                path = os.path.normpath(os.path.join(folder, source))
+                yield CommandPlace(path, name, text if isinstance(text, str) else "")
+        return
+    for item in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
+        if isinstance(item, str) and item and "\0" not in item:
+            yield CommandPlace(os.path.normpath(os.path.join(folder, item)))
+
+
+class _Plugins(PluginFinder):
+    """Finds its plugins: of the argument `--plugin-dir`, of marketplaces, or in folders of skills."""
+
+    def read_settings(self) -> None:
+        """Read which plugins the settings name, and which marketplaces."""
+        super().read_settings()
+        self.top: str | None = None
+        """The top of the repository of the working directory, if it was needed."""
+        self.projects: dict[str, str | None] = {}
+        """The top of the repository of each project that plugins are installed for."""
+        self.catalog: dict[str, ListedPlugin] = {}
+        """Id of a plugin to what its marketplace says."""
+        self.trusted = self.question.settings.trust == "trusted"
+        if self.table == "marketplaces":
+            trusted = ("local", "local_of_cwd", "project") if self.trusted else ()
+            files = ("managed-parts", "managed", "arguments", "user", *trusted)
+            self.markets = Marketplaces(self, list(self.reader.values("extraKnownMarketplaces", files)))
+
+    def is_on(self, answer: bool | list[Any]) -> bool:
+        """Return whether a value of `enabledPlugins` means that a plugin is on; a list may do so."""
+        return answer is True or (self.table != "marketplaces" and isinstance(answer, list))
+
+    def on_by_default(self, manifest: Mapping[str, Any]) -> bool:
+        """Return whether a plugin is on that `enabledPlugins` does not name."""
+        default = manifest.get("defaultEnabled")
+        return self.table != "marketplaces" and (default if isinstance(default, bool) else True)
+
+    def candidates(self) -> Iterator[PluginCandidate]:
+        """Yield the folders that may be plugins."""
+        if self.table == "marketplaces":
+            yield from self._of_markets()
+        elif self.table == "arguments":
+            for folder in self.reader.arguments.values("--plugin-dir")[:_MAX_NAMED_FOLDERS]:
+                path = os.path.normpath(os.path.join(self.cwd, folder))
+                if self.filesystem.kind(path) == "d":
+                    yield PluginCandidate(folder=path)
+        else:
+            unread = self.question.settings.unread_scopes
+            if "user" not in unread:
+                yield from super().candidates()
+            off = "" if self.trusted else "in a project that is not trusted"
+            for candidate in self.matching(".claude/skills/*") if "project" not in unread else ():
+                yield candidate.with_changes(off=off)
+
+    def may_be_plugin(self, path: str, letter: str) -> bool:
+        """Return whether the name of a folder is not hidden, and not one that the client itself uses."""
+        name = os.path.basename(path)
+        return not name.startswith(".") and name != "synced"
+
+    def _of_markets(self) -> Iterator[PluginCandidate]:
+        """Yield the plugins that settings name and marketplaces list."""
+        installed: dict[str, list[str]] = {}
+        for entry, item in self.listed():
+            if self._is_here(entry.get("projectPath")):
+                installed.setdefault(item.id, []).append(item.folder)
+        for identity in self.switches:
+            name, _, market = identity.rpartition("@")
+            listed = self.markets.find(name, market) if name else None
+            if listed is None:
+                continue
+            folders = [listed.folder] if listed.folder else installed.get(identity, [])
+            folder = next((item for item in folders if self.filesystem.kind(item) == "d"), None)
+            if folder is not None:
+                self.catalog[identity] = listed
+                yield PluginCandidate(folder=folder, name=name, id=identity)
+
+    def _is_here(self, project: object) -> bool:
+        """Return whether a plugin counts that is installed for a project: for this folder, or its repository."""
+        if project is None or project == self.cwd:
+            return True
+        if not isinstance(project, str) or not os.path.isabs(project) or "\0" in project:
+            return False
+        if self.top is None:
+            self.top = main_working_tree(self.cwd, self.filesystem) or ""
+        inside = os.path.normpath(project) + os.sep
+        if not self.top or not inside.startswith(os.path.join(self.top, "")):
+            return False
+        if project not in self.projects and len(self.projects) < _MAX_PROJECTS:
+            self.projects[project] = main_working_tree(os.path.normpath(project), self.filesystem)
+        return self.projects.get(project) == self.top
+
+    def plugin(self, candidate: PluginCandidate) -> InstalledPlugin | None:
+        """Return a plugin; one that is switched off in a folder of skills is no ordinary skill either."""
+        plugin = super().plugin(candidate)
+        folder = candidate.folder
+        if self.table == "skill_folders" and (plugin is not None or folder in self.invalid):
+            identity = f"{self._written_name(folder)}@skills-dir" if plugin is None else plugin.id
+            on, file = self.answer(identity, "", "")
+            if on is False:
+                self.hidden[folder] = f"its plugin {quoted(identity)} is switched off in {neutral(file)}"
+        return plugin
+
+    def _written_name(self, folder: str) -> str:
+        """Return the name of a plugin whose manifest is invalid."""
+        table = self.json(os.path.join(folder, _MANIFEST))
+        written = table.get("name") if isinstance(table, Mapping) else None
+        return written if isinstance(written, str) else os.path.basename(folder)
+
+    def fault(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> str:
+        """Return what keeps the client from reading a plugin that is switched on; empty for nothing."""
+        if candidate.folder in self.invalid:
+            return "ignored, since its manifest is invalid"
+        listed = self.catalog.get(candidate.id)
+        has_manifest = self.filesystem.kind(os.path.join(candidate.folder, _MANIFEST)) == "f"
+        if listed is not None and has_manifest and listed.replaces_manifest():
+            return "ignored, since both its manifest and its marketplace say what it has"
+        return ""
+
+    def skill_folders(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> list[str] | None:
+        """Return the folders of skills of a plugin; without any, it may be a skill itself."""
+        folder, default = candidate.folder, os.path.join(candidate.folder, "skills")
+        folders = super().skill_folders(candidate, manifest) or []
+        is_own = self.table != "skill_folders" and "skills" not in manifest and not self.filesystem.kind(default)
+        if is_own and self.filesystem.kind(os.path.join(folder, SKILL_FILE)) == "f":
+            folders.append(folder)
+        listed = self.catalog.get(candidate.id)
+        return folders if listed is None else listed.skill_folders(folder, folders, [default], self.filesystem)
+
+    def further(self, candidate: PluginCandidate, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the commands of a plugin, and the folders that links in one of a marketplace must not leave."""
+        listed = self.catalog.get(candidate.id)
+        entry = listed.entry if listed is not None else {}
+        bounds = (candidate.folder,) if self.table == "marketplaces" else ()
+        return {
+            "commands": plugin_commands(candidate.folder, manifest, entry, self.filesystem),
+            "bounds": (*bounds, listed.market_folder) if listed is not None and listed.folder else bounds,
+        }
+
+    def in_order(self, found: list[InstalledPlugin]) -> list[InstalledPlugin]:
+        """Put plugins in the order in which the settings name them."""
+        place = {name: index for index, name in enumerate(self.switches)}
+        return sorted(found, key=lambda plugin: place.get(plugin.id, len(place)))
+
+
+def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
+    """Return what finds the plugins of one table."""
+    return _Plugins(table, question)

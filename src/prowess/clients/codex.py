@@ -1,0 +1,367 @@
+"""What Codex alone does (observed with 0.169.0).
+
+Plugins are in a cache, in `MARKET/PLUGIN/VERSION`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cmp_to_key
+
+from prowess._internal.files import expand_home
+from prowess._internal.text import quoted
+from prowess.clients import settings as usual
+from prowess.clients.plugins import PluginFinder
+from prowess.clients.settings import (
+    ARGUMENTS,
+    EntryRules,
+    NamedSkill,
+    find_wrong_type,
+    get_dotted,
+    main_working_tree,
+    merge_deep,
+    parse_toml,
+)
+from prowess.filesystem import marked_root, read_json_or_report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from prowess.clients.plugins import PluginCandidate, PluginQuestion
+    from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
+    from prowess.hosts import SettingsFile
+
+__all__ = [
+    "as_toml_1_0",
+    "check_merged",
+    "compare_versions",
+    "find_project",
+    "hiding_settings",
+    "is_trusted_file",
+    "parse_settings",
+    "plugin_finder",
+    "read_arguments",
+    "read_own_settings",
+]
+
+_ENTRIES, _ROOT_MARKERS = "skills.config", "project_root_markers"
+_TEMPLATES = {"--enable": "features.{}=true", "--disable": "features.{}=false"}
+"""Map an argument to the line of settings that it adds for its value; the value of `-c` is such a line."""
+_MAX_ENTRIES = 10_000
+"""Entries of one list that count: the last ones."""
+_MAX_KEY_PARTS = 64
+_MAX_ROOT_MARKERS = 100
+"""Names that may make a project's root."""
+
+
+# ── files and arguments ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def parse_settings(files: SettingsFiles, path: str, data: bytes, rules: SettingsFile) -> Any:
+    """Return what a settings file contains, in TOML 1.1."""
+    try:
+        return usual.parse_settings(files, path, data, rules)
+    except ValueError:
+        # Few files need the newer version.
+        return usual.parse_settings(files, path, as_toml_1_0(data.decode("utf-8-sig")).encode(), rules)
+
+
+def read_arguments(reader: SettingsReader) -> None:
+    """Read the arguments that set what a settings file could say: `-c KEY=VALUE`. An invalid one stops Codex."""
+    reader.files.add_table(ARGUMENTS, _argument_settings(reader.arguments), "stops")
+
+
+def _argument_settings(arguments: ClientArguments) -> dict[str, Any] | None:
+    """Return what arguments set; `None` if one of them is invalid.
+
+    The parts of a key are between its dots, quotes or not. A value that is not TOML is text. `-c` comes first, and the
+    last argument for a key counts.
+    """
+    given = [(_TEMPLATES.get(item.name, "{}"), values) for item, values in arguments.given]
+    table: dict[str, Any] = {}
+    for template, values in sorted(given, key=lambda item: item[0] != "{}"):
+        for value in values or [""]:
+            key, equals, text = template.replace("{}", value).partition("=")
+            parts = [part.strip() for part in key.strip().split(".")]
+            if not equals or not key.strip() or len(parts) > _MAX_KEY_PARTS:
+                return None
+            inner = table
+            for part in parts[:-1]:
+                if not isinstance(inner.get(part), dict):
+                    inner[part] = {}
+                inner = inner[part]
+            inner[parts[-1]] = _toml_value(text)
+    return table
+
+
+def _toml_value(text: str) -> Any:
+    line = f"value = {text}"
+    for version in (line, as_toml_1_0(line)):
+        try:
+            return parse_toml(version.encode())["value"]
+        except (ValueError, RecursionError):
+            continue
+    return text.strip().strip("\"'")
+
+
+def find_project(reader: SettingsReader) -> str:
+    """Return the root of the project: the nearest folder with one of `project_root_markers`, or the usual one.
+
+    Settings files of a project cannot say what makes its root.
+    """
+    for _, markers in reader.values(_ROOT_MARKERS, _names_of_users(reader), "first"):
+        if _are_texts(markers):
+            found = tuple(markers[:_MAX_ROOT_MARKERS])
+            project = marked_root(reader.cwd, found, reader.files.filesystem) or reader.cwd
+            reader.found |= {"root_markers": found, "project": project}
+            return project
+    return reader.project
+
+
+def _names_of_users(reader: SettingsReader) -> tuple[str, ...]:
+    """Return the names of the settings files that belong to no project."""
+    return tuple(layer.name for layer in reader.layers if layer.folder is None)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def is_trusted_file(reader: SettingsReader, layer: SettingsLayer) -> bool:
+    """Return whether a settings file of a project counts, where trust belongs to folders by their exact paths.
+
+    The folder of the file decides, then that of the project, then the main working tree of its repository.
+    """
+    if not layer.rules.needs_trust:
+        return True
+    if layer.path not in reader.trusted:
+        projects = dict(reader.values("projects", ("managed", "arguments", "user", "system"), "deep")).values()
+        table = next((value for value in projects if isinstance(value, Mapping)), {})
+        folders = (layer.folder, reader.project, main_working_tree(reader.cwd, reader.files.filesystem))
+        items = (table.get(folder) for folder in folders)
+        words = (item.get("trust_level") for item in items if isinstance(item, Mapping))
+        known = (word for word in words if word in ("trusted", "untrusted"))
+        reader.trusted[layer.path] = next(known, "") == "trusted"
+    return reader.trusted[layer.path]
+
+
+def check_merged(reader: SettingsReader) -> None:
+    """Check the types of what all files say together: one wrong value that counts in the end stops Codex."""
+    counted = [layer for layer in reader.layers if reader.counts(layer)]
+    merged: Any = {}
+    for layer in reversed(counted):
+        merged = merge_deep(merged, reader.files.table(layer.path))
+    wrong = find_wrong_type(merged, reader.host.settings_types)
+    markers = next(reader.values(_ROOT_MARKERS, _names_of_users(reader), "first"), None)
+    if wrong is None and markers is not None and not _are_texts(markers[1]):
+        wrong = _ROOT_MARKERS
+    if wrong is not None:
+        having = [layer.path for layer in counted if get_dotted(reader.files.table(layer.path), wrong.split(".*")[0])]
+        path = having[0] if having else counted[0].path
+        reader.files.report(path, f"{quoted(wrong)} has the wrong type, so the agent refuses to start")
+        reader.stop(path)
+
+
+# ── skills ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def read_own_settings(reader: SettingsReader) -> None:
+    """Read which skills are on and off, whether the model gets a catalog, and whether Codex has its own skills."""
+    reader.found["entries"] = _entry_rules(reader)
+    path, shown = reader.first_value("skills.include_instructions", bool)
+    if shown is False:
+        reader.hide_catalog(path)
+    _, bundled = reader.first_value("skills.bundled.enabled", bool)
+    reader.found["bundled"] = bundled is not False
+
+
+def hiding_settings(reader: SettingsReader) -> Iterator[NamedSkill]:
+    """Yield the skills that `skills.config` switches off, by name or path."""
+    for file, value in reader.values(_ENTRIES, ("arguments", "user")):
+        entries = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+        for name, on in {item.get("name") or item.get("path"): item.get("enabled") for item in entries}.items():
+            if isinstance(name, str) and on is False:
+                cure = f"set `enabled` of {quoted(name)} in `{_ENTRIES}` to true"
+                yield NamedSkill(key=_ENTRIES, file=file, written=name, effect="off", cure=cure)
+
+
+def _entry_rules(reader: SettingsReader) -> EntryRules:
+    """Return what `skills.config` says: of several entries for a skill the last counts, by its name or its SKILL.md.
+
+    A path is relative to the folder of its file; one in an argument to the working directory.
+    """
+    types = {key: word for key, word in reader.host.settings_types.items() if key.startswith("skills.")}
+    lists = [
+        (path, entries)
+        for path, entries in reader.values(_ENTRIES, ("arguments", "user"))
+        if find_wrong_type(reader.files.table(path), types) is None
+    ]
+    names: dict[str, tuple[int, bool, str]] = {}
+    paths: dict[str, tuple[int, bool, str]] = {}
+    number = 0
+    for file, entries in reversed(lists):
+        folder = reader.cwd if file == ARGUMENTS else os.path.dirname(file)
+        for entry in entries[-_MAX_ENTRIES:] if isinstance(entries, list | tuple) else ():
+            name, path, on = (
+                (entry.get(key) for key in ("name", "path", "enabled")) if isinstance(entry, Mapping) else (None,) * 3
+            )
+            number += 1
+            if not isinstance(on, bool) or (name is None) is (path is None):
+                continue
+            if isinstance(name, str) and name.strip():
+                names[name.strip()] = number, on, file
+            elif isinstance(path, str) and path and "\0" not in path:
+                whole = os.path.normpath(os.path.join(folder, expand_home(path, reader.home)))
+                paths[reader.files.filesystem.real(whole)] = number, on, file
+    return EntryRules(names=names, paths=paths)
+
+
+# ── TOML 1.1 ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# A text without an end is one token to the end of the line or file: a search from each start would take quadratic time.
+_TOKEN = re.compile(
+    r"""(?sx)
+    (?P<basic> \"\"\"(?:\\.|[^\\"]|"(?!""))*(?:"{3,5}|\Z) | "(?:\\[^\n]|[^"\\\n])*"? )
+    | (?P<literal> '''(?:[^']|'(?!''))*(?:'{3,5}|\Z) | '[^'\n]*' )
+    | (?P<comment> \#[^\n]* )
+    | (?P<mark> [][{},\n] )
+    | [^]["'\#{},\n]+ | .
+    """
+)
+_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|(e)|.)", re.DOTALL)
+_SHORT_TIME = re.compile(r"(?<![0-9:.])([0-9]{2}:[0-9]{2})(?![0-9:])")
+
+
+def as_toml_1_0(text: str) -> str:
+    """Return a text of TOML 1.1 that means the same in TOML 1.0, which is what the standard library reads.
+
+    Version 1.1 has inline tables over several lines with comments and a comma at the end, escapes for ESC and for two
+    hexadecimal digits, and times without seconds. All other text stays as it is, so what is invalid stays invalid.
+    """
+    parts: list[str] = []
+    brackets: list[str] = []
+    comma = -1
+    """Where the comma after the last value of an inline table is."""
+    after_value = False
+    for token in _TOKEN.finditer(text):
+        part, kind = token[0], token.lastgroup
+        in_table = bool(brackets) and brackets[-1] == "{"
+        if kind == "comment" or (kind == "mark" and part == "\n"):
+            parts.append(" " if in_table else part)
+            continue
+        if kind == "mark":
+            if part in "[{":
+                brackets.append(part)
+            elif part in "]}" and brackets:
+                brackets.pop()
+            if part == "}" and comma >= 0:
+                parts[comma] = " "
+            comma = len(parts) if part == "," and in_table and after_value else -1
+            after_value = part in "]}"
+        elif part.strip():
+            comma, after_value = -1, True
+        if kind == "basic":
+            part = _ESCAPE.sub(_older_escape, part)
+        elif kind is None:
+            part = _SHORT_TIME.sub(r"\1:00", part)
+            part = part.replace("\r", " ") if in_table else part
+        parts.append(part)
+    return "".join(parts)
+
+
+def _older_escape(match: re.Match[str]) -> str:
+    if match[2]:
+        return "\\u001b"
+    return f"\\u00{match[1]}" if match[1] else match[0]
+
+
+# ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_ID = "[A-Za-z0-9._-]+@(?!openai-curated(?:-remote)?$)[A-Za-z0-9._-]+"
+"""What settings may call a plugin. With a key of the API, Codex reads no plugins of these marketplaces."""
+_ONCE = ("name", "version", "description", "keywords", "skills", "apps", "hooks", "interface")
+"""The keys that make a manifest invalid if it has them twice."""
+
+
+class _Plugins(PluginFinder):
+    """Finds its plugins."""
+
+    parts = ("market", "plugin", "version")
+    merge = "deep"
+    stays_inside = False
+
+    def read_settings(self) -> None:
+        """Read which plugins are on; `features.plugins` switches all of them off."""
+        super().read_settings()
+        path, value = next(self.reader.values("features.plugins", (), "first"), ("", True))
+        self.off = path if value is False else ""
+
+    def answer(self, identity: str, name: str, source: str) -> tuple[bool | None, str]:
+        """Return whether a plugin is on, and the file that says so; `None` if none does."""
+        on, file = super().answer(identity, name, source)
+        return (False, self.off) if on is not None and self.off else (on, file)
+
+    def candidates(self) -> Iterator[PluginCandidate]:
+        """Yield one version of each plugin: `local`, or the greatest."""
+        versions: dict[tuple[str, str], list[PluginCandidate]] = {}
+        for item in super().candidates():
+            is_version = re.fullmatch("[A-Za-z0-9._+-]+", item.parts["version"])
+            if is_version and self.filesystem.link_kind(item.folder) == "d":
+                versions.setdefault((item.parts["market"], item.parts["plugin"]), []).append(item)
+        order = cmp_to_key(compare_versions)
+        for group in versions.values():
+            local = next((item for item in group if item.parts["version"] == "local"), None)
+            yield local or max(group, key=lambda item: order(item.parts["version"]))
+
+    def names(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+        """Return what settings call a plugin, and its name; `None` if they can name no such plugin."""
+        names = super().names(candidate, manifest)
+        return names if names is not None and re.fullmatch(_ID, names[0]) else None
+
+    def json(self, path: str) -> Any:
+        """Return what a manifest holds; `None` if it is invalid."""
+        return read_json_or_report(self.filesystem, path, self.report, once=_ONCE, replace=False)
+
+    def listed_folders(self, folder: str, manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+        """Yield the folders of skills that a manifest lists; a list with anything but texts is ignored."""
+        value = manifest.get("skills")
+        if not isinstance(value, list) or all(isinstance(item, str) for item in value):
+            yield from super().listed_folders(folder, manifest)
+
+
+def compare_versions(left: str, right: str) -> int:
+    """Compare two versions: by the rules of semantic versions if both are one, else as text."""
+    keys = _version_key(left), _version_key(right)
+    if keys[0] is None or keys[1] is None:
+        return (left > right) - (left < right)
+    return (keys[0] > keys[1]) - (keys[0] < keys[1])
+
+
+_NUMBER = "(0|[1-9][0-9]{0,18})"
+_IDENTIFIERS = "[0-9A-Za-z-]+(?:[.][0-9A-Za-z-]+)*"
+_SEMANTIC_VERSION = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIERS}))?(?:\+({_IDENTIFIERS}))?"
+
+
+def _version_key(version: str) -> tuple[object, ...] | None:
+    """Return what semantic versions are compared by, build metadata last; `None` for any other text."""
+    match = re.fullmatch(_SEMANTIC_VERSION, version)
+    if match is None:
+        return None
+    numbers = tuple(int(match[index]) for index in (1, 2, 3))
+    return numbers, match[4] is None, _identifiers(match[4]), _identifiers(match[5])
+
+
+def _identifiers(text: str | None) -> tuple[tuple[int, int, str], ...]:
+    return tuple(
+        (0, int(item), "") if item.isdigit() and len(item) < 100 else (1, 0, item)
+        for item in (text.split(".") if text else ())
+    )
+
+
+def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
+    """Return what finds its plugins."""
+    return _Plugins(table, question)

@@ -1,0 +1,65 @@
+"""What Kimi Code alone does (observed with 2.1.0): it lists plugins, with whether they are on, in one file."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import neutral, quoted
+from prowess.clients.plugins import PluginFinder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginQuestion
+    from prowess.clients.settings import SettingsReader
+
+__all__ = ["plugin_finder", "read_own_settings"]
+
+
+def read_own_settings(reader: SettingsReader) -> None:
+    """Let the folders of `--skills-dir` replace those of projects and users."""
+    if any(folder and "\0" not in folder for folder in reader.arguments.values("--skills-dir")):
+        reader.found["only_named"] = frozenset(("project", "user"))
+
+
+# ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Plugins(PluginFinder):
+    """Finds its plugins."""
+
+    def candidates(self) -> Iterator[PluginCandidate]:
+        """Yield the plugins of its list; one is on if `enabled` is true, a number but 0, or a text."""
+        off = f"switched off in {neutral(self.expand(self.rules.listed))}"
+        for entry, candidate in self.listed("root"):
+            yield candidate if entry.get("enabled") else candidate.with_changes(off=off)
+
+    def skill_folders(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> list[str] | None:
+        """Return the folders of skills that a manifest lists; one that does not count makes the plugin invalid."""
+        found = []
+        for item, path, counts in self.listed_folders(candidate.folder, manifest):
+            if not counts:
+                self.report(candidate.folder, f"the plugin is ignored: it lists {quoted(item)} as a folder of skills")
+                return None
+            found.append(path)
+        return [candidate.folder] if self._is_skill(candidate, manifest) else found
+
+    def _is_skill(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> bool:
+        """Return whether a plugin is one skill itself, since its manifest lists no folders."""
+        return "skills" not in manifest and self.filesystem.kind(os.path.join(candidate.folder, SKILL_FILE)) == "f"
+
+    def further(self, candidate: PluginCandidate, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return whether no other folders in a plugin count."""
+        return {"own_only": self._is_skill(candidate, manifest)}
+
+    def in_order(self, found: list[InstalledPlugin]) -> list[InstalledPlugin]:
+        """Put the last of the list first."""
+        return found[::-1]
+
+
+def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
+    """Return what finds its plugins."""
+    return _Plugins(table, question)

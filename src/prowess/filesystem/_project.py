@@ -1,0 +1,95 @@
+"""Find the project of a directory: the git root at or above it, and the folders in between."""
+
+from __future__ import annotations
+
+import os
+from errno import ELOOP
+
+from prowess._internal.files import UnreadableError
+
+from ._filesystem import Filesystem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | None = None) -> str | None:
+    """Return the nearest directory at or above this one with a `.git` folder or a worktree's `.git` file.
+
+    Args:
+        directory: an absolute path.
+        marker: `exists`; `entry`, which is also a link to itself; `head` if a `.git` folder needs a HEAD; `valid` if
+            only repositories count; `named` if a file needs only to name a folder; or `git` if the client asks git,
+            which looks no further than a `.git` file.
+        filesystem: what was read so far.
+    """
+    filesystem = filesystem or Filesystem()
+    while True:
+        path = os.path.join(directory, ".git")
+        kind = filesystem.kind(path)
+        if marker == "entry" and (kind or _is_link_loop(path, filesystem)):
+            return directory
+        if kind and (
+            marker == "exists"
+            or (
+                _is_repository(path, kind, filesystem, named=marker == "named")
+                if marker in ("valid", "named", "git")
+                else kind != "d" or filesystem.kind(f"{path}/HEAD") != ""
+            )
+        ):
+            return directory
+        parent = os.path.dirname(directory)
+        if parent == directory or (marker == "git" and kind == "f"):
+            return None
+        directory = parent
+
+
+def marked_root(directory: str, markers: Sequence[str], filesystem: Filesystem) -> str | None:
+    """Return the nearest directory at or above this one that contains one of these names; `None` without any.
+
+    Args:
+        directory: an absolute path.
+        markers: names of files or folders.
+        filesystem: what was read so far.
+    """
+    if markers:
+        for folder in ancestors(directory, None):
+            if any("\0" not in name and filesystem.kind(os.path.join(folder, name)) for name in markers):
+                return folder
+    return None
+
+
+def _is_link_loop(path: str, filesystem: Filesystem) -> bool:
+    """Return whether a path is a link that leads back to itself."""
+    if filesystem.link_kind(path) != "l":
+        return False
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == ELOOP
+    return False
+
+
+def _is_repository(path: str, kind: str, filesystem: Filesystem, *, named: bool) -> bool:
+    """Return whether `.git` is a repository's folder, or a worktree's file that points to one, or just `named` one."""
+    if kind == "f":
+        try:
+            text = filesystem.data(path, 4096).decode("utf-8", "replace")
+        except UnreadableError:
+            return False
+        target = text.removeprefix("gitdir:").strip()
+        path = os.path.join(os.path.dirname(path), target) if text.startswith("gitdir:") and target else ""
+        return bool(path) and (named or filesystem.kind(os.path.join(path, "HEAD")) == "f")
+    return all(filesystem.kind(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
+
+
+def ancestors(cwd: str, top: str | None) -> list[str]:
+    """Return the folders from `cwd` up to `top`, nearest first; up to the file system's root if `top` is `None`."""
+    levels = [cwd]
+    while levels[-1] != top:
+        parent = os.path.dirname(levels[-1])
+        if parent == levels[-1]:
+            break
+        levels.append(parent)
+    return levels

@@ -1,0 +1,101 @@
+"""Read from git's index which skills a repository tracks, since git ignores no tracked file.
+
+Git itself is not asked, since the settings of a repository can name programs that git runs. The format is described in
+git's documentation, `gitformat-index`.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import accumulate
+
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAX_INDEX_BYTES = 64 * 1024 * 1024
+_MAX_PATH_BYTES = 4096
+_STAT_BYTES = 40
+"""What an entry says about its file before the hash of its content."""
+_HASH_BYTES = (20, 32)
+_EXTENDED_FLAG = 0x40
+
+
+def tracked_skill_paths(repository: str) -> frozenset[str]:
+    """Return the path of each SKILL.md that git tracks and of the folders above it, relative to the repository.
+
+    Without a readable index, nothing is tracked.
+    """
+    try:
+        data = read_file(os.path.join(_git_folder(repository), "index"), _MAX_INDEX_BYTES)
+    except (UnreadableError, ValueError):
+        return frozenset()
+    for hash_bytes in _HASH_BYTES:
+        try:
+            names = [name for name in _entry_names(data, hash_bytes) if name.endswith(SKILL_FILE.encode())]
+        except (IndexError, ValueError):
+            continue
+        paths = [os.fsdecode(name) for name in names if os.path.basename(name) == SKILL_FILE.encode()]
+        return frozenset(part for path in paths for part in accumulate(path.split("/"), lambda a, b: f"{a}/{b}"))
+    return frozenset()
+
+
+def _git_folder(repository: str) -> str:
+    """Return the folder of git's own files: `.git`, or what the file `.git` of a worktree or submodule names.
+
+    Raises:
+        UnreadableError: `.git` is neither a folder nor a small file.
+    """
+    path = os.path.join(repository, ".git")
+    if os.path.isdir(path):
+        return path
+    text = os.fsdecode(read_file(path, _MAX_PATH_BYTES))
+    return os.path.join(repository, text.removeprefix("gitdir:").strip())
+
+
+def _entry_names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
+    """Yield the path of each entry.
+
+    Raises:
+        ValueError: this is not an index with hashes of this length.
+        IndexError: likewise.
+    """
+    version = int.from_bytes(data[4:8])
+    if not data.startswith(b"DIRC") or version not in (2, 3, 4):
+        raise ValueError("no index of a known version")
+    position = 12
+    name = b""
+    for _ in range(int.from_bytes(data[8:12])):
+        start = position
+        position += _STAT_BYTES + hash_bytes
+        length = (data[position] & 0x0F) << 8 | data[position + 1]
+        position += 4 if data[position] & _EXTENDED_FLAG else 2
+        kept = 0
+        if version == 4:
+            removed, position = _read_number(data, position)
+            kept = max(len(name) - removed, 0)
+        end = data.index(0, position)
+        name = name[:kept] + data[position:end]
+        if length != min(len(name), 0xFFF) or len(name) > _MAX_PATH_BYTES:
+            raise ValueError("the length of a path is wrong")
+        yield name
+        # Before version 4, entries are padded with 1 to 8 zeros to a multiple of 8 bytes.
+        position = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
+
+
+def _read_number(data: bytes, position: int) -> tuple[int, int]:
+    """Return a number of variable length, and the position after it.
+
+    Raises:
+        IndexError: it does not end.
+        ValueError: it is larger than any path.
+    """
+    value = data[position] & 0x7F
+    while data[position] & 0x80:
+        position += 1
+        value = ((value + 1) << 7) | (data[position] & 0x7F)
+        if value > _MAX_INDEX_BYTES:
+            raise ValueError("a number is too large")
+    return value, position + 1

@@ -1,0 +1,140 @@
+"""Decide which paths git ignores, by the `.gitignore` files of a repository.
+
+Git itself is not asked, since the settings of a repository can name programs that git runs. The rules of other ignore
+files, and the differences between clients and git, are in `_ignore`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.frozen import Frozen
+from prowess.filesystem import compile_glob, matches_parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Rule = tuple[int, bool, bool, tuple[re.Pattern[str] | None, ...]]
+
+_MAX_FILE_BYTES = 64 * 1024
+_MAX_PATTERN_LENGTH = 256
+_MAX_RULES = 20_000
+"""Rules of one repository; further lines have no effect."""
+_MAX_STEPS = 5_000_000
+"""Comparisons of a part of a rule with a part of a path, so that no repository takes long."""
+
+
+class IgnoreFile(Frozen):
+    """The rules of one ignore file."""
+
+    above: IgnoreFile | None
+    """The rules of the folders above, which decide if no rule of this file matches."""
+    depth: int
+    """How many parts the path of its folder has."""
+    names: Mapping[str, tuple[tuple[int, bool, bool], ...]]
+    """Rules that are a plain name: number, negated, for folders only."""
+    rules: tuple[Rule, ...]
+    """The other rules: number, negated, for folders only, and a pattern for each part of the path, `None` for any
+    number of parts."""
+
+
+class GitIgnore:
+    """Reads the ignore files of one repository and applies them."""
+
+    def __init__(self) -> None:
+        self._rules_left = _MAX_RULES
+        self._steps_left = _MAX_STEPS
+
+    def read(self, path: str, depth: int, above: IgnoreFile | None) -> IgnoreFile | None:
+        """Return the rules of a file before those of the folders above; just the latter if it cannot be read.
+
+        Args:
+            path: the ignore file; a link is not followed, as in git.
+            depth: how many parts the path of its folder has, counted from the folder that paths are relative to.
+            above: the rules of the folders above.
+        """
+        try:
+            text = read_file(path, _MAX_FILE_BYTES).decode("utf-8", "surrogateescape")
+        except UnreadableError:
+            return above
+        names: dict[str, tuple[tuple[int, bool, bool], ...]] = {}
+        rules: list[Rule] = []
+        for number, line in enumerate(text.removeprefix("\ufeff").split("\n")):
+            parsed = _parse_rule(line)
+            if parsed is None or self._rules_left <= 0:
+                continue
+            self._rules_left -= 1
+            negated, only_folders, parts = parsed
+            if len(parts) == 2 and parts[0] == "**" and not re.search(r"[*?\[\\]", parts[1]):
+                names[parts[1]] = (*names.get(parts[1], ()), (number, negated, only_folders))
+            else:
+                patterns = tuple(None if part == "**" else compile_glob(part, re.NOFLAG) for part in parts)
+                rules.append((number, negated, only_folders, patterns))
+        return IgnoreFile(above=above, depth=depth, names=names, rules=tuple(rules)) if names or rules else above
+
+    def ignores(self, rules: IgnoreFile | None, parts: Sequence[str], *, folder: bool) -> bool:
+        """Return whether a path is ignored whose parent folder is not.
+
+        Args:
+            rules: of the folder that contains it.
+            parts: of the path.
+            folder: whether it is a folder.
+        """
+        while rules is not None:
+            last = -1
+            ignored = False
+            for number, negated, only_folders in rules.names.get(parts[-1], ()):
+                if folder or not only_folders:
+                    last, ignored = number, not negated
+            below = parts[rules.depth :]
+            for number, negated, only_folders, patterns in reversed(rules.rules):
+                self._steps_left -= len(patterns) + len(below)
+                if number < last or self._steps_left < 0:
+                    break
+                if (folder or not only_folders) and _matches(patterns, below):
+                    last, ignored = number, not negated
+                    break
+            if last >= 0:
+                return ignored
+            self._steps_left -= 1
+            rules = rules.above if self._steps_left > 0 else None
+        return False
+
+
+def _matches(patterns: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
+    """Match a path. The two most common forms, `*.log` and `/docs/build`, are decided by one part."""
+    first = patterns[0]
+    if first is not None:
+        return first.match(parts[0]) is not None and matches_parts(patterns, parts)
+    if len(patterns) == 2 and (name := patterns[1]) is not None:
+        return name.match(parts[-1]) is not None
+    return matches_parts(patterns, parts)
+
+
+def _parse_rule(line: str) -> tuple[bool, bool, list[str]] | None:
+    """Return whether a rule negates, whether it is for folders only, and its parts; `None` for a comment."""
+    line = line.removesuffix("\r")
+    if not line.strip() or line.startswith("#"):
+        return None
+    negated = line.startswith("!")
+    pattern = line[negated:]
+    # Blanks at the end count only after a backslash.
+    bare = pattern.rstrip(" ")
+    pattern = pattern[: len(bare) + 1] if bare.endswith("\\") else bare
+    only_folders = pattern.endswith("/")
+    pattern = pattern.removesuffix("/")
+    if not pattern or len(pattern) > _MAX_PATTERN_LENGTH:
+        return None
+    parts = pattern.removeprefix("/").split("/")
+    return negated, only_folders, parts if "/" in pattern else ["**", *parts]
+
+
+def ignore_files_above(top: str, repository: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the places of ignore files from a repository down to the parent of a folder, and the parts to each."""
+    below = os.path.relpath(top, repository)
+    parts = () if below == os.curdir else tuple(below.split(os.sep))
+    places = [(os.path.join(repository, ".git", "info", "exclude"), ())]
+    return places + [(os.path.join(repository, *parts[:n], ".gitignore"), parts[:n]) for n in range(len(parts))]

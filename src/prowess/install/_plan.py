@@ -1,0 +1,479 @@
+"""Plan what `prowess add` and `prowess update` would install, so that a user can decide.
+
+Plan what `prowess add` would install, so that a user can decide, and install it.
+
+    SOURCE, names -> fetched into the store -> PlannedSkill (files, scripts, tools, findings, who sees it) -> installed
+
+Nothing in the project changes before `install_planned`.
+
+Find out what newer versions of installed skills would change: `prowess update`.
+
+lock -> sources now -> files, revisions, findings and permissions that change -> installed after a question
+"""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import SKILL_FILE, expand_home
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
+from prowess.checks import check_file
+from prowess.errors import InstallError, SkillNotFoundError, combine_errors
+from prowess.hosts import host_names, load_host
+from prowess.skill import is_portable_name, load
+
+from ._change import Item, check_conflicts, make_change, merged
+from ._entries import LINK_KEY, entry_for, fetch_locked, is_pinned, recall, remember
+from ._places import folders_of
+from .lock import read_lock, read_tree
+from .sources import fetcher, parse_source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from prowess.errors import ProwessError
+    from prowess.findings import Finding
+    from prowess.skill import Skill, Value
+
+    from ._change import Changed
+    from ._entries import FetchedEntry
+    from ._places import Scope, Target
+    from ._store import OpenStore, StoredTree
+    from .lock import Lock, LockedSkill, Tree
+    from .sources import Fetched, FetchedSkill, Source
+
+_PLACE_CODES = ("name-not-folder", "skill-copy", "name-shadowed")
+"""Findings about the folder of a skill: it is not in its own folder yet."""
+
+
+class PlannedSkill(Frozen):
+    """A skill that would be installed, and what a user should know about it."""
+
+    item: Item
+    tree: Tree
+    previous: LockedSkill | None
+    """What is installed under its name now."""
+    scripts: tuple[str, ...]
+    """Its executable files, and those in `scripts`."""
+    allowed_tools: tuple[str, ...]
+    tools: Value | None
+    """What its front matter declares in `tools`."""
+    description: str
+    findings: tuple[Finding, ...]
+    folders: tuple[str, ...]
+    """Where it would be installed, absolute."""
+    agents: tuple[str, ...]
+    """The agents on this machine that look there."""
+
+    @property
+    def name(self) -> str:
+        """The name under which it would be installed."""
+        return self.item.entry.name
+
+
+class AddPlan(Frozen):
+    """What `prowess add` would do."""
+
+    source: Source
+    revision: str | None
+    skills: tuple[PlannedSkill, ...]
+    findings: tuple[Finding, ...]
+    """What the source has that cannot be installed."""
+
+
+def fetch_source(
+    source: Source,
+    opened: OpenStore,
+    *,
+    only: Sequence[str] = (),
+    revision: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Fetched:
+    """Fetch skills of a source into temporary folders of the store.
+
+    Raises:
+        InstallError: the source cannot be read.
+    """
+    return fetcher(source.kind)(source, opened, only=only, revision=revision, progress=progress)
+
+
+def plan_add(
+    text: str,
+    names: Sequence[str],
+    *,
+    target: Target,
+    opened: OpenStore,
+    cwd: str,
+    home: str,
+    hosts: tuple[str, ...] = (),
+    link: bool = False,
+    force: bool = False,
+    agents: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> AddPlan:
+    """Fetch skills, and return what installing them would do.
+
+    Args:
+        text: the source, as the user typed it.
+        names: the skills that are wanted; all of the source if empty.
+        target: where they would be installed.
+        opened: the store.
+        cwd: what a relative path starts from, absolute.
+        home: the user's home.
+        hosts: the agents into whose folders they are installed, as `check_hosts` returns them.
+        link: whether links are installed instead of copies.
+        force: whether installed skills that were changed may be replaced.
+        agents: the agents on this machine.
+        progress: is called with what is being done.
+
+    Raises:
+        InstallError: the source cannot be read, a skill is not allowed, or a name is taken.
+        SkillNotFoundError: the source has no skill of a name.
+    """
+    source = _source(text, cwd, home)
+    wanted = tuple(dict.fromkeys((*names, *((source.skill,) if source.skill else ()))))
+    fetched = recall(source, opened, wanted, None)
+    if fetched is None:
+        fetched = fetch_source(source, opened, only=wanted, progress=progress)
+    chosen = _without_copies(_choose(fetched.skills, wanted, source), opened)
+    digests = ((skill, stored.tree.digest) for skill, stored in chosen)
+    remember(source, fetched, digests, opened, all_skills=not wanted and source.path is None)
+    lock = read_lock(target.lock_file)
+    planned = []
+    for number, (skill, stored) in enumerate(chosen):
+        if progress is not None:
+            progress(f"checking {number + 1:,} of {len(chosen):,}")
+        entry = entry_for(source, skill, fetched, stored, folder=target.lock_folder, hosts=hosts, link=link)
+        link_to = link_target(source, skill, stored) if link else None
+        item = merged(Item(entry=entry, digest=stored.tree.digest, link=link_to), lock, target.scope)
+        planned.append(describe_skill(item, stored, lock, target, agents))
+    check_conflicts(target, lock, [skill.item for skill in planned], force=force)
+    return AddPlan(source=source, revision=fetched.revision, skills=tuple(planned), findings=fetched.findings)
+
+
+def install_planned(
+    skills: Sequence[PlannedSkill],
+    target: Target,
+    opened: OpenStore,
+    *,
+    force: bool = False,
+    waiting: Callable[[], None] | None = None,
+) -> Changed:
+    """Install the skills of a plan, all of them or none.
+
+    Raises:
+        InstallError: that is not possible.
+    """
+    return make_change(target, opened, items=[skill.item for skill in skills], force=force, waiting=waiting)
+
+
+def _source(text: str, cwd: str, home: str) -> Source:
+    """Return the source that a user typed, with the absolute path of a folder.
+
+    Raises:
+        InstallError: it is not a source, or could be a folder as well as a repository.
+    """
+    try:
+        source = parse_source(text)
+    except InstallError as error:
+        if os.path.isdir(os.path.join(cwd, text)):
+            raise InstallError(
+                str(error), hint=f"write {quoted(f'./{text}', PATH_LIMIT)} for the folder here"
+            ) from None
+        raise
+    if source.kind == "folder":
+        return source.with_changes(url=os.path.normpath(os.path.join(cwd, expand_home(source.url, home))))
+    if source.kind == "git" and ":" not in text and os.path.isdir(os.path.join(cwd, text)):
+        message = f"{quoted(text)} is a folder here, and may be a repository on GitHub too"
+        raise InstallError(message, hint=f"write `./{text}` for the folder, or `https://github.com/{text}`")
+    return source
+
+
+def _choose(skills: Sequence[FetchedSkill], wanted: Sequence[str], source: Source) -> list[FetchedSkill]:
+    """Return the wanted skills.
+
+    Raises:
+        SkillNotFoundError: the source lacks one.
+        InstallError: it has no skills.
+    """
+    if not skills:
+        hint = "a skill is a folder with a SKILL.md; name its folder after a `:`"
+        raise InstallError(f"{quoted(source.text)} contains no skills", hint=hint)
+    known = {skill.name for skill in skills}
+    for name in wanted:
+        if name not in known:
+            hint = did_you_mean(name, known, f"it has {', '.join(map(quoted, sorted(known)[:10]))}")
+            raise SkillNotFoundError(f"{quoted(source.text)} has no skill {quoted(name)}", hint=hint)
+    return [skill for skill in skills if not wanted or skill.name in wanted]
+
+
+def _without_copies(skills: Sequence[FetchedSkill], opened: OpenStore) -> list[tuple[FetchedSkill, StoredTree]]:
+    """Move skills into the store, and return each with its files there, and copies of one skill once.
+
+    A repository often has a skill twice: in the folders of two agents.
+
+    Raises:
+        InstallError: two different skills have the same name, a name is invalid, or a file is not allowed.
+    """
+    found: dict[str, tuple[FetchedSkill, StoredTree]] = {}
+    for skill in skills:
+        if not is_portable_name(skill.name):
+            message = f"{quoted(skill.name)} in {quoted(skill.path or '.')} is not a valid skill name"
+            hint = "use lower case letters, digits and single hyphens in the `name` of its SKILL.md"
+            raise InstallError(message, hint=hint)
+        try:
+            stored = opened.add(skill.folder, skill.tree)
+        except InstallError as error:
+            raise InstallError(f"{quoted(skill.name)}: {error}", hint=error.hint) from None
+        first, known = found.setdefault(skill.name, (skill, stored))
+        if known.tree != stored.tree:
+            message = f"two different skills are named {quoted(skill.name)}: in {quoted(first.path or '.')} and "
+            message += quoted(skill.path or ".")
+            raise InstallError(message, hint="name the folder of the one that you want after a `:`")
+    return [*found.values()]
+
+
+def link_target(source: Source, skill: FetchedSkill, stored: StoredTree) -> str:
+    """Return what the link of an installed skill leads to: the skill in a folder source, or in the store."""
+    return os.path.join(source.url, skill.path).rstrip("/") if source.kind == "folder" else stored.folder
+
+
+def describe_skill(item: Item, stored: StoredTree, lock: Lock, target: Target, agents: Iterable[str]) -> PlannedSkill:
+    """Return what a user should know about a skill in the store before it is installed."""
+    path, tree = os.path.join(stored.folder, SKILL_FILE), stored.tree
+    skill = load(path)
+    places = folders_of(item.entry, target.scope)
+    return PlannedSkill(
+        item=item,
+        tree=tree,
+        previous=lock.skills.get(item.entry.name),
+        scripts=tuple(file.path for file in tree.files if file.mode == "100755" or file.path.startswith("scripts/")),
+        allowed_tools=skill.allowed_tools,
+        tools=_tools(skill),
+        description=skill.description or "",
+        findings=findings_of(path, item.entry.name),
+        folders=tuple(os.path.join(target.root, place, item.entry.folder) for place in places),
+        agents=agents_that_see(places, target.scope, agents),
+    )
+
+
+def _tools(skill: Skill) -> Value | None:
+    field = skill.fields.get("tools")
+    return None if field is None else field.value
+
+
+def findings_of(path: str, name: str) -> tuple[Finding, ...]:
+    """Return the findings of a SKILL.md, with paths that begin with the name of the skill."""
+    folder = os.path.dirname(path)
+    return tuple(
+        item.with_changes(path=os.path.join(name, os.path.relpath(item.path or path, folder)))
+        for item in check_file(path)
+        if item.code not in _PLACE_CODES
+    )
+
+
+def agents_that_see(folders: Sequence[str], scope: Scope, agents: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the agents that look for skills in one of these folders, relative to the project or home."""
+    known = set(host_names())
+    found = []
+    for name in agents:
+        roots = load_host(name).roots if name in known else ()
+        paths = {root.path.rpartition("|")[2].removeprefix("~/") for root in roots if root.scope == scope}
+        if not paths.isdisjoint(folders):
+            found.append(name)
+    return tuple(found)
+
+
+class PlannedUpdate(Frozen):
+    """A skill with a newer version, and what differs."""
+
+    new: PlannedSkill
+    old: LockedSkill
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    """Paths of files."""
+    new_findings: tuple[Finding, ...]
+    """Those that the locked version does not have."""
+    fixed_findings: tuple[Finding, ...]
+    """Those that only the locked version has."""
+    permissions: Mapping[str, tuple[str, str]]
+    """What may run or be used, before and after, where it changes: `allowed-tools`, `scripts` and so on."""
+
+    @property
+    def name(self) -> str:
+        """The name of the skill."""
+        return self.old.name
+
+
+class UpdatePlan(Frozen):
+    """What `prowess update` would do."""
+
+    updates: tuple[PlannedUpdate, ...]
+    current: tuple[str, ...]
+    """Skills that are as their source has them."""
+    pinned: tuple[LockedSkill, ...]
+    """Skills at a commit, digest or version, which are not moved."""
+    gone: tuple[str, ...]
+    """Skills that their source does not have any more; they stay as they are."""
+
+
+def plan_update(
+    names: Sequence[str],
+    *,
+    target: Target,
+    opened: OpenStore,
+    force: bool = False,
+    agents: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> UpdatePlan:
+    """Fetch what the sources of installed skills have now, and compare it with the lock.
+
+    Args:
+        names: the skills; all if empty.
+        target: where they are installed.
+        opened: the store.
+        force: whether installed skills that were changed may be replaced.
+        agents: the agents on this machine.
+        progress: is called with what is being done.
+
+    Raises:
+        SkillNotFoundError: the lock has no skill of a name.
+        InstallError: a source cannot be read, or lacks a skill.
+        ConfigError: the lock is invalid.
+    """
+    lock = read_lock(target.lock_file)
+    chosen = lock.select(names)
+    pinned = tuple(skill for skill in chosen if is_pinned(skill))
+    problems: list[ProwessError] = []
+    gone: list[LockedSkill] = []
+    fetched = fetch_locked(
+        [skill for skill in chosen if not is_pinned(skill)],
+        target.lock_folder,
+        opened,
+        problems,
+        gone=gone,
+        progress=progress,
+    )
+    if problems:
+        raise combine_errors(problems, "nothing was updated")
+    agents = tuple(agents)
+    newer = [one for one in fetched if not _is_current(one)]
+    updates = [_planned(one, lock, target, opened, agents) for one in newer if not _is_renamed(one)]
+    check_conflicts(target, lock, [update.new.item for update in updates], force=force)
+    gone += [one.entry for one in newer if _is_renamed(one)]
+    changed = {one.entry.name for one in newer}
+    return UpdatePlan(
+        updates=tuple(updates),
+        current=tuple(one.entry.name for one in fetched if one.entry.name not in changed),
+        pinned=pinned,
+        gone=tuple(skill.name for skill in gone),
+    )
+
+
+def _is_renamed(one: FetchedEntry) -> bool:
+    """Return whether the skill has another name now; `skills` of Vercel may have locked it under a title."""
+    return one.skill.name != one.entry.name and one.entry.tree_digest is not None
+
+
+def _is_current(one: FetchedEntry) -> bool:
+    """Return whether a skill is as its source has it; a new commit that leaves its files alone does not count."""
+    from prowess.install.lock import computed_hash
+
+    if one.entry.tree_digest is not None:
+        return one.entry.tree_digest == one.stored.tree.digest
+    return one.entry.computed_hash is not None and one.entry.computed_hash == computed_hash(one.stored.folder)
+
+
+def _planned(one: FetchedEntry, lock: Lock, target: Target, opened: OpenStore, agents: Sequence[str]) -> PlannedUpdate:
+    old, stored = one.entry, one.stored
+    is_link = bool(old.other_prowess.get(LINK_KEY))
+    new = entry_for(
+        one.source, one.skill, one.fetched, stored, folder=target.lock_folder, hosts=old.hosts, link=is_link
+    )
+    # What other tools wrote stays; so does the way in which they wrote the source.
+    entry = new.with_changes(
+        name=old.name, source=old.source, source_type=old.source_type, source_url=old.source_url, other=old.other
+    )
+    link = link_target(one.source, one.skill, stored) if is_link else None
+    planned = describe_skill(Item(entry=entry, digest=stored.tree.digest, link=link), stored, lock, target, agents)
+    before, after = _old_files(old, target), dict(entry.files)
+    old_file = _old_skill_file(old, target, opened)
+    old_findings = findings_of(old_file, old.name) if old_file else ()
+    known = {(item.code, item.message) for item in old_findings}
+    left = {(item.code, item.message) for item in planned.findings}
+    return PlannedUpdate(
+        new=planned,
+        old=old,
+        added=tuple(path for path in after if path not in before),
+        changed=tuple(path for path in after if path in before and after[path] != before[path]),
+        removed=tuple(path for path in before if path not in after),
+        new_findings=tuple(item for item in planned.findings if (item.code, item.message) not in known),
+        fixed_findings=tuple(item for item in old_findings if (item.code, item.message) not in left),
+        permissions=_permissions(old_file, before, planned, opened),
+    )
+
+
+def _old_files(old: LockedSkill, target: Target) -> dict[str, str]:
+    """Return the files of the locked version, or those that are installed if the lock does not list them."""
+    if old.files:
+        return dict(old.files)
+    for place in folders_of(old, target.scope):
+        try:
+            tree = read_tree(os.path.join(target.root, place, old.folder))
+        except InstallError:
+            continue
+        return {file.path: f"{file.mode} sha256:{file.sha256}" for file in tree.files}
+    return {}
+
+
+def _old_skill_file(old: LockedSkill, target: Target, opened: OpenStore) -> str | None:
+    """Return the SKILL.md of the locked version in the store, or the one that is installed."""
+    stored = opened.get(old.tree_digest) if old.tree_digest else None
+    places = (os.path.join(target.root, place, old.folder) for place in folders_of(old, target.scope))
+    files = (os.path.join(folder, SKILL_FILE) for folder in (stored, *places) if folder)
+    return next((file for file in files if os.path.isfile(file)), None)
+
+
+def _permissions(
+    old_file: str | None, before: Mapping[str, str], new: PlannedSkill, opened: OpenStore
+) -> dict[str, tuple[str, str]]:
+    """Return what may run or be used, before and after, where it differs."""
+    then = _declared(old_file) if old_file else {}
+    now = _declared(os.path.join(opened.get(new.item.digest) or "", SKILL_FILE))
+    found = {key: (then.get(key, ""), now.get(key, "")) for key in now if then.get(key, "") != now[key]}
+    after = new.item.entry.files
+    scripts = [
+        {path: value for path, value in files.items() if value.startswith("100755") or path.startswith("scripts/")}
+        for files in (before, after)
+    ]
+    if scripts[0] != scripts[1]:
+        differing = sorted(
+            path for path in {**scripts[0], **scripts[1]} if scripts[0].get(path) != scripts[1].get(path)
+        )
+        found["scripts"] = (
+            ", ".join(path for path in differing if path in scripts[0]),
+            ", ".join(path for path in differing if path in scripts[1]),
+        )
+    return found
+
+
+def _declared(path: str) -> dict[str, str]:
+    """Return the fields of a SKILL.md that say what a skill may use or run."""
+    import json
+
+    skill = load(path)
+    return {
+        key: value if isinstance(value, str) else json.dumps(value, default=_plain, ensure_ascii=False)
+        for key in ("allowed-tools", "tools", "hooks", "compatibility", "shell")
+        for value in [skill.fields[key].value if key in skill.fields else ""]
+    }
+
+
+def _plain(value: object) -> object:
+    """Return a mapping that JSON does not know as one that it knows."""
+    from collections.abc import Mapping
+
+    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,46 @@
+"""Read and write the lock of installed skills, and read the files that it describes."""
+
+from ._files import (
+    EXECUTABLE,
+    FILE,
+    LINK,
+    NotComparableError,
+    NotedFiles,
+    Tree,
+    TreeFile,
+    WrittenFiles,
+    check_paths,
+    computed_hash,
+    hash_of_everything,
+    hash_open_folder,
+    read_files,
+    read_tree,
+    tree_digest,
+)
+from ._lock import LOCK_FILE, Lock, LockedSkill, LockValueError, folder_name, parse_entry, parse_lock, read_lock
+
+__all__ = [
+    "EXECUTABLE",
+    "FILE",
+    "LINK",
+    "LOCK_FILE",
+    "Lock",
+    "LockValueError",
+    "LockedSkill",
+    "NotComparableError",
+    "NotedFiles",
+    "Tree",
+    "TreeFile",
+    "WrittenFiles",
+    "check_paths",
+    "computed_hash",
+    "folder_name",
+    "hash_of_everything",
+    "hash_open_folder",
+    "parse_entry",
+    "parse_lock",
+    "read_files",
+    "read_lock",
+    "read_tree",
+    "tree_digest",
+]

@@ -1,0 +1,30 @@
+"""Fetch skills from registries of containers, and publish them there.
+
+Front door: `fetch`, `newest` and `publish`; `snapshot/` uses `open_registry` and `Registry` too.
+"""
+
+from ._registry import (
+    INDEX_TYPES,
+    MANIFEST_TYPES,
+    Descriptor,
+    Registry,
+    StoredManifest,
+    digest_of,
+    open_registry,
+)
+from ._skills import TITLE, fetch, newest, parse_descriptor, publish
+
+__all__ = [
+    "INDEX_TYPES",
+    "MANIFEST_TYPES",
+    "TITLE",
+    "Descriptor",
+    "Registry",
+    "StoredManifest",
+    "digest_of",
+    "fetch",
+    "newest",
+    "open_registry",
+    "parse_descriptor",
+    "publish",
+]

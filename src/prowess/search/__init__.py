@@ -1,0 +1,33 @@
+"""Find the skills that match a query."""
+
+from prowess._internal.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._search import (
+        MAX_BODY_CHARS as MAX_BODY_CHARS,
+        MAX_QUERY_WORDS as MAX_QUERY_WORDS,
+        Hit as Hit,
+        Index as Index,
+        SkillReader as SkillReader,
+        searched_terms as searched_terms,
+    )
+    from ._semantic import Ranker as Ranker, installed_ranker as installed_ranker
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
+        __name__,
+        {
+            "_search": (
+                "Hit",
+                "Index",
+                "MAX_BODY_CHARS",
+                "MAX_QUERY_WORDS",
+                "SkillReader",
+                "searched_terms",
+            ),
+            "_semantic": (
+                "Ranker",
+                "installed_ranker",
+            ),
+        },
+    )

@@ -1,0 +1,263 @@
+"""Rank skills by the words of a message: BM25F over name, description, headings and body.
+
+A word's weight in a skill saturates and the length of its field counts, so that repetition wins nothing. It depends on
+that skill alone, and not on the others, so the index of a skill stays right when others change.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from functools import lru_cache
+from math import log
+
+from prowess.catalog import TermCounts
+
+from ._stems import stem
+from ._vocabulary import COMMON_WORDS, EVERYDAY_WORDS, RELATED_WORDS
+from ._words import count_terms, ordered_terms, pair_terms
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
+    from typing import Protocol
+else:
+    Protocol = object
+
+# ── the parameters, chosen on the tuning part of benchmarks/search ───────────────────────────────────────────────────
+
+_FIELDS = {  # weight, how much the length counts (0 to 1), usual length, least effect of it, most different terms
+    "name": (5.0, 0.3, 3.5, 0.0, 16),
+    "description": (3.0, 0.75, 40.0, 0.7, 60),
+    "headings": (1.0, 0.7, 60.0, 0.3, 300),
+    "body": (0.5, 0.95, 1000.0, 0.2, 800),
+}
+"""A field with more different terms than that is a list of words, and each of them counts less."""
+_MOST_REPETITIONS = 8
+"""How often a word counts in one field."""
+_SATURATION = 2.0
+"""The weight at which a word has half of its highest impact."""
+_CONTRAST = 1.5
+"""How much better one strong match is than several weak ones."""
+_RARITY_POWER = 0.8
+_EVERYDAY, _COMMON, _MISSPELT, _RELATED = 0.5, 0.8, 0.8, 0.25
+"""The weights of everyday words, common words, corrected words and related words; that of any other word is 1."""
+_NEIGHBOURS = 0.75 / (_SATURATION + 1)
+MAX_QUERY_WORDS = 16
+"""Terms of a message that are searched: those that say most."""
+
+# ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_MAX_IMPACT = 0xFFFF
+_MIN_CORRECTED_LENGTH, _MIN_PREFIX_LENGTH, _MAX_CORRECTED_LENGTH = 4, 2, 32
+_UNCHANGED = 2
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_MARKS_OF_LINES = ("#", "`", "~")
+_match_fence = re.compile(r"\s{0,3}(?:```|~~~)").match
+_match_heading = re.compile(r" {0,3}#{1,6}[ \t]+(.*)").match
+
+
+class Postings(TermCounts, Protocol):
+    """The skills of an index, by the terms they contain."""
+
+    def rows(self, term: str) -> tuple[array[int], array[int]]:
+        """Return the numbers of the skills that have a term, and its impact in each, from 1 to 65,535."""
+
+
+class WordSet:
+    """Find words among all of an index."""
+
+    def words(self) -> frozenset[str]:
+        """Return all terms that are words; some of them may be in no skill."""
+        raise NotImplementedError
+
+    def starting_with(self, prefix: str) -> Sequence[str]:
+        """Return the words with a prefix."""
+        return [word for word in self.words() if word.startswith(prefix)]
+
+    def known_words(self, words: AbstractSet[str]) -> Iterable[str]:
+        """Return those of some words that are known."""
+        return words & self.words()
+
+
+class PostingTable(WordSet):
+    """The postings of skills, in memory."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._terms: dict[str, tuple[array[int], array[int]]] = {}
+        self._words: frozenset[str] | None = None
+
+    def add(self, row: int, impacts: Mapping[str, int]) -> None:
+        """Add the terms of a skill."""
+        self.count += 1
+        self._words = None
+        terms = self._terms
+        for term, impact in impacts.items():
+            known = terms.get(term)
+            if known is None:
+                known = terms[term] = (array("I"), array("H"))
+            known[0].append(row)
+            known[1].append(impact)
+
+    def frequency(self, term: str) -> int:
+        """Return how many skills have a term."""
+        return len(self.rows(term)[0])
+
+    def rows(self, term: str) -> tuple[array[int], array[int]]:
+        """Return the numbers of the skills that have a term, and its impact in each, from 1 to 65,535."""
+        return self._terms.get(term) or NO_ROWS
+
+    def words(self) -> frozenset[str]:
+        """Return all terms that are words."""
+        if self._words is None:
+            self._words = frozenset(term for term in self._terms if " " not in term)
+        return self._words
+
+    def terms(self) -> Iterable[str]:
+        """Return all terms."""
+        return self._terms
+
+
+NO_ROWS: tuple[array[int], array[int]] = (array("I"), array("H"))
+
+
+def skill_impacts(name: str, description: str, body: str) -> dict[str, int]:
+    """Return the terms of a skill, each with its impact from 1 to 65,535.
+
+    Two neighbours in a name or a description are a term too.
+    """
+    headings, text = _split_headings(body)
+    weights: dict[str, float] = {}
+    for field, (weight, share, usual, least, variety) in zip(
+        (name, description, headings, text), _FIELDS.values(), strict=True
+    ):
+        counts = count_terms(field)
+        length = max(least, 1 - share + share * sum(counts.values()) / usual)
+        weight *= min(1.0, variety / max(1, len(counts))) ** 2 / length
+        for term, count in counts.items():
+            weights[term] = weights.get(term, 0.0) + weight * min(count, _MOST_REPETITIONS)
+    # Most terms of a body have one of a few weights.
+    levels = {
+        weight: max(1, round(_MAX_IMPACT * (weight / (_SATURATION + weight)) ** _CONTRAST))
+        for weight in set(weights.values())
+    }
+    impacts = {term: levels[weight] for term, weight in weights.items()}
+    for field in (name, description):
+        impacts.update(dict.fromkeys(pair_terms(ordered_terms(field)), _MAX_IMPACT))
+    return impacts
+
+
+def weigh_query(text: str, postings: TermCounts) -> dict[str, float]:
+    """Return the terms to search for a message, each with its weight; empty if no skill has any of them."""
+    terms = ordered_terms(text) or list(count_terms(text))
+    weights: dict[str, float] = {}
+    for term in dict.fromkeys(terms):
+        weight, _ = _usage(term)
+        found = [term]
+        if not postings.frequency(term):
+            found = _similar_terms(term, postings, is_last=term == terms[-1]) if weight == 1.0 else []
+            weight *= _MISSPELT
+        for known in found:
+            weights[known] = max(weights.get(known, 0.0), weight * _rarity(known, postings))
+    if len(weights) > MAX_QUERY_WORDS:
+        weights = dict(sorted(weights.items(), key=lambda item: -item[1])[:MAX_QUERY_WORDS])
+    result = dict(weights)
+    for related in {other for term in weights for other in _usage(term)[1]} - weights.keys():
+        if postings.frequency(related):
+            result[related] = _RELATED * _rarity(related, postings)
+    for pair in pair_terms(terms):
+        first, _, second = pair.partition(" ")
+        if first in weights and second in weights and postings.frequency(pair):
+            low, high = sorted((weights[first], weights[second]))
+            result[pair] = _NEIGHBOURS * _rarity(pair, postings, power=1.0) * low / high
+    return result
+
+
+def rank_rows(weights: Mapping[str, float], postings: Postings) -> dict[int, float]:
+    """Return the skills that have some of the terms, each with the share of the highest possible rank."""
+    ranks: dict[int, float] = {}
+    highest = _MAX_IMPACT * sum(weights.values())
+    for term in sorted(weights):  # a sum of fractions depends on its order
+        share = weights[term] / highest
+        known = ranks.get
+        for row, impact in zip(*postings.rows(term), strict=True):
+            ranks[row] = known(row, 0.0) + share * impact
+    return ranks
+
+
+def best_rows(ranks: Mapping[int, float], limit: int) -> list[int]:
+    """Return the skills with the highest ranks, the best first; equal ones in their order."""
+    highest = sorted(ranks.values(), reverse=True)[:limit]
+    lowest = highest[-1] if highest else 0.0
+    rows = sorted((-rank, row) for row, rank in ranks.items() if rank >= lowest)
+    return [row for _, row in rows[:limit]]
+
+
+def _rarity(term: str, postings: TermCounts, power: float = _RARITY_POWER) -> float:
+    frequency = postings.frequency(term)
+    return log(1 + (postings.count - frequency + 0.5) / (frequency + 0.5)) ** power  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=1)
+def _listed_words() -> dict[str, list[tuple[str, float, tuple[str, ...]]]]:
+    """Return the words of the vocabulary with their weights and related words, by the letters that no stem changes."""
+    listed: dict[str, list[tuple[str, float, tuple[str, ...]]]] = {}
+    related: dict[str, tuple[str, ...]] = {}
+    for group in RELATED_WORDS:
+        for word in group:
+            related[word] = (*related.get(word, ()), *group)
+    for word in (*EVERYDAY_WORDS, *COMMON_WORDS, *related):
+        weight = _EVERYDAY if word in EVERYDAY_WORDS else _COMMON if word in COMMON_WORDS else 1.0
+        listed.setdefault(word[:_UNCHANGED], []).append((word, weight, related.get(word, ())))
+    return listed
+
+
+@lru_cache(maxsize=1 << 10)
+def _usage(term: str) -> tuple[float, frozenset[str]]:
+    """Return the weight of a term in a message, and the terms that are related to it."""
+    # Finding the stems of all words would take longer than a search.
+    same = [item for item in _listed_words().get(term[:_UNCHANGED], ()) if stem(item[0]) == term]
+    weight = _EVERYDAY if term.isdigit() else min((weight for _, weight, _ in same), default=1.0)
+    return weight, frozenset(stem(other) for _, _, words in same for other in words) - {term}
+
+
+def _split_headings(body: str) -> tuple[str, str]:
+    """Return the headings of a body, and the rest of it."""
+    headings: list[str] = []
+    rest: list[str] = []
+    fenced = False
+    for line in body.splitlines():
+        heading = None
+        if line.lstrip()[:1] in _MARKS_OF_LINES:
+            fenced ^= _match_fence(line) is not None
+            heading = None if fenced else _match_heading(line)
+        (headings if heading else rest).append(heading[1] if heading else line)
+    return "\n".join(headings), "\n".join(rest)
+
+
+def _similar_terms(word: str, postings: TermCounts, *, is_last: bool) -> list[str]:
+    """Return the terms that are probably meant by an unknown word: one edit away, or one that is not yet complete."""
+    if is_last and len(word) >= _MIN_PREFIX_LENGTH:
+        complete = [term for term in postings.starting_with(word) if postings.frequency(term)]
+        complete.sort(key=lambda term: (-postings.frequency(term), term))
+        if complete:
+            return complete[:4]
+    if not _MIN_CORRECTED_LENGTH <= len(word) <= _MAX_CORRECTED_LENGTH or not (word.isascii() and word.isalpha()):
+        return []
+    known = filter(postings.frequency, postings.known_words(_edits(word)))
+    found = sorted(known, key=lambda term: (-postings.frequency(term), term))
+    return found[:1]
+
+
+def _edits(word: str) -> set[str]:
+    """Return the words that differ in one letter from the second on, or in the order of two neighbours."""
+    edits: set[str] = set()
+    for at in range(1, len(word) + 1):
+        start, rest = word[:at], word[at:]
+        edits.update(start + letter + rest for letter in _LETTERS)
+        if rest:
+            edits.add(start + rest[1:])
+            edits.update(start + letter + rest[1:] for letter in _LETTERS)
+            edits.add(start + rest[1:2] + rest[:1] + rest[2:])
+    return edits - {word}

@@ -1,0 +1,50 @@
+"""Say which agents see which skills, why not, and what would change that."""
+
+from prowess._internal.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._compare import (
+        ABSENT as ABSENT,
+        ComparedSkill as ComparedSkill,
+        Comparison as Comparison,
+        View as View,
+        compare as compare,
+        compare_catalogs as compare_catalogs,
+        count_losses as count_losses,
+    )
+    from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
+    from ._losses import Loss as Loss
+    from ._mount_cures import (
+        mount_argument as mount_argument,
+        mount_command as mount_command,
+        mount_folder as mount_folder,
+    )
+    from ._mount_rules import mount_blockers as mount_blockers
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
+        __name__,
+        {
+            "_compare": (
+                "ABSENT",
+                "ComparedSkill",
+                "Comparison",
+                "View",
+                "compare",
+                "compare_catalogs",
+                "count_losses",
+            ),
+            "_loss_groups": (
+                "Cure",
+                "LossGroup",
+                "group_losses",
+            ),
+            "_losses": ("Loss",),
+            "_mount_rules": ("mount_blockers",),
+            "_mount_cures": (
+                "mount_argument",
+                "mount_command",
+                "mount_folder",
+            ),
+        },
+    )

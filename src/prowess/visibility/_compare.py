@@ -1,0 +1,349 @@
+"""Compare what several agents see: for each skill, which of them loses it, why, and how to fix that.
+
+Start with `compare`. A skill is one file, however many agents and paths reach it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from prowess._internal.files import real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral
+from prowess.catalog import AWAITS_TRUST, REACHABLE, discover, evaluate_file, new_filesystem
+from prowess.skill import check_skill
+
+from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
+from ._fixed_filesystem import FixedFilesystem
+from ._losses import Loss, LossFinder, rejecting_codes
+from ._mount_cures import TakenNames
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prowess.catalog import Catalog, Entry
+    from prowess.filesystem import Filesystem
+    from prowess.findings import Finding
+    from prowess.skill import Skill
+
+ABSENT = "absent"
+"""The word for the state of a skill that is in no folder that an agent searches."""
+
+
+class View(Frozen):
+    """How one agent sees one skill."""
+
+    host: str
+    state: str
+    """The word of a `State`, or `absent`: no folder that the agent searches holds it."""
+    name: str | None = None
+    """What the agent calls it; `None` if it does not find it."""
+    reason: str | None = None
+    rule: str | None = None
+    winner: str | None = None
+    """The path of the skill that the agent has in its place: of the same name, or a copy."""
+    loss: Loss | None = None
+    """`None` if the model or the user of the agent can reach the skill, or an exact copy of it."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `check --json`."""
+        loss = None if self.loss is None else self.loss.as_dict()
+        return {"state": self.state, "reason": self.reason, "rule": self.rule, "winner": self.winner, "loss": loss}
+
+
+class ComparedSkill(Frozen):
+    """One skill, and how each agent sees it."""
+
+    path: str
+    """The absolute path of its SKILL.md."""
+    real: str
+    """The same path without links."""
+    name: str
+    """The name in its front matter, or else its folder."""
+    folder: str
+    description: str
+    """As written; empty if it is missing."""
+    scope: str
+    """`user` for a skill of the user, `project` for one of the project, or another scope in which an agent has it."""
+    copy_of: str | None = None
+    """The path of an earlier skill that is the same in every byte, or a mounted copy of it with another name."""
+    bundled: bool = False
+    """Whether it ships with an agent or with a plugin of one, so that no other agent loses it."""
+    findings: tuple[Finding, ...]
+    """Under the policy `guide`."""
+    skill: Skill
+    views: Mapping[str, View]
+    """By the name of the agent, in the order in which the agents were given."""
+
+    @property
+    def losers(self) -> tuple[str, ...]:
+        """The agents that lose it."""
+        return tuple(host for host, view in self.views.items() if view.loss is not None)
+
+
+class Comparison(Frozen):
+    """What several agents see from one directory."""
+
+    cwd: str
+    home: str
+    hosts: tuple[str, ...]
+    skills: tuple[ComparedSkill, ...]
+    """By folder, then by path."""
+    is_complete: bool = True
+    """Whether these are all skills that the agents find."""
+    findings: tuple[Finding, ...]
+    """The findings that belong to no skill, each once."""
+    catalogs: Mapping[str, Catalog]
+
+    @property
+    def distinct(self) -> tuple[ComparedSkill, ...]:
+        """The skills that are counted: without copies of another, and without those that ship with an agent."""
+        return tuple(skill for skill in self.skills if skill.copy_of is None and not skill.bundled)
+
+    def lost(self, host: str) -> tuple[ComparedSkill, ...]:
+        """Return the skills that an agent loses."""
+        return tuple(skill for skill in self.distinct if skill.views[host].loss is not None)
+
+
+def compare(
+    cwd: str | os.PathLike[str] = ".",
+    *,
+    hosts: Iterable[str],
+    home: str | os.PathLike[str] | None = None,
+    skill_dirs: Iterable[str | os.PathLike[str]] = (),
+    role: str | os.PathLike[str] | None = None,
+    client_args: Iterable[str] = (),
+    files: Iterable[str] = (),
+    only_files: bool = False,
+    cache: bool = True,
+    filesystem: Filesystem | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Return what several agents see from a directory, skill by skill.
+
+    Args:
+        cwd: the directory that they are started in.
+        hosts: the names of the agents.
+        home: the user's home instead of `~`.
+        skill_dirs: further directories of skills.
+        role: an InitRunner role, whose folder and settings count.
+        client_args: the arguments that each agent is started with.
+        files: the absolute paths of more SKILL.md files, such as all of a repository.
+        only_files: whether to leave out the skills that are not in `files`.
+        cache: whether to use cached catalogs.
+        filesystem: what was read so far.
+        progress: is called with the number of skills compared so far.
+
+    Raises:
+        HostNotFoundError: a host is unknown.
+    """
+    filesystem = filesystem or new_filesystem()
+    skill_dirs, client_args = [*skill_dirs], [*client_args]
+    catalogs = {
+        host: discover(
+            cwd,
+            host=host,
+            home=home,
+            skill_dirs=skill_dirs,
+            role=role,
+            client_args=client_args,
+            filesystem=filesystem,
+            cache=cache,
+        )
+        for host in hosts
+    }
+    return compare_catalogs(
+        catalogs, cwd, home=home, files=files, only_files=only_files, filesystem=filesystem, progress=progress
+    )
+
+
+def compare_catalogs(
+    catalogs: Mapping[str, Catalog],
+    cwd: str | os.PathLike[str],
+    *,
+    home: str | os.PathLike[str] | None = None,
+    files: Iterable[str] = (),
+    only_files: bool = False,
+    filesystem: Filesystem | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Compare catalogs of one directory, as `compare` does.
+
+    Args:
+        catalogs: by host.
+        cwd: the directory that they are of.
+        home: as in `compare`.
+        files: as in `compare`.
+        only_files: as in `compare`.
+        filesystem: what was read so far.
+        progress: as in `compare`.
+    """
+    comparer = _Comparer(catalogs, filesystem or new_filesystem(), real_path(cwd), home)
+    skills = []
+    for number, (real, path) in enumerate(comparer.rows(files, only_files=only_files), 1):
+        skills.append(comparer.compared_skill(real, path))
+        if progress is not None:
+            progress(number)
+    skills = comparer.mark_copies(sorted(skills, key=lambda skill: (skill.folder.casefold(), skill.path)))
+    findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
+    return Comparison(
+        cwd=comparer.cwd,
+        home=comparer.home,
+        hosts=tuple(catalogs),
+        skills=tuple(skills),
+        is_complete=not only_files,
+        findings=tuple(findings.values()),
+        catalogs=catalogs,
+    )
+
+
+class _Comparer:
+    """Compares the catalogs of several agents, skill by skill."""
+
+    def __init__(
+        self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, cwd: str, home: str | os.PathLike[str] | None
+    ) -> None:
+        self.catalogs, self.filesystem, self.cwd = catalogs, filesystem, cwd
+        self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
+        self.entries = rows_of_entries(catalogs, filesystem)
+        self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
+        # The agents are asked skill by skill, and a fix does not depend on them.
+        fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
+        self.taken_names = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
+        self.finders = {
+            host: LossFinder(catalog, fixed_filesystem, self.taken_names) for host, catalog in catalogs.items()
+        }
+
+    def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
+        """Return the real path and the path of each skill."""
+        given = {real_path(path): path for path in files}
+        found = {real: first_entry(row).path for real, row in self.entries.items()}
+        return sorted((given if only_files else {**given, **found}).items(), key=lambda item: item[1].split(os.sep))
+
+    def compared_skill(self, real: str, path: str) -> ComparedSkill:
+        """Return one skill, as all agents see it."""
+        row = self.entries.get(real, {})
+        entry = first_entry(row) if row else None
+        # A SKILL.md that is a link is followed only where the rules of an agent did so.
+        skill = self.filesystem.skill(path) if entry is None else entry.skill
+        scopes = [each.scope for each in row.values()]
+        scope = "project" if not scopes or "project" in scopes else scopes[0]
+        folder = os.path.basename(os.path.dirname(path))
+        return ComparedSkill(
+            path=path,
+            real=real,
+            name=skill.name or folder,
+            folder=folder,
+            description=(skill.description or "").strip(),
+            scope=scope,
+            bundled=is_bundled(real, row),
+            findings=check_skill(skill),
+            skill=skill,
+            views={host: self._view(host, path, real, row, scope) for host in self.catalogs},
+        )
+
+    def _view(self, host: str, path: str, real: str, row: Mapping[str, Entry], scope: str) -> View:
+        finder, entry = self.finders[host], row.get(host)
+        if entry is not None:
+            is_seen = entry.state in REACHABLE or self.copies[host].copy(real, entry) is not None
+            return View(
+                host=host,
+                state=str(entry.state),
+                name=entry.name,
+                reason=entry.reason,
+                rule=entry.rule,
+                winner=entry.shadowed_by,
+                loss=None if is_seen else finder.loss(entry),
+            )
+        file = real if row and os.path.islink(path) else path
+        alone = evaluate_file(file, host, filesystem=self.filesystem)
+        copied = self.copies[host].copy(real, alone)
+        if copied is not None:
+            exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
+            reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
+            return View(host=host, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
+        if is_bundled(real, row):
+            return View(host=host, state=ABSENT, reason="it belongs to another agent", rule="bundled")
+        taken = self.taken_names.path_of(host, alone.name)
+        lost = finder.loss_elsewhere(
+            path,
+            alone,
+            user=scope == "user",
+            taken=taken,
+            is_copy=lambda other: other == real or are_copies(self.filesystem, real, real_path(other)),
+        )
+        if lost is None:
+            mounted = f"skills are mounted for {finder.host.title}, never searched for"
+            return View(host=host, state=ABSENT, reason=mounted, rule="mounted")
+        rule = "name-shadowed" if lost.kind == "name" else lost.kind
+        return View(host=host, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
+
+    def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
+        """Return the skills, with `copy_of` in those that are the same as an earlier one."""
+        copies = CopyFinder(self.filesystem)
+        paths, result = {}, []
+        for skill in skills:
+            original = copies.original(skill.real, skill.skill.name)
+            if original is None:
+                if not skill.bundled:
+                    copies.add(skill.real, skill.skill.name)
+                paths[skill.real] = skill.path
+                result.append(skill)
+            else:
+                result.append(skill.with_changes(copy_of=paths[original]))
+        return result
+
+
+class _Copies:
+    """The skills that an agent or its user can reach, to find the copies of others among them."""
+
+    def __init__(self, filesystem: Filesystem, catalog: Catalog) -> None:
+        self._finder = CopyFinder(filesystem)
+        self._entries: dict[str, Entry] = {}
+        for entry in catalog.skills:
+            if entry.state in REACHABLE:
+                self._finder.add(entry.real, entry.frontmatter_name)
+                self._entries[entry.real] = entry
+
+    def copy(self, real: str, entry: Entry) -> Entry | None:
+        """Return the copy of a skill that the agent has."""
+        original = self._finder.original(real, entry.frontmatter_name)
+        return None if original is None else self._entries[original]
+
+
+_BUNDLED_FOLDER = f"{os.sep}.system{os.sep}"
+"""Codex unpacks the skills that it ships with into `skills/.system` of its own folder (observed, 0.169.0)."""
+
+
+def count_losses(catalogs: Mapping[str, Catalog], filesystem: Filesystem | None = None) -> tuple[dict[str, int], int]:
+    """Return how many skills each agent loses of those that any of them finds, and how many skills these are.
+
+    The counts are those of `compare`, without the work of saying why.
+    """
+    filesystem = filesystem or new_filesystem()
+    skills: dict[str, list[tuple[str, dict[str, Entry]]]] = {}
+    copies = CopyFinder(filesystem)
+    for real, row in rows_of_entries(catalogs, filesystem).items():
+        name = first_entry(row).frontmatter_name
+        original = copies.original(real, name)
+        if original is None:
+            copies.add(real, name)
+        skills.setdefault(original or real, []).append((real, row))
+    counted = [rows for rows in skills.values() if not all(is_bundled(real, row) for real, row in rows)]
+    counts = dict.fromkeys(catalogs, 0)
+    for rows in counted:
+        for host, catalog in catalogs.items():
+            if catalog.host.roots:
+                entries = [row[host] for _, row in rows if host in row]
+                counts[host] += not any(each.state in REACHABLE or each.rule == AWAITS_TRUST for each in entries)
+            else:
+                # Skills are mounted for it, and it loses those whose text it rejects.
+                counts[host] += bool(rejecting_codes(evaluate_file(rows[0][0], host, filesystem=filesystem)))
+    return counts, len(counted)
+
+
+def is_bundled(real: str, row: Mapping[str, Entry]) -> bool:
+    """Return whether a skill ships with an agent, or with plugins only."""
+    return _BUNDLED_FOLDER in real or (bool(row) and all(entry.scope == "plugin" for entry in row.values()))

@@ -1,0 +1,144 @@
+"""Group losses that have the same cause, so that one command fixes all of them."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.frozen import Frozen
+from prowess.skill import is_portable_name
+
+from ._mount_cures import fix_command, mount_argument, mount_command, mount_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ._compare import ComparedSkill, Comparison
+    from ._losses import Loss
+
+_MAX_NAMED = 8
+"""Skills that a command names one by one; for more it names their folder, if it can."""
+
+
+class Cure(Frozen):
+    """What to do about some losses."""
+
+    text: str
+    """A command or a sentence."""
+    is_command: bool
+    hosts: tuple[str, ...]
+    """The agents that it helps."""
+
+
+class LossGroup(Frozen):
+    """Losses that have the same cause."""
+
+    kind: str
+    """As in `Loss`."""
+    folder: str
+    """The folder that contains the folders of the skills."""
+    skills: tuple[ComparedSkill, ...]
+    hosts: tuple[str, ...]
+    reason: str
+    cures: tuple[Cure, ...]
+
+
+def group_losses(comparison: Comparison, *, text: bool = True) -> tuple[LossGroup, ...]:
+    """Return the losses of a comparison: those of place by folder, those of text by finding, others by skill.
+
+    Args:
+        comparison: of the agents.
+        text: whether to return losses by text and field too; `check` shows them with its findings.
+    """
+    groups: dict[tuple[str, ...], list[tuple[ComparedSkill, list[str]]]] = {}
+    for skill in comparison.distinct:
+        by_cause: dict[tuple[str, ...], list[str]] = {}
+        for host in skill.losers:
+            by_cause.setdefault(_cause(skill, host), []).append(host)
+        for cause, hosts in by_cause.items():
+            if text or cause[0] not in ("text", "field"):
+                groups.setdefault((*cause, *hosts), []).append((skill, hosts))
+    result = [_group(comparison, key[0], [skill for skill, _ in found], found[0][1]) for key, found in groups.items()]
+    return tuple(sorted(result, key=lambda group: (_KINDS.index(group.kind), -len(group.skills), group.folder)))
+
+
+_KINDS = ("text", "field", "place", "name", "trust", "setting")
+
+
+def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:
+    """Return what skills must share to be in one group."""
+    loss = skill.views[host].loss
+    if loss is None:
+        return ()
+    folder = os.path.dirname(os.path.dirname(skill.path))
+    if loss.kind == "place":
+        # What has to be done by hand is about one skill.
+        return ("place", folder, skill.scope, *((skill.path, loss.steps) if loss.steps else ()))
+    if loss.kind == "text" and loss.is_command:
+        return ("text", *loss.codes)
+    if loss.kind == "trust":
+        return ("trust", host)
+    return (loss.kind, skill.path, loss.cure)
+
+
+def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts: list[str]) -> LossGroup:
+    first = skills[0].views[hosts[0]].loss
+    reason, cure = (first.reason, first.cure) if first is not None else ("", "")
+    is_command = first is not None and first.is_command
+    folder = os.path.dirname(os.path.dirname(skills[0].path))
+    cures: tuple[Cure, ...] = (Cure(text=cure, is_command=is_command, hosts=tuple(hosts)),)
+    if kind == "place":
+        cures = tuple(_place_cures(comparison, skills, hosts))
+    elif kind == "text" and is_command and len(skills) > 1:
+        command = fix_command([skill.path for skill in skills], comparison.cwd)
+        cures = (Cure(text=command, is_command=True, hosts=tuple(hosts)),)
+    return LossGroup(kind=kind, folder=folder, skills=tuple(skills), hosts=tuple(hosts), reason=reason, cures=cures)
+
+
+def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str]) -> Iterable[Cure]:
+    """Yield a command for each folder to mount into; it helps all agents that search that folder."""
+    user = skills[0].scope == "user"
+    by_target: dict[tuple[str, str], list[str]] = {}
+    for host in hosts:
+        if comparison.catalogs[host].host.roots:
+            target = mount_folder(host, cwd=comparison.cwd, home=comparison.home, user=user)
+            by_target.setdefault(target, []).append(host)
+    for helped in by_target.values():
+        loss = skills[0].views[helped[0]].loss
+        command = _mount_all(comparison, skills, helped, user=user)
+        steps = loss.steps if loss is not None else ""
+        text = f"{steps}; then `{command}`" if steps else command
+        yield Cure(text=text, is_command=not steps, hosts=tuple(helped))
+
+
+def _mount_all(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str], *, user: bool) -> str:
+    """Return the command that mounts skills for agents with one folder, after a fix of those that one cannot load."""
+    losses = [(skill, [loss for host in hosts if (loss := skill.views[host].loss) is not None]) for skill in skills]
+    to_fix = dict.fromkeys(loss.file_to_fix for _, found in losses for loss in found if loss.file_to_fix)
+    command = mount_command(
+        _arguments(comparison, skills, [_argument(comparison, skill, found) for skill, found in losses]),
+        hosts[0],
+        cwd=comparison.cwd,
+        home=comparison.home,
+        user=user,
+        validate=not any(loss.skips_validation for _, found in losses for loss in found),
+    )
+    return f"{fix_command(to_fix, comparison.cwd)} && {command}" if to_fix else command
+
+
+def _argument(comparison: Comparison, skill: ComparedSkill, losses: list[Loss]) -> str:
+    return losses[0].argument or mount_argument(os.path.dirname(skill.path), comparison.cwd)
+
+
+def _arguments(comparison: Comparison, skills: list[ComparedSkill], arguments: list[str]) -> list[str]:
+    """Return the arguments of `mount`: the skills, or the folder that contains them and nothing else, if shorter."""
+    folder = os.path.dirname(os.path.dirname(skills[0].path))
+    below = [skill for skill in comparison.skills if skill.path.startswith(folder + os.sep)]
+    is_whole = (
+        comparison.is_complete
+        and len(below) == len(skills)
+        and all(is_portable_name(skill.folder) and skill.name == skill.folder for skill in skills)
+    )
+    if len(skills) <= _MAX_NAMED or not is_whole or folder == comparison.cwd:
+        return arguments
+    return [mount_argument(folder, comparison.cwd)]

@@ -1,0 +1,372 @@
+"""Say why an agent does not see a skill, and which command or change fixes that.
+
+An agent loses a skill if neither its model nor its user can reach it there. The *cure* of a loss is what to type or to
+change. A loss has one of these kinds: `text` (the agent cannot load the file), `place` (it does not search the folder),
+`name` (another skill has the name), `setting` (the user has switched it off), `trust` (the user has not trusted the
+folder) and `field` (the author has hidden it).
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from prowess._internal.files import SKILL_FILE, UnreadableError, display_path, read_file, real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral
+from prowess.catalog import AWAITS_TRUST, REACHABLE, Entry, Evaluator, State
+from prowess.clients.settings import find_hiding_setting
+from prowess.filesystem import Question, git_root
+from prowess.find import FoundSkill, ScanRoot
+from prowess.findings import CODES, Severity, apply_policy
+from prowess.hosts import Root, load_host
+from prowess.skill import change_name, check_skill, from_document, integrity_digest, load, parse_frontmatter
+
+from ._fixed_filesystem import FilesystemWithText
+from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_folder, mount_target
+from ._mount_rules import mount_blockers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prowess.catalog import Catalog
+    from prowess.skill import Skill
+
+    from ._fixed_filesystem import FixedFilesystem
+    from ._mount_cures import MountTarget, TakenNames
+
+
+class Loss(Frozen):
+    """Why one agent does not see one skill, and what to do."""
+
+    kind: str
+    """`text`, `place`, `name`, `setting`, `trust` or `field`."""
+    reason: str
+    codes: tuple[str, ...] = ()
+    """The findings because of which the agent rejects the file; also if it does not search its folder either."""
+    cure: str
+    """A command, or a sentence that says what to change."""
+    is_command: bool = False
+    """Whether the cure is a command for the shell."""
+    file_to_fix: str = ""
+    """The SKILL.md that the command fixes first."""
+    skips_validation: bool = False
+    """Whether the command turns off the validation of `mount`, which refuses the skill."""
+    steps: str = ""
+    """What has to be done by hand before the command; the cure says that too."""
+    argument: str = ""
+    """The skill as an argument of `mount`."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the loss in the shape of every `--json` output."""
+        return {"kind": self.kind, "reason": self.reason, "codes": [*self.codes], "cure": self.cure}
+
+
+class LossFinder:
+    """Finds the losses of one agent in one place."""
+
+    def __init__(
+        self, catalog: Catalog, fixed_filesystem: Callable[[str], FixedFilesystem], taken_names: TakenNames
+    ) -> None:
+        self.catalog = catalog
+        self.fixed_filesystem = fixed_filesystem
+        self.taken_names = taken_names
+        self.host = catalog.host
+        self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
+
+    def loss(self, entry: Entry) -> Loss | None:
+        """Return why the agent does not show a skill that it found, or `None` if the model or the user can reach it."""
+        if entry.state in REACHABLE or entry.rule == AWAITS_TRUST:
+            # The agent asks its user for trust when it is started there.
+            return None
+        reason = entry.reason or str(entry.state)
+        if entry.state is State.SHADOWED:
+            if not is_identical_copy(entry):
+                return self._lost_name(entry.path, entry.shadowed_by or "", reason)
+            # The copy that wins may be switched off itself.
+            winner = next((each for each in self.catalog.skills if each.path == entry.shadowed_by), None)
+            return None if winner is None or winner.state is State.SHADOWED else self.loss(winner)
+        if entry.state is State.UNTRUSTED:
+            cure = f"trust the folder in {self.host.title}: start it there and confirm, or change its list of folders"
+            return Loss(kind="trust", reason=reason, cure=cure)
+        if entry.state is State.DISABLED or entry.rule == "settings":
+            return Loss(kind="setting", reason=reason, cure=self._setting_cure(entry))
+        return self._lost_text(entry, reason)
+
+    def loss_elsewhere(
+        self, path: str, alone: Entry, *, user: bool, taken: str | None, is_copy: Callable[[str], bool]
+    ) -> Loss | None:
+        """Return why the agent does not see a skill in a folder that it does not search.
+
+        Args:
+            path: of its SKILL.md.
+            alone: the skill, as if it were alone in a folder of the agent.
+            user: whether the skill belongs to the user, not to the project.
+            taken: the path of another skill, which has its name at this agent.
+            is_copy: whether the skill at a path is the same as this one.
+        """
+        codes = rejecting_codes(alone)
+        if not self.host.roots:
+            return self._lost_text(alone, alone.reason or "") if codes else None
+        if self.disabled is not None:
+            cure = self.disabled.hint or f"switch on skills in the settings of {self.host.title}"
+            return Loss(kind="setting", reason=self.disabled.message, codes=codes, cure=cure.strip())
+        folder = os.path.dirname(os.path.dirname(path))
+        reason = f"{self.host.title} does not search {neutral(self.display(folder))}"
+        if taken is not None:
+            other = f"it has another skill of that name, {neutral(self.display(taken))}"
+            return self._lost_name(path, taken, other).with_changes(codes=codes)
+        reason = f"{reason}, and {alone.reason}" if codes else reason
+        return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
+
+    # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _lost_place(self, path: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]) -> Loss:
+        """Return the loss of a skill in a folder that the agent does not search."""
+        cwd, home, host = self.catalog.cwd, self.catalog.home, self.host.name
+        target = mount_target(path, alone.frontmatter_name, host, cwd=cwd, home=home, user=user)
+        old = self._lost_to_old_copy(path, target.path)
+        if old is not None:
+            return old
+        codes = rejecting_codes(alone)
+        copy = self._copy(alone, target, self._text(alone, fixed=False))
+        refused = bool(mount_blockers(alone.skill))
+        is_fit = copy is not None and copy[0].state in REACHABLE and not refused
+        fixed = None if is_fit else self._copy(alone, target, self._text(alone, fixed=True))
+        # `check --fix` fails if other errors remain.
+        needs_fix = fixed is not None and fixed[0].state in REACHABLE and not _has_errors(fixed[1])
+        if copy is not None and copy[0].state in REACHABLE and needs_fix:
+            needs_fix = refused and fixed is not None and not mount_blockers(fixed[1])
+        chosen = fixed if needs_fix else copy
+        refused = bool(mount_blockers(chosen[1])) if needs_fix and chosen is not None else refused
+        refused = refused or target.is_linked_under_other_name
+        steps = target.steps(self.display)
+        program = next((item for item in alone.skill.findings if item.code == "frontmatter-code"), None)
+        if program is not None:
+            steps.append(program.hint or program.message)  # never mounted, also without validation
+        elif chosen is None or chosen[0].state not in REACHABLE:
+            steps.append(self._step_before_mount(alone, chosen[0] if chosen is not None else None))
+        if needs_fix:
+            is_copy = real_path(alone.path).__eq__  # other copies stay as they are
+        conflict = self.taken_names.conflict(target, host, is_copy)
+        if conflict is not None:
+            other, losing = conflict
+            who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
+            steps.append(f"give this skill or {neutral(self.display(other))}, which {who}, another name")
+        argument = mount_argument(target.source, cwd, target.name)
+        command = mount_command([argument], host, cwd=cwd, home=home, user=user, validate=not refused)
+        if needs_fix:
+            command = f"{fix_command([alone.path], cwd)} && {command}"
+        by_hand = "; ".join(steps)
+        return Loss(
+            kind="place",
+            reason=reason,
+            codes=codes,
+            cure=f"{by_hand}; then `{command}`" if by_hand else command,
+            is_command=not by_hand,
+            file_to_fix=alone.path if needs_fix else "",
+            skips_validation=refused,
+            steps=by_hand,
+            argument=argument,
+        )
+
+    def _text(self, entry: Entry, *, fixed: bool) -> bytes | None:
+        """Return the text of a skill as it is, or as `check --fix` writes it; `None` if that changes nothing."""
+        if entry.skill.document is None:
+            return None
+        filesystem = self.fixed_filesystem(entry.path)
+        return (filesystem.fixed if filesystem.changed else None) if fixed else filesystem.original
+
+    def _copy(self, alone: Entry, target: MountTarget, data: bytes | None) -> tuple[Entry, Skill] | None:
+        """Return how the agent sees a copy with a text, and the skill before it is copied; `None` without a copy."""
+        if not data or alone.skill.document is None:
+            return None
+        skill, renamed, copied = _renamed_skill(alone.path, data, target.name)
+        if renamed is None or copied is None:
+            return None
+        filesystem = FilesystemWithText(target.path, renamed, copied)
+        root = next((each for each in self.host.roots if each.path.endswith(target.root)), Root(path="", scope="extra"))
+        found = FoundSkill(
+            target.path, target.path, ScanRoot(target.folder, root.scope, root), filesystem.skill(target.path)
+        )
+        return Evaluator(self.host, self.catalog.settings, filesystem).entry(found), skill
+
+    def _step_before_mount(self, alone: Entry, copy: Entry | None) -> str:
+        """Return what to change so that the agent shows a copy."""
+        if copy is None or copy.state is State.REJECTED:
+            entry = alone if copy is None or rejecting_codes(alone) else copy
+            return self._lost_text(entry, entry.reason or "the name cannot be changed").cure
+        loss = self.loss(copy)
+        return loss.cure if loss is not None else ""
+
+    def _lost_name(self, path: str, other: str, reason: str) -> Loss:
+        """Return the loss of a skill because another one has its name."""
+        cure = f"give one of the two another name, or remove {neutral(self.display(other))}"
+        return self._lost_to_old_copy(path, other) or Loss(kind="name", reason=reason, cure=cure)
+
+    def _lost_to_old_copy(self, path: str, other: str) -> Loss | None:
+        """Return the loss of a skill that has changed since it was mounted, or of its copy; else `None`."""
+        old = old_copy(path, other)
+        if old is None:
+            return None
+        (copy, source), catalog = old, self.catalog
+        validate = not mount_blockers(load(source))
+        hosts = self.taken_names.catalogs
+        cure = command_for_old_copy(copy, source, hosts, cwd=catalog.cwd, home=catalog.home, validate=validate)
+        reason = f"{self.display(copy)} is a mounted copy of {self.display(source)}, which has changed"
+        return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=True) if cure else None
+
+    def _setting_cure(self, entry: Entry) -> str:
+        """Return what to change in the settings, so that the agent shows a skill."""
+        if entry.rule == "max_skills":
+            return "raise `max_skills`, or remove other skills"
+        catalog = self.catalog
+        found = find_hiding_setting(
+            self.host,
+            Question(cwd=catalog.cwd, home=catalog.home, env=os.environ),
+            project=git_root(catalog.cwd, self.host.git_marker) or catalog.cwd,
+            names={entry.name, entry.folder, entry.frontmatter_name or entry.name},
+            paths={entry.path, os.path.dirname(entry.path), entry.real, os.path.dirname(entry.real)},
+        )
+        if found is None:
+            return f"switch it on again: it was {entry.reason or 'switched off'}"
+        return f"{found.cure} in {neutral(self.display(found.file))}"
+
+    def _lost_text(self, entry: Entry, reason: str) -> Loss:
+        """Return the loss of a skill that the agent rejects."""
+        codes = rejecting_codes(entry)
+        if entry.rule not in CODES:
+            return Loss(kind="field", reason=reason, codes=codes, cure=_field_cure(entry))
+        kind = "field" if entry.rule == "field-type" else "text"
+        fixed = self._after_fix(entry) if is_typable(entry.path) else None
+        if fixed is not None:
+            cure = fix_command([entry.path], self.catalog.cwd)
+            taken = self.taken_names.path_of(self.host.name, fixed.name)
+            step = ""
+            if fixed.state not in REACHABLE and (hidden := self.loss(fixed)) is not None:
+                step = hidden.cure
+            elif taken is not None and self.host.collision != "keep-all":
+                step = f"give this skill or {neutral(self.display(taken))}, which has that name, another name"
+            if step:
+                return Loss(kind=kind, reason=reason, codes=codes, cure=f"{step}; then `{cure}`")
+            return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True)
+        hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), None)
+        return Loss(kind=kind, reason=reason, codes=codes, cure=(hint or f"change this: {reason}").strip())
+
+    def _after_fix(self, entry: Entry) -> Entry | None:
+        """Return how the agent sees a skill after `check --fix`, or `None` if it still does not load it."""
+        if entry.skill.document is None:
+            return None
+        fixed = self.fixed_filesystem(entry.path)
+        if not fixed.changed:
+            return None
+        root = self.host.roots[0] if self.host.roots else Root(path="", scope="extra")
+        scan_root = ScanRoot(entry.root, entry.scope, root)
+        found = FoundSkill(entry.path, entry.path, scan_root, fixed.skill(entry.path))
+        after = Evaluator(self.host, self.catalog.settings, fixed).entry(found)
+        return None if after.state is State.REJECTED and after.rule != "settings" else after
+
+    # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def display(self, path: str) -> str:
+        """Return a path as people write it: relative to the working directory, or with `~`."""
+        return display_path(path, self.catalog.cwd, self.catalog.home)
+
+
+@lru_cache(maxsize=4)
+def _renamed_skill(path: str, data: bytes, name: str) -> tuple[Skill, bytes | None, Skill | None]:
+    """Return a skill, its text under another name, and the skill that this is; `None` if it cannot be renamed.
+
+    The agents are asked skill by skill, so the last few are kept.
+    """
+    skill = from_document(parse_frontmatter(data, path), path)
+    renamed = data if skill.name in (None, name) else change_name(data, name)
+    if renamed is None:
+        return skill, None, None
+    copy = os.path.join(os.sep, name, SKILL_FILE)
+    return skill, renamed, from_document(parse_frontmatter(renamed, copy), copy)
+
+
+def rejecting_codes(entry: Entry) -> tuple[str, ...]:
+    """Return the codes of the findings because of which an agent rejects a skill; empty if it does not."""
+    if entry.state is not State.REJECTED or entry.rule == "settings":
+        return ()
+    errors = [item.code for item in entry.findings if item.severity is Severity.ERROR]
+    return tuple(dict.fromkeys([entry.rule, *errors] if entry.rule in CODES else errors))
+
+
+def is_identical_copy(entry: Entry) -> bool:
+    """Return whether a shadowed skill is a byte-identical copy of the one that wins."""
+    return any(item.code == "skill-copy" for item in entry.findings)
+
+
+def _has_errors(skill: Skill) -> bool:
+    return any(item.severity is Severity.ERROR for item in apply_policy(check_skill(skill), "guide"))
+
+
+def _field_cure(entry: Entry) -> str:
+    return f"change {entry.rule}: {entry.reason or 'it hides the skill'}"
+
+
+_MAX_RECORD_BYTES = 4 * 1024 * 1024
+
+
+def old_copy(path: str, other: str) -> tuple[str, str] | None:
+    """Return the copy and its source, both as SKILL.md files, if one of two skills was mounted from the other.
+
+    A copy that was changed by hand does not count, since `mount` would not replace it.
+
+    Args:
+        path: of a SKILL.md.
+        other: of another one.
+    """
+    for copy, source in ((other, path), (path, other)):
+        if _mounted_from(os.path.dirname(copy)) == real_path(os.path.dirname(source)):
+            return copy, source
+    return None
+
+
+def _mounted_from(folder: str) -> str | None:
+    """Return the folder that a skill was mounted from, by the record of `mount`; anyone may have written that."""
+    root, name = os.path.split(folder)
+    record = os.path.join(os.path.dirname(root), f".prowess-{os.path.basename(root)}.json")
+    try:
+        data = read_file(record, _MAX_RECORD_BYTES)
+    except UnreadableError:
+        return None
+    import json
+
+    try:
+        value = json.loads(data)
+        recorded = next(item for item in value["skills"] if item["name"] == name)
+        source, integrity = recorded["source"], recorded["seal"]
+    except (ValueError, RecursionError, LookupError, TypeError, StopIteration):
+        return None
+    if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != integrity:
+        return None
+    return real_path(source)
+
+
+def command_for_old_copy(copy: str, source: str, hosts: Iterable[str], *, cwd: str, home: str, validate: bool) -> str:
+    """Return the command that mounts a copy again; empty if no agent's folder is the one that has it.
+
+    Args:
+        copy: the SKILL.md of the copy.
+        source: the SKILL.md that it was mounted from.
+        hosts: the agents in question.
+        cwd: the working directory, absolute.
+        home: the user's home, absolute.
+        validate: whether `mount` accepts the source as it is.
+    """
+    folder = os.path.dirname(source)
+    if not is_typable(folder) or os.path.islink(source):
+        return ""
+    name = os.path.basename(os.path.dirname(copy))
+    for host in hosts:
+        for user in (False, True):
+            base, root = mount_folder(host, cwd=cwd, home=home, user=user)
+            if root and real_path(os.path.join(base, root, name, SKILL_FILE)) == real_path(copy):
+                argument = mount_argument(folder, cwd, name)
+                return mount_command([argument], host, cwd=cwd, home=home, user=user, validate=validate)
+    return ""

@@ -1,0 +1,243 @@
+"""Work out the command that puts a skill where an agent looks, and what has to be done by hand before it.
+
+A command is a promise, so everything because of which `mount` would refuse, or the agent would not show the copy, or
+another agent would lose a skill, becomes a step that the user reads first.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from functools import cache
+
+from prowess._internal.files import SKILL_FILE, real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, normalize_name, quoted
+from prowess.catalog import REACHABLE
+from prowess.filesystem import Question, git_root
+from prowess.find import find_scan_roots
+from prowess.hosts import load_host, skills_folder
+
+from ._copies import name_of_copy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prowess.catalog import Catalog, Entry
+
+
+class MountTarget(Frozen):
+    """Where a mounted copy of a skill would be."""
+
+    source: str
+    """The folder of the skill; if that is a link, its target."""
+    name: str
+    """The name of the copy: the skill's own, if it is valid."""
+    base: str
+    """The home, or the folder of the project."""
+    root: str
+    """The agent's skills folder, relative to `base`."""
+    is_linked_under_other_name: bool = False
+    """Whether the folder is a link whose target has another name; `mount` compares that with the skill's own."""
+
+    @property
+    def folder(self) -> str:
+        """The skills folder that gets the copy."""
+        return os.path.join(self.base, self.root)
+
+    @property
+    def path(self) -> str:
+        """The SKILL.md of the copy."""
+        return os.path.join(self.folder, self.name, SKILL_FILE)
+
+    def steps(self, display: Callable[[str], str]) -> list[str]:
+        """Return what `mount` needs done by hand first, as sentences.
+
+        Args:
+            display: how a path is shown.
+        """
+        steps = []
+        if not is_typable(self.source):
+            steps.append(f"rename {quoted(self.source)}, whose path has invisible characters")
+        if os.path.islink(os.path.join(self.source, SKILL_FILE)):
+            steps.append(f"replace {neutral(display(os.path.join(self.source, SKILL_FILE)))}, a link, with the file")
+        folder = self.base
+        for part in self.root.split("/"):
+            folder = os.path.join(folder, part)
+            if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
+                kind = "a link, through which nothing is mounted," if os.path.islink(folder) else "not a folder,"
+                return [*steps, f"replace {neutral(display(folder))}, {kind} with a folder"]
+        copy = os.path.dirname(self.path)
+        if os.path.lexists(copy):
+            steps.append(f"move {neutral(display(copy))} away")
+        return steps
+
+
+def mount_target(path: str, own_name: str | None, host: str, *, cwd: str, home: str, user: bool) -> MountTarget:
+    """Return where a copy of a skill would be, for an agent that searches folders.
+
+    Args:
+        path: of its SKILL.md.
+        own_name: the name in its front matter.
+        host: the agent.
+        cwd: the working directory, absolute.
+        home: the user's home, absolute.
+        user: whether the skill belongs to the user, not to the project.
+    """
+    folder = os.path.dirname(path)
+    source = real_path(folder) if os.path.islink(folder) else folder
+    base, root = mount_folder(host, cwd=cwd, home=home, user=user)
+    return MountTarget(
+        source=source,
+        name=name_of_copy(own_name, os.path.basename(folder)),
+        base=base,
+        root=root,
+        is_linked_under_other_name=os.path.basename(source) != os.path.basename(folder),
+    )
+
+
+def mount_folder(host: str, *, cwd: str, home: str, user: bool) -> tuple[str, str]:
+    """Return the home or folder of the project that `mount` uses, and the skills folder relative to it.
+
+    The arguments are those of `mount_target`.
+    """
+    root = None if user else skills_folder(host, "project")
+    if root is None:
+        return home, skills_folder(host, "user") or ""
+    rules = load_host(host)
+    walks = {each.walk for each in rules.roots if each.path == root}
+    return cwd if walks == {"none"} else git_root(cwd, rules.git_marker) or cwd, root
+
+
+class TakenNames:
+    """The names of skills in the folders that agents search, with the copies that were proposed so far."""
+
+    def __init__(self, catalogs: Mapping[str, Catalog], *, cwd: str, home: str, use_home_variables: bool) -> None:
+        self.catalogs, self.cwd, self.home, self.use_home_variables = catalogs, cwd, home, use_home_variables
+        self._roots: dict[str, list[str]] = {}
+        self._entries: dict[str, dict[str, Entry]] = {}
+        self._proposed: dict[str, str] = {}
+        self._real_folder = cache(real_path)
+
+    def conflict(self, target: MountTarget, host: str, is_copy: Callable[[str], bool]) -> tuple[str, str | None] | None:
+        """Return the path of a skill that a copy would hide, or be hidden by, and the agent that would lose it.
+
+        The agent is `None` if both would have the same folder.
+
+        Args:
+            target: the copy.
+            host: the agent that it is for; in its folders no other skill may have the name.
+            is_copy: whether the skill at a path is the same as the one to copy.
+        """
+        source = os.path.join(target.source, SKILL_FILE)
+        other = self._proposed.setdefault(target.path, source)
+        if other != source and not is_copy(other):
+            return other, None
+        for name, catalog in self.catalogs.items():
+            if catalog.host.collision == "keep-all" and name != host:
+                continue
+            entry = self._named(name).get(normalize_name(target.name))
+            if entry is None or is_copy(entry.real):
+                continue
+            if name == host or self._comes_first(name, target.folder, entry.root):
+                return entry.path, name
+        return None
+
+    def path_of(self, host: str, name: str) -> str | None:
+        """Return the path of the skill that an agent has under a name."""
+        entry = self._named(host).get(normalize_name(name))
+        return None if entry is None else entry.path
+
+    def _named(self, host: str) -> dict[str, Entry]:
+        if host not in self._entries:
+            entries = self._entries[host] = {}
+            for entry in self.catalogs[host].skills:
+                if entry.state in REACHABLE:
+                    entries.setdefault(normalize_name(entry.name), entry)
+        return self._entries[host]
+
+    def _comes_first(self, host: str, folder: str, other: str) -> bool:
+        """Return whether a skill in one folder may hide a skill of the same name in another one."""
+        roots = self._roots.get(host)
+        if roots is None:
+            question = Question(cwd=self.cwd, home=self.home, env=os.environ, is_own_home=self.use_home_variables)
+            found = find_scan_roots(self.catalogs[host].host, question)
+            roots = self._roots[host] = [real_path(root.path) for root in found]
+        folder, other = self._real_folder(folder), self._real_folder(other)
+        if folder not in roots:
+            return False
+        is_ordered = self.catalogs[host].host.collision == "first" and other in roots
+        return not is_ordered or roots.index(folder) <= roots.index(other)
+
+
+# ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fix_command(paths: Iterable[str], cwd: str) -> str:
+    """Return the command that fixes the text of skills.
+
+    Args:
+        paths: of their SKILL.md files.
+        cwd: the working directory, absolute.
+    """
+    return f"prowess check --fix {' '.join(_shell_path(path, cwd) for path in paths)}{_cwd_option(cwd)}"
+
+
+def mount_command(skills: Iterable[str], host: str, *, cwd: str, home: str, user: bool, validate: bool = True) -> str:
+    """Return the command that puts skills where an agent looks.
+
+    Args:
+        skills: arguments of `mount`, as `mount_argument` returns them.
+        host: the agent.
+        cwd: the working directory, absolute.
+        home: the user's home, absolute.
+        user: whether they belong to the user, not to the project.
+        validate: whether `mount` accepts them as they are.
+    """
+    scope = "--project" if not user and skills_folder(host, "project") else f"--to {_shell_home(home)}"
+    more = "" if validate else " --no-validate"
+    return f"prowess mount {' '.join(skills)} {scope} --host {host}{more}{_cwd_option(cwd)}"
+
+
+def mount_argument(folder: str, cwd: str, name: str | None = None) -> str:
+    """Return a folder as an argument of `mount`.
+
+    Args:
+        folder: that of a skill, or one that contains skills.
+        cwd: the working directory, absolute.
+        name: the name of the copy; that of the folder by default.
+    """
+    path = _shell_path(folder, cwd)
+    return path if name is None or name == os.path.basename(folder) else f"{name}={path}"
+
+
+def is_typable(path: str) -> bool:
+    """Return whether a path can be shown as it is, so that a command that names it can be pasted."""
+    return neutral(path) == path
+
+
+def _shell_path(path: str, cwd: str) -> str:
+    """Return a path as an argument of a command, relative to the working directory if it is below it."""
+    path = path.removesuffix(f"/{SKILL_FILE}") or path
+    if path == cwd:
+        return "."
+    if path.startswith(cwd + os.sep):
+        path = path[len(cwd) + 1 :]
+        path = path if os.sep in path and not path.startswith(("-", "~")) else f".{os.sep}{path}"
+    return shlex.quote(neutral(path))
+
+
+def _shell_home(home: str) -> str:
+    return "~" if home == os.path.expanduser("~") else shlex.quote(neutral(home))
+
+
+def _cwd_option(cwd: str) -> str:
+    return f" --cwd {shlex.quote(neutral(cwd))}" if cwd != _current_folder() else ""
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

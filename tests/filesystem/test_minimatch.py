@@ -1,0 +1,88 @@
+"""Globs match as `minimatch` of JavaScript does; the answers are its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.filesystem._globs import minimatch
+from support.growth import calls_at_most
+
+ANSWERS = [
+    ("skills/a/SKILL.md", "skills/*", False),
+    ("skills/a", "skills/*", True),
+    ("skills/.a", "skills/*", False),
+    ("skills/.a", "skills/.*", True),
+    ("skills/a/SKILL.md", "**", True),
+    ("skills/a/SKILL.md", "**/SKILL.md", True),
+    ("SKILL.md", "**/SKILL.md", True),
+    (".pi/skills/a", "**/a", False),
+    ("a", "a/**", False),
+    ("a/b/c/d", "a/**/d", True),
+    ("a/d", "a/**/d", True),
+    ("a/b/c/b/d", "a/**/b/**/d", True),
+    ("../a", "*/a", False),
+    ("../a", "../*", True),
+    ("b", "a/../b", True),
+    ("one", "{one,two}", True),
+    ("two", "{one,t{w,x}o}", True),
+    ("v2", "v{1..3}", True),
+    ("v4", "v{1..3}", False),
+    ("{a}", "{a}", True),
+    ("a1", "a[0-9]", True),
+    ("ab", "a[!0-9]", True),
+    ("a]", "a[]]", True),
+    ("ab", "a?", True),
+    ("a*", r"a\*", True),
+    ("ab", r"a\*", False),
+    ("abab", "+(ab)", True),
+    ("c", "!(a|b)", True),
+    ("xc", "x!(a|b)", True),
+    ("xa", "x!(a|b)", False),
+    ("a", "@(a|b)", True),
+    ("aab", "+(a|b)", True),
+    ("abab", "*(ab|b)", True),
+    ("", "*(ab|b)", False),
+    ("xy", "x?(y|z)", True),
+    ("xyz", "x?(y|z)", False),
+    ("axc", "+(a*)c", True),
+    ("a.js", "a!(*.ts|*.md)", True),
+    ("a.ts", "a!(*.ts|*.md)", False),
+    ("a@(b", "a@(b", True),
+    (".a", "+(.)a", False),
+    (".a", ".+(a)", True),
+    ("a", "!b", True),
+    ("b", "!!b", True),
+    ("#a", "#a", False),
+    ("", "", True),
+    ("a//b", "a/b", True),
+]
+
+
+@pytest.mark.parametrize(("path", "pattern", "answer"), ANSWERS)
+def test_a_path_matches_as_in_javascript(path: str, pattern: str, answer: bool) -> None:
+    assert minimatch(path, pattern) is answer
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "*a" * 400,
+        "**/" * 300 + "x",
+        "{a,b}" * 190,
+        "+(" * 300,
+        "+(a*|a*|a*)b",
+        "+(a*)b",
+        "+(a|a)+(a|a)b",
+        "@(a|a)" * 120 + "b",
+        "@(a|a|" * 150,
+        "!(a)" * 150 + "b",
+        "+(" * 300 + "a" + ")" * 300 + "b",
+        "[" * 900,
+        "{1..999999}" * 80,
+        "{" * 900,
+    ],
+    ids=range(14),
+)
+def test_no_pattern_takes_long(pattern: str) -> None:
+    with calls_at_most(5_000_000):
+        minimatch("a" * 200 + "/" + "/".join("a" * 60) + "/" + "a" * 40, pattern)
