@@ -9,6 +9,7 @@ import json
 import os
 import re
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ def codes(findings: list[dict[str, Any]]) -> set[str]:
     return {item["code"] for item in findings}
 
 
+BODY_CODES = {"body-too-long", "link-escapes", "link-missing"}
 every_code = pytest.mark.parametrize("code", CODES)
 
 
@@ -191,3 +193,13 @@ def test_every_code_of_a_host_is_listed(host: str) -> None:
     rules = load_host(host)
     named = {*rules.reading.rejects, *rules.reading.as_body, *(flag.code for flag in rules.flags if flag.code)}
     assert named <= CODES.keys()
+
+
+@every_code
+def test_the_catalog_has_the_findings_of_the_example_too(code: str, tmp_path: Path) -> None:
+    """Its fast path must not take the example for a skill without findings. Bodies are read by `check` only."""
+    block = page(code).blocks[0]
+    if block.kind == "skill":
+        built = build(block, tmp_path)
+        listed = replace(built, argv=("list", "--host", "prowess", "--skill-dir", "."))
+        assert codes(run_example(built)) - BODY_CODES <= codes(run_example(listed))
