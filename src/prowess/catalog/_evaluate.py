@@ -14,17 +14,16 @@ from functools import cache
 
 from prowess._internal.files import UnreadableError
 from prowess._internal.text import neutral, quoted
-from prowess.clients.settings import fill_braces, name_matcher
-from prowess.filesystem import read_json
-from prowess.findings import ALWAYS_ERRORS, CODES, Finding, Severity, apply_policy
-from prowess.hosts import (
+from prowess.clients.reading import (
     INVALID_YAML_CODES,
-    Host,
     field_or_entry,
     parse_fallback_fields,
     value_matches,
     without_null_items,
 )
+from prowess.clients.settings import fill_braces, name_matcher
+from prowess.filesystem import read_json
+from prowess.findings import ALWAYS_ERRORS, CODES, Finding, Severity, apply_policy
 from prowess.skill import (
     Requirements,
     check_skill,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from prowess.clients.settings import Settings
     from prowess.filesystem import Filesystem
     from prowess.find import FoundSkill, ScanRoot
-    from prowess.hosts import Flag
+    from prowess.hosts import Flag, Host
     from prowess.skill import FastFrontmatter, Field, Skill
 
     Rule = Callable[["Reading"], Verdict | None]

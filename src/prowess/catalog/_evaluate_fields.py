@@ -8,17 +8,19 @@ from collections.abc import Mapping
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import collapse_hidden_runs, quoted
+from prowess.clients.reading import (
+    WHITE_SPACE,
+    apply_dialect,
+    javascript_literal,
+    javascript_string,
+    plain_front_check,
+    value_kind,
+)
 from prowess.hosts import (
     DESCRIPTION_ACTIONS,
     NAME_ACTIONS,
-    WHITE_SPACE,
-    apply_dialect,
     escape_entities,
-    javascript_literal,
-    javascript_string,
     measure_text,
-    plain_front_check,
-    value_kind,
 )
 
 from ._entry import State

@@ -1,8 +1,8 @@
 """What clients do with their own settings, plugins and files.
 
-`settings` and `plugins` hold what several clients do alike, as their host files say. What one client alone does is a
-plain function in the module with its name: `codex.py` for the host `codex`. A function there that has the name of one
-in the rooms beside it takes its place for this client, and has the same parameters.
+`settings`, `plugins` and `reading` hold what several clients do alike, as their host files say. What one client alone
+does is a plain function in the module with its name: `codex.py` for the host `codex`. A function there that has the
+name of one in the rooms beside it takes its place for this client, and has the same parameters.
 """
 
 from __future__ import annotations

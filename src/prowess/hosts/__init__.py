@@ -1,8 +1,7 @@
 """Know where each agent client keeps skills, and what it does with them.
 
 A host is the conventions of one client, in one TOML file of this folder. Start with `load_host(name)`, which returns a
-`Host`, and `host_names()`; `apply_dialect` reads a skill as a host does. This package knows no catalog: which folders
-exist, and which skill wins, is decided above.
+`Host`, and `host_names()`. This package knows no catalog: which folders exist, and which skill wins, is decided above.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -17,23 +16,12 @@ if TYPE_CHECKING:
         observed_hosts as observed_hosts,
         skills_folder as skills_folder,
     )
-    from ._dialect import (
-        INVALID_YAML_CODES as INVALID_YAML_CODES,
-        apply_dialect as apply_dialect,
-        plain_front_check as plain_front_check,
-    )
     from ._evidence import (
         EVIDENCE_MARK as EVIDENCE_MARK,
         Evidence as Evidence,
         evidence_marks as evidence_marks,
         evidence_note as evidence_note,
         evidence_of as evidence_of,
-    )
-    from ._field_values import (
-        field_or_entry as field_or_entry,
-        value_kind as value_kind,
-        value_matches as value_matches,
-        without_null_items as without_null_items,
     )
     from ._host import (
         Budget as Budget,
@@ -44,11 +32,6 @@ if TYPE_CHECKING:
         ShortPathRules as ShortPathRules,
         Source as Source,
         Template as Template,
-    )
-    from ._javascript import javascript_literal as javascript_literal, javascript_string as javascript_string
-    from ._line_parsers import (
-        WHITE_SPACE as WHITE_SPACE,
-        parse_fallback_fields as parse_fallback_fields,
     )
     from ._load import host_from_table as host_from_table, load_host as load_host
     from ._plugins import PluginRules as PluginRules
@@ -80,12 +63,6 @@ else:  # otherwise every misspelt name would have a type
             "_configuration": ("Argument", "Setting", "SettingsFile"),
             "_describe": ("FOLDERS_TITLE", "describe_rules"),
             "_detect": ("detected_hosts", "installed_hosts", "observed_hosts", "skills_folder"),
-            "_dialect": (
-                "INVALID_YAML_CODES",
-                "apply_dialect",
-                "plain_front_check",
-            ),
-            "_field_values": ("field_or_entry", "value_kind", "value_matches", "without_null_items"),
             "_evidence": ("EVIDENCE_MARK", "Evidence", "evidence_marks", "evidence_note", "evidence_of"),
             "_host": (
                 "Budget",
@@ -97,8 +74,6 @@ else:  # otherwise every misspelt name would have a type
                 "ShortPathRules",
                 "Template",
             ),
-            "_javascript": ("javascript_literal", "javascript_string"),
-            "_line_parsers": ("WHITE_SPACE", "parse_fallback_fields"),
             "_load": ("host_from_table", "load_host"),
             "_plugins": ("PluginRules",),
             "_raw_values": ("DEFAULT_HOST", "host_names", "raw_value"),

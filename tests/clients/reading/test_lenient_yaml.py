@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prowess.hosts._lenient_yaml import has_unquoted_controls, replace_half_pairs
+from prowess.clients.reading import has_unquoted_controls, replace_half_pairs
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prowess.hosts import ReadingRules, Repair
     from prowess.skill import Document, Skill
-
-    from ._reading import ReadingRules, Repair
 
 INVALID_YAML_CODES = frozenset(
     (

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
+from prowess.clients.reading import (
+    JAVASCRIPT_SPACE,
+    apply_dialect,
+    field_or_entry,
+    javascript_literal,
+    javascript_string,
+    plain_front_check,
+    value_kind,
+    value_matches,
+)
 from prowess.hosts import host_names, load_host
-from prowess.hosts._dialect import apply_dialect, plain_front_check
-from prowess.hosts._field_values import field_or_entry, value_kind, value_matches
-from prowess.hosts._javascript import javascript_literal, javascript_string
-from prowess.hosts._line_parsers import JAVASCRIPT_SPACE
 from prowess.skill import Field, from_document, parse_frontmatter
 
 if TYPE_CHECKING:

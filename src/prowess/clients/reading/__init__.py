@@ -1,0 +1,38 @@
+"""Read a SKILL.md as a client does: its fences, its YAML, and the kinds of its values."""
+
+from prowess._internal.lazy import lazy_exports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._dialect import (
+        INVALID_YAML_CODES as INVALID_YAML_CODES,
+        apply_dialect as apply_dialect,
+        plain_front_check as plain_front_check,
+    )
+    from ._field_values import (
+        field_or_entry as field_or_entry,
+        value_kind as value_kind,
+        value_matches as value_matches,
+        without_null_items as without_null_items,
+    )
+    from ._javascript import javascript_literal as javascript_literal, javascript_string as javascript_string
+    from ._lenient_yaml import (
+        has_unquoted_controls as has_unquoted_controls,
+        replace_half_pairs as replace_half_pairs,
+    )
+    from ._line_parsers import (
+        JAVASCRIPT_SPACE as JAVASCRIPT_SPACE,
+        WHITE_SPACE as WHITE_SPACE,
+        parse_fallback_fields as parse_fallback_fields,
+    )
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
+        __name__,
+        {
+            "_dialect": ("INVALID_YAML_CODES", "apply_dialect", "plain_front_check"),
+            "_field_values": ("field_or_entry", "value_kind", "value_matches", "without_null_items"),
+            "_javascript": ("javascript_literal", "javascript_string"),
+            "_lenient_yaml": ("has_unquoted_controls", "replace_half_pairs"),
+            "_line_parsers": ("JAVASCRIPT_SPACE", "WHITE_SPACE", "parse_fallback_fields"),
+        },
+    )
