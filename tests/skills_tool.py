@@ -19,7 +19,7 @@ from pathlib import Path
 from prowess.cli import main as prowess
 from prowess.install import Store, Verification, find_project, verify
 from prowess.install.lock import parse_lock, read_lock, read_tree
-from prowess.install.sources import fetcher, parse_source
+from prowess.install.sources import Wanted, fetch, parse_source
 from support.web_server import static_server
 
 TOP = Path(__file__).parent.parent
@@ -197,7 +197,7 @@ def run_site(world: World) -> str:
         world.tool("update", "-p", "-y")
         step("skills", "`update` installs it", (world.digests(), world.results()["pdf"]), (second, BY_HASH))
         with Store(str(world.home / "store")).open() as opened:
-            fetched = fetcher("well-known")(parse_source(server.url), opened)
+            fetched = fetch(Wanted(source=parse_source(server.url), opened=opened))
             found = {skill.name: read_tree(skill.folder) for skill in fetched.skills}
             step("prowess", "reads it", found, {name: read_tree(str(offered / name)) for name in second})
             written = {skill.name: skill.extra["wellKnownDigest"] for skill in fetched.skills}

@@ -14,32 +14,26 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import ConfigError, InstallError, SkillNotFoundError
-from prowess.install import OpenStore, Store
-from prowess.install._publish import PackedSkill, Published, parse_destination, prepare_skill, publish_skill
+from prowess.install import OpenStore, PackedSkill, Store, prepare_skill
 from prowess.install.archive import pack_skill
 from prowess.install.lock import read_tree
-from prowess.install.sources import Fetched, parse_source
 from prowess.install.sources.bucket import _buckets as objects_module
 from prowess.install.sources.bucket._buckets import run_calls
-from prowess.install.sources.bucket._skills import fetch
 from support.growth import ends
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint
 from support.site_server import Request, Site, redirect
+from support.sources import fetch, publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from prowess.install.sources import Fetched
 
     Fetch = Callable[[str], Fetched]
 
 
 def skill(name: str, body: str = "Body.") -> bytes:
     return f"---\nname: {name}\ndescription: Does {name}.\n---\n{body}\n".encode()
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[OpenStore]:
-    with Store(str(tmp_path / "store")).open() as opened:
-        yield opened
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +47,7 @@ def fetch_from(
     bucket: FakeBucket | Site, monkeypatch: pytest.MonkeyPatch, opened: OpenStore, *only: str, url: str = "s3://bucket"
 ) -> Fetched:
     use_endpoint(monkeypatch, bucket.url)
-    return fetch(parse_source(url), opened, only=only)
+    return fetch(url, opened, only=only)
 
 
 def paths_in(folder: str) -> list[str]:
@@ -142,11 +136,11 @@ def test_the_server_of_rclone_gives_what_was_uploaded(
     (folder / "déjà vu/100%25 #1?.txt").write_bytes(bytes(range(256)))
     with rclone_server(tmp_path) as url:
         use_endpoint(monkeypatch, url)
-        fetched = fetch(parse_source("s3://bucket/team"), opened)
+        fetched = fetch("s3://bucket/team", opened)
         assert read_tree(fetched.skills[0].folder) == read_tree(str(folder))
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-secret")
         with pytest.raises(InstallError, match="s3://bucket/team denies access") as denied:
-            fetch(parse_source("s3://bucket/team"), opened)
+            fetch("s3://bucket/team", opened)
     assert "secret" not in f"{denied.value} {denied.value.hint} {denied.value.__cause__}"
 
 
@@ -170,22 +164,22 @@ def test_certificates_are_checked_with_those_of_a_variable(
         assert url.startswith("https://")
         use_endpoint(monkeypatch, url)
         with pytest.raises(InstallError, match="has a certificate that is not trusted"):
-            fetch(parse_source("s3://bucket"), opened)
+            fetch("s3://bucket", opened)
         monkeypatch.setenv("AWS_CA_BUNDLE", f"{authority}.crt")
-        assert [found.name for found in fetch(parse_source("s3://bucket"), opened).skills] == ["pdf"]
+        assert [found.name for found in fetch("s3://bucket", opened).skills] == ["pdf"]
 
 
 def test_a_bucket_of_google_is_read(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
     with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
         monkeypatch.setenv("GOOGLE_BASE_URL", bucket.url)
-        assert [found.name for found in fetch(parse_source("gs://bucket"), opened).skills] == ["pdf"]
+        assert [found.name for found in fetch("gs://bucket", opened).skills] == ["pdf"]
 
 
 def test_a_bucket_of_azure_is_read(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
     with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
         monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
         monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", bucket.url)
-        assert [found.name for found in fetch(parse_source("az://bucket"), opened).skills] == ["pdf"]
+        assert [found.name for found in fetch("az://bucket", opened).skills] == ["pdf"]
 
 
 def archive_of(folder: Path, name: str, body: str = "Body.") -> bytes:
@@ -234,7 +228,7 @@ def test_a_folder_is_read_like_a_bucket_with_modes(opened: OpenStore, tmp_path: 
     (folder / "pdf/SKILL.md").write_bytes(skill("pdf"))
     (folder / "pdf/scripts/run.sh").write_text("run")
     (folder / "pdf/scripts/run.sh").chmod(0o755)
-    fetched = fetch(parse_source(f"file://{tmp_path}/shared%20folder"), opened)
+    fetched = fetch(f"file://{tmp_path}/shared%20folder", opened)
     assert read_tree(fetched.skills[0].folder) == read_tree(str(folder / "pdf"))
     assert fetched.revision is None
 
@@ -246,7 +240,7 @@ def test_links_in_a_folder_are_not_followed(opened: OpenStore, tmp_path: Path) -
     (folder / "linked").symlink_to("/etc")
     (folder / "pdf/passwd").symlink_to("/etc/passwd")
     with pytest.raises(InstallError, match="pdf/passwd` cannot be read: it is a link"):
-        fetch(parse_source(f"file://{folder}"), opened)
+        fetch(f"file://{folder}", opened)
 
 
 # ── buckets that do not behave ───────────────────────────────────────────────────────────────────────────────────────
@@ -391,7 +385,7 @@ def test_a_store_that_fails_half_the_time_is_asked_again(monkeypatch: pytest.Mon
 def test_requests_without_credentials_are_not_signed(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
     with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
         monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.url)
-        fetch(parse_source("s3://bucket"), opened)
+        fetch("s3://bucket", opened)
         assert not [request for request in bucket.requests if "authorization" in request.headers]
 
 
@@ -411,20 +405,20 @@ def test_invalid_settings_are_refused_and_not_repeated(
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(ConfigError, match=message) as refused:
-        fetch(parse_source("s3://bucket"), opened)
+        fetch("s3://bucket", opened)
     assert SECRET not in f"{refused.value} {refused.value.hint}"
 
 
 def test_a_bucket_of_azure_needs_an_account(opened: OpenStore) -> None:
     with pytest.raises(ConfigError, match="has no account") as refused:
-        fetch(parse_source("az://bucket"), opened)
+        fetch("az://bucket", opened)
     assert refused.value.hint == "set `AZURE_STORAGE_ACCOUNT_NAME`"
 
 
 def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
     monkeypatch.setitem(__import__("sys").modules, "obstore", None)
     with pytest.raises(ConfigError) as missing:
-        fetch(parse_source("s3://bucket"), opened)
+        fetch("s3://bucket", opened)
     assert missing.value.hint == "pip install 'prowess[bucket]'"
 
 
@@ -442,14 +436,10 @@ def packed(folder: Path, body: str = "Body.") -> PackedSkill:
     return prepare_skill(str(folder))
 
 
-def publish(skill: PackedSkill, url: str, *, force: bool = False, dry_run: bool = False) -> Published:
-    return publish_skill(skill, parse_destination(url), may_move=lambda _: force, dry_run=dry_run)
-
-
 @pytest.fixture
 def fetched(tmp_path: Path) -> Iterator[Fetch]:
     with Store(str(tmp_path / "store")).open() as opened:
-        yield lambda url: fetch(parse_source(url), opened)
+        yield lambda url: fetch(url, opened)
 
 
 @pytest.mark.slow
@@ -521,7 +511,7 @@ def test_a_bucket_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_
     with pytest.raises(InstallError, match=r"cannot write `pdf\.tar\.gz`"):
         publish(skill, f"file://{tmp_path}/file")
     with pytest.raises(InstallError, match="a bucket has no tags"):
-        publish_skill(skill, parse_destination(f"file://{tmp_path}"), tags=("v1",), may_move=bool)
+        publish(skill, f"file://{tmp_path}", "v1")
 
 
 def test_results_of_calls_at_the_same_time_are_all_there() -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from prowess.install import OpenStore, Store, StoredTree
 from prowess.install._entries import entry_for, is_pinned, pinned_revision, recall, remember, same_source, source_of
 from prowess.install.lock import Lock, LockedSkill, parse_lock
-from prowess.install.sources import Fetched, FetchedSkill, parse_source
+from prowess.install.sources import Fetched, FetchedSkill, Wanted, parse_source
 from support.skills import skill
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -111,12 +108,6 @@ SOURCE = parse_source("acme/skills")
 NAMES = ("docx", "pdf")
 
 
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[OpenStore]:
-    with Store(str(tmp_path / "store")).open() as result:
-        yield result
-
-
 def fetch(opened: OpenStore) -> Fetched:
     skills = []
     for name in NAMES:
@@ -127,10 +118,15 @@ def fetch(opened: OpenStore) -> Fetched:
     return Fetched(skills=tuple(skills), revision=OTHER_COMMIT)
 
 
-def add(opened: OpenStore, *, all_skills: bool = True, source: Any = SOURCE) -> Fetched:
+def wanted(opened: OpenStore, *only: str, source: str = "acme/skills", revision: str | None = OTHER_COMMIT) -> Wanted:
+    return Wanted(source=parse_source(source), opened=opened, only=only, revision=revision)
+
+
+def add(opened: OpenStore, *only: str, source: str = "acme/skills") -> Fetched:
+    """Remember all skills, as those of the whole source unless only some are wanted."""
     fetched = fetch(opened)
     added = [(skill, opened.add(skill.folder).tree.digest) for skill in fetched.skills]
-    remember(source, fetched, added, opened, all_skills=all_skills)
+    remember(wanted(opened, *only, source=source, revision=None), fetched.revision, added)
     return fetched
 
 
@@ -140,52 +136,52 @@ def names(found: Fetched | None) -> list[str] | None:
 
 def test_skills_of_a_revision_are_found_again(opened: OpenStore) -> None:
     before = add(opened)
-    found = recall(SOURCE, opened, (), OTHER_COMMIT)
+    found = recall(wanted(opened))
     assert found is not None
     assert found.revision == OTHER_COMMIT
     assert [(skill.name, skill.path, skill.extra) for skill in found.skills] == [
         (skill.name, skill.path, skill.extra) for skill in before.skills
     ]
     assert [Path(skill.folder, "SKILL.md").read_text() for skill in found.skills] == ["docx", "pdf"]
-    assert names(recall(SOURCE, opened, ("pdf",), OTHER_COMMIT)) == ["pdf"]
-    assert names(recall(parse_source(f"acme/skills#{OTHER_COMMIT}"), opened, ("pdf",), None)) == ["pdf"]
-    assert names(recall(parse_source("acme/skills:skills/docx"), opened, (), OTHER_COMMIT)) == ["docx"]
+    assert names(recall(wanted(opened, "pdf"))) == ["pdf"]
+    assert names(recall(wanted(opened, "pdf", source=f"acme/skills#{OTHER_COMMIT}", revision=None))) == ["pdf"]
+    assert names(recall(wanted(opened, source="acme/skills:skills/docx"))) == ["docx"]
 
 
 def test_another_revision_source_or_skill_is_not_known(opened: OpenStore) -> None:
     add(opened)
-    assert recall(SOURCE, opened, (), "a" * 40) is None
-    assert recall(SOURCE, opened, (), None) is None
-    assert recall(parse_source("acme/others"), opened, (), OTHER_COMMIT) is None
-    assert recall(SOURCE, opened, ("xlsx",), OTHER_COMMIT) is None
-    assert recall(parse_source("acme/skills:other"), opened, (), OTHER_COMMIT) is None
+    assert recall(wanted(opened, revision="a" * 40)) is None
+    assert recall(wanted(opened, revision=None)) is None
+    assert recall(wanted(opened, source="acme/others")) is None
+    assert recall(wanted(opened, "xlsx")) is None
+    assert recall(wanted(opened, source="acme/skills:other")) is None
 
 
 def test_some_skills_are_not_all_skills(opened: OpenStore) -> None:
-    add(opened, all_skills=False)
-    assert recall(SOURCE, opened, (), OTHER_COMMIT) is None
-    assert names(recall(SOURCE, opened, ("pdf", "docx"), OTHER_COMMIT)) == ["docx", "pdf"]
+    add(opened, *NAMES)
+    assert recall(wanted(opened)) is None
+    assert names(recall(wanted(opened, "pdf", "docx"))) == ["docx", "pdf"]
     add(opened)
-    add(opened, all_skills=False)
-    assert names(recall(SOURCE, opened, (), OTHER_COMMIT)) == ["docx", "pdf"]
+    add(opened, *NAMES)
+    assert names(recall(wanted(opened))) == ["docx", "pdf"]
 
 
 def test_a_skill_that_was_swept_is_not_known(opened: OpenStore) -> None:
     fetched = add(opened)
-    found = recall(SOURCE, opened, ("pdf",), OTHER_COMMIT)
+    found = recall(wanted(opened, "pdf"))
     assert found is not None
     Path(found.skills[0].folder, "SKILL.md").unlink()
     Path(found.skills[0].folder).rmdir()
-    assert recall(SOURCE, opened, ("pdf",), OTHER_COMMIT) is None
-    assert names(recall(SOURCE, opened, (fetched.skills[0].name,), OTHER_COMMIT)) == ["docx"]
+    assert recall(wanted(opened, "pdf")) is None
+    assert names(recall(wanted(opened, fetched.skills[0].name))) == ["docx"]
 
 
 def test_a_skill_that_was_changed_in_the_store_is_not_known(opened: OpenStore) -> None:
     add(opened)
-    found = recall(SOURCE, opened, ("pdf",), OTHER_COMMIT)
+    found = recall(wanted(opened, "pdf"))
     assert found is not None
     Path(found.skills[0].folder, "more.md").write_text("evil")
-    assert recall(SOURCE, opened, ("pdf",), OTHER_COMMIT) is None
+    assert recall(wanted(opened, "pdf")) is None
 
 
 @pytest.mark.parametrize(
@@ -227,10 +223,10 @@ def test_a_damaged_record_is_the_same_as_none(opened: OpenStore, change: Any) ->
     (path,) = Path(opened.folder, "sources").iterdir()
     changed = change(json.loads(path.read_text()))
     path.write_bytes(changed if isinstance(changed, bytes) else json.dumps(changed).encode())
-    assert recall(SOURCE, opened, ("pdf",), OTHER_COMMIT) is None
+    assert recall(wanted(opened, "pdf")) is None
 
 
 def test_a_record_that_cannot_be_written_is_no_error(opened: OpenStore) -> None:
     Path(opened.folder, "sources").write_text("a file")
     add(opened)
-    assert recall(SOURCE, opened, (), OTHER_COMMIT) is None
+    assert recall(wanted(opened)) is None

@@ -236,8 +236,7 @@ def write_noted(folder: Path, files: dict[str, tuple[bytes, int]], links: dict[s
 def test_notes_are_what_reading_the_files_gives(tmp_path: Path) -> None:
     noted = write_noted(tmp_path, FILES, LINKS).notes()
     assert noted is not None
-    assert noted.tree == read_tree(str(tmp_path))
-    assert noted.computed_hash == computed_hash(str(tmp_path))
+    assert noted == (read_tree(str(tmp_path)), computed_hash(str(tmp_path)))
 
 
 def test_files_are_written_before_links() -> None:
@@ -274,7 +273,7 @@ def test_files_that_differ_from_what_was_noted_are_not_installed(tmp_path: Path)
         noted = write_noted(folder, FILES, LINKS).notes()
         assert noted is not None
         (folder / "SKILL.md").write_bytes(b"changed meanwhile")
-        stored = opened.add(str(folder), noted.tree)
+        stored = opened.add(str(folder), noted[0])
         (tmp_path / "project").mkdir()
         fd = os.open(tmp_path / "project", os.O_RDONLY)
         try:

@@ -8,27 +8,27 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Store
+from prowess.install import OpenStore, Store
 from prowess.install.lock import read_tree
-from prowess.install.sources import Fetched, fetcher, find_skills, parse_source
+from prowess.install.sources import Fetched, find_skills
 from support.skills import skill as write_skill
+from support.sources import fetch as fetch_from
 
 
 def fetch(folder: Path, store: Path, **options: object) -> tuple[Fetched, dict[str, dict[str, bytes]]]:
     """Return what a folder gave, and the files of each skill."""
     with Store(str(store)).open() as opened:
-        source = parse_source(str(folder))
-        fetched = fetcher(source.kind)(source, opened, **options)
+        fetched = fetch_from(str(folder), opened, **options)
         files = {
             skill.name: {
-                str(path.relative_to(skill.folder)): path.read_bytes()
+                str(path.relative_to(skill.folder)): path.read_bytes() if path.is_file() else b""
                 for path in sorted(Path(skill.folder).rglob("*"))
-                if path.is_file()
+                if path.is_file() or not any(path.iterdir())
             }
             for skill in fetched.skills
         }
         for skill in fetched.skills:
-            opened.add(skill.folder)
+            skill.put_into(opened)
         return fetched, files
 
 
@@ -48,6 +48,7 @@ def test_a_folder_that_is_a_skill_is_one_skill_without_its_repository(tmp_path: 
     skill = write_skill(tmp_path / "pdf").parent
     (skill / ".git").mkdir()
     (skill / ".git/config").write_text("x")
+    (skill / "empty/inner").mkdir(parents=True)
     (skill / "scripts").mkdir()
     (skill / "scripts/run.py").write_text("print()")
     fetched, files = fetch(skill, tmp_path / "store")
@@ -69,9 +70,9 @@ def test_the_copy_has_the_digest_of_the_skill(tmp_path: Path) -> None:
     (skill / "link").symlink_to("run")
     expected = read_tree(str(skill)).digest
     with Store(str(tmp_path / "store")).open() as opened:
-        source = parse_source(str(skill))
-        [copied] = fetcher("folder")(source, opened).skills
-        assert opened.add(copied.folder).tree.digest == expected
+        [copied] = fetch_from(str(skill), opened).skills
+        stored = copied.put_into(opened)
+        assert stored.tree.digest == read_tree(stored.folder).digest == expected
 
 
 @pytest.mark.parametrize("make", ["fifo", "link out"])
@@ -83,6 +84,15 @@ def test_what_no_skill_may_contain_is_refused(tmp_path: Path, make: str) -> None
         (skill / "out").symlink_to("/etc/passwd")
     with pytest.raises(InstallError):
         fetch(skill, tmp_path / "store")
+
+
+def test_a_skill_that_is_not_wanted_does_no_harm(tmp_path: Path, opened: OpenStore) -> None:
+    write_skill(tmp_path / "pdf")
+    os.mkfifo(write_skill(tmp_path / "bad").parent / "pipe")
+    skills = {skill.name: skill for skill in fetch_from(str(tmp_path), opened).skills}
+    assert skills["pdf"].put_into(opened).tree.digest == read_tree(str(tmp_path / "pdf")).digest
+    with pytest.raises(InstallError, match="bad`: `pipe` is not a file, folder or link"):
+        skills["bad"].put_into(opened)
 
 
 def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from prowess.errors import InstallError, SkillNotFoundError
 from prowess.install import Store
 from prowess.install.lock import read_tree
 from prowess.install.sources import parse_source
-from prowess.install.sources.git._skills import fetch, newest
+from prowess.install.sources.git import newest
 from support.git_server import (
     Executable,
     GitServer,
@@ -23,6 +23,7 @@ from support.git_server import (
     make_repository,
     skill_text,
 )
+from support.sources import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +67,7 @@ def _ordinary_server(server: GitServer) -> None:
 @pytest.fixture
 def fetched(tmp_path: Path) -> Iterator[Fetch]:
     with Store(str(tmp_path / "store")).open() as opened:
-        yield lambda source, **options: fetch(parse_source(source), opened, **options)
+        yield lambda source, **options: fetch(source, opened, **options)
 
 
 def files(folder: str) -> dict[str, str]:

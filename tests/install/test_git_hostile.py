@@ -11,9 +11,8 @@ import pytest
 from prowess.errors import InstallError
 from prowess.install import Store
 from prowess.install.sources import Source, parse_source
-from prowess.install.sources.git import _repository as _git_repository, _skills as _git
+from prowess.install.sources.git import _repository as _git_repository, _skills as _git, newest
 from prowess.install.sources.git._repository import GitLimits
-from prowess.install.sources.git._skills import fetch, newest
 from support.git_server import (
     Behaviour,
     GitServer,
@@ -27,6 +26,7 @@ from support.git_server import (
     skill_text,
 )
 from support.processes import processes_end
+from support.sources import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,9 +58,7 @@ def _ordinary_server(server: GitServer) -> None:
 @pytest.fixture
 def fetched(tmp_path: Path) -> Iterator[Fetch]:
     with Store(str(tmp_path / "store")).open() as opened:
-        yield lambda source, **options: fetch(
-            parse_source(source) if isinstance(source, str) else source, opened, **options
-        )
+        yield lambda source, **options: fetch(source, opened, **options)
 
 
 @pytest.fixture

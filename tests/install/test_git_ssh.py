@@ -14,9 +14,10 @@ import pytest
 from prowess.errors import InstallError
 from prowess.install import Store
 from prowess.install.sources import parse_source
-from prowess.install.sources.git._skills import fetch, newest
+from prowess.install.sources.git import newest
 from support.git_server import git, make_repository, skill_text
 from support.processes import wait_until
+from support.sources import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

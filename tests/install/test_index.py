@@ -13,8 +13,8 @@ import pytest
 from prowess.errors import InstallError
 from prowess.install import Store
 from prowess.install.lock import read_tree
-from prowess.install.sources import parse_source
-from prowess.install.sources.site import fetch, index_skills
+from prowess.install.sources.site import index_skills
+from support.sources import fetch
 from support.web_server import SCHEMA, static_server
 
 
@@ -43,7 +43,7 @@ def content(folder: Path) -> dict[str, bytes]:
 def test_a_web_server_offers_what_was_written(folders: list[str], tmp_path: Path) -> None:
     index_skills(folders, str(tmp_path / "site"))
     with static_server(tmp_path / "site") as server, Store(str(tmp_path / "store")).open() as opened:
-        fetched = fetch(parse_source(server.url), opened)
+        fetched = fetch(server.url, opened)
         assert [(found.name, read_tree(found.folder)) for found in fetched.skills] == [
             ("pdf", read_tree(folders[1])),
             ("web", read_tree(folders[0])),

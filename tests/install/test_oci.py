@@ -15,18 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Store
-from prowess.install._publish import parse_destination, prepare_skill, publish_skill
 from prowess.install.lock import read_tree
-from prowess.install.sources import parse_source
-from prowess.install.sources.oci._registry import Descriptor, Registry as Repository, digest_of
-from prowess.install.sources.oci._skills import fetch, newest
+from prowess.install.sources import digest_of, parse_source
+from prowess.install.sources.oci import newest
+from prowess.install.sources.oci._registry import Descriptor, Registry as Repository
 from support.programs import require
 from support.registry import Registry, log_in, start_token_registry
+from support.sources import fetch, publish as publish_to
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from prowess.install import OpenStore
     from prowess.install._publish import Published
     from prowess.install.sources import Fetched
@@ -34,12 +31,6 @@ if TYPE_CHECKING:
 SKILL = "---\nname: {name}\ndescription: Reads PDFs\nlicense: MIT\nmetadata:\n  version: '1.2'\n---\nRead.\n"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
-
-
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[OpenStore]:
-    with Store(str(tmp_path / "store")).open() as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -52,14 +43,12 @@ def skill(tmp_path: Path) -> Path:
     return folder
 
 
-def publish(folder: Path, place: str, *tags: str, force: bool = False) -> Published:
-    return publish_skill(
-        prepare_skill(str(folder)), parse_destination(f"oci://{place}"), tags=tags, may_move=lambda _: force
-    )
+def publish(folder: Path, place: str, *tags: str, **options: Any) -> Published:
+    return publish_to(folder, f"oci://{place}", *tags, **options)
 
 
 def pull(place: str, opened: OpenStore, **options: Any) -> Fetched:
-    return fetch(parse_source(f"oci://{place}"), opened, **options)
+    return fetch(f"oci://{place}", opened, **options)
 
 
 def push(place: str, layers: list[tuple[str, bytes, dict[str, str]]], tag: str = "latest", **more: Any) -> str:
@@ -145,8 +134,7 @@ def test_a_tag_is_checked_before_anything_is_sent(tag: str, skill: Path) -> None
 
 def test_a_dry_run_sends_nothing_and_knows_the_digest(registry: Registry, skill: Path) -> None:
     place = registry.new_repository()
-    packed, destination = prepare_skill(str(skill)), parse_destination(f"oci://{place}")
-    planned = publish_skill(packed, destination, may_move=lambda _: False, dry_run=True)
+    planned = publish(skill, place, dry_run=True)
     assert planned.state == "planned"
     with pytest.raises(InstallError):
         newest(parse_source(f"oci://{place}:1.2"))

@@ -17,13 +17,13 @@ import pytest
 
 from prowess.errors import ConfigError, InstallError
 from prowess.install import Store
-from prowess.install._publish import parse_destination, prepare_skill, publish_skill
-from prowess.install.sources import parse_source
-from prowess.install.sources.oci._registry import Registry, StoredManifest, digest_of
-from prowess.install.sources.oci._skills import fetch, parse_index, parse_manifest
+from prowess.install.sources import digest_of
+from prowess.install.sources.oci._registry import Registry, StoredManifest
+from prowess.install.sources.oci._skills import parse_index, parse_manifest
 from prowess.net import _client as _http
 from support.growth import ends
 from support.raw_http import RawServer, Request, answer
+from support.sources import fetch, publish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,8 +80,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def pull(server: RawServer, tmp_path: Path, reference: str = "/team/pdf:v1", **options: Any) -> list[str]:
     with Store(str(tmp_path / "store")).open() as opened:
-        source = parse_source(f"oci://127.0.0.1:{server.port}{reference}")
-        fetched = fetch(source, opened, **options)
+        fetched = fetch(f"oci://127.0.0.1:{server.port}{reference}", opened, **options)
         return [skill.name for skill in fetched.skills]
 
 
@@ -376,10 +375,8 @@ def test_an_upload_goes_to_no_other_host(tmp_path: Path) -> None:
                 return answer(status=202, Location=f"{other.url}/upload")
             return answer(status=404)
 
-        with RawServer(respond) as server:
-            place = parse_destination(f"oci://127.0.0.1:{server.port}/pdf")
-            with pytest.raises(InstallError, match="another host"):
-                publish_skill(prepare_skill(str(folder)), place, may_move=lambda _: True)
+        with RawServer(respond) as server, pytest.raises(InstallError, match="another host"):
+            publish(folder, f"oci://127.0.0.1:{server.port}/pdf", force=True)
         assert other.requests == []
 
 

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install import OpenStore, Store
 from prowess.install.lock import read_tree
-from prowess.install.sources import Fetched, parse_source, site as module
-from prowess.install.sources.site import fetch
+from prowess.install.sources import Fetched, site as module
 from prowess.net import _client as http_module
 from support.site_server import Site, redirect, reply
+from support.sources import fetch
 from support.web_server import INDEX, OLD_INDEX, SCHEMA, entry, index_of, site_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from prowess.install import OpenStore
 
 
 def skill(name: str, body: str = "Body.") -> bytes:
@@ -43,19 +44,13 @@ def tar_of(files: dict[str, bytes], mode: int = 0o644) -> bytes:
 PDF = skill("pdf")
 
 
-@pytest.fixture
-def opened(tmp_path: Path) -> Iterator[OpenStore]:
-    with Store(str(tmp_path / "store")).open() as opened:
-        yield opened
-
-
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_module, "_pause", lambda _: None)
 
 
 def fetch_from(site: Site, opened: OpenStore, *only: str, path: str = "") -> Fetched:
-    return fetch(parse_source(f"{site.url}{path}"), opened, only=only)
+    return fetch(f"{site.url}{path}", opened, only=only)
 
 
 def files_of(folder: str) -> dict[str, bytes]:
@@ -134,7 +129,7 @@ def test_a_type_of_a_later_version_is_left_out(opened: OpenStore) -> None:
     index = index_of(entry("pdf", PDF), entry("web", b"", type="model"))
     steps: list[str] = []
     with site_of({INDEX: index, "pdf/SKILL.md": PDF}) as site:
-        fetched = fetch(parse_source(site.url), opened, progress=steps.append)
+        fetched = fetch(site.url, opened, progress=steps.append)
         with pytest.raises(InstallError, match="has the skill `web` as the type `model`, which is not known"):
             fetch_from(site, opened, "web")
     assert [found.name for found in fetched.skills] == ["pdf"]

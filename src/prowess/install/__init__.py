@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         remove_installed as remove_installed,
     )
     from ._places import (
+        Installation as Installation,
         Target as Target,
         find_project as find_project,
         find_target as find_target,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ._project import is_interrupted as is_interrupted, lock_project as lock_project
     from ._publish import (
         PackedSkill as PackedSkill,
+        Publication as Publication,
         Published as Published,
         parse_destination as parse_destination,
         prepare_skill as prepare_skill,
@@ -78,7 +80,8 @@ if TYPE_CHECKING:
         Fetched as Fetched,
         FetchedSkill as FetchedSkill,
         Source as Source,
-        fetcher as fetcher,
+        Wanted as Wanted,
+        fetch as fetch,
         find_skills as find_skills,
         parse_source as parse_source,
     )
@@ -89,7 +92,7 @@ else:  # otherwise every misspelt name would have a type
         {
             "_apm": ("ImportedLock", "read_apm_lock"),
             "_change": ("Changed", "check_hosts", "install_locked", "remove_installed"),
-            "_places": ("Target", "find_project", "find_target"),
+            "_places": ("Installation", "Target", "find_project", "find_target"),
             "_plan": (
                 "AddPlan",
                 "PlannedSkill",
@@ -99,7 +102,14 @@ else:  # otherwise every misspelt name would have a type
                 "plan_add",
                 "plan_update",
             ),
-            "_publish": ("PackedSkill", "Published", "parse_destination", "prepare_skill", "publish_skill"),
+            "_publish": (
+                "PackedSkill",
+                "Publication",
+                "Published",
+                "parse_destination",
+                "prepare_skill",
+                "publish_skill",
+            ),
             "_signature": ("SignWith", "SignedBy", "sign_skill", "signed_copy", "verify_signature"),
             "_store": ("OpenStore", "Store", "StoredTree"),
             "_project": ("is_interrupted", "lock_project"),
@@ -123,7 +133,7 @@ else:  # otherwise every misspelt name would have a type
                 "read_tree",
             ),
             "snapshot": ("SnapshotProvider", "write_snapshot"),
-            "sources": ("Fetched", "FetchedSkill", "Source", "fetcher", "find_skills", "parse_source"),
+            "sources": ("Fetched", "FetchedSkill", "Source", "Wanted", "fetch", "find_skills", "parse_source"),
             "sources.site": ("IndexedSkill", "index_skills"),
         },
     )

@@ -28,12 +28,12 @@ from .lock import Lock, check_paths, computed_hash, folder_name, hash_of_everyth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from prowess.errors import ProwessError
 
-    from ._places import Scope, Target
-    from ._store import OpenStore, StoredTree
+    from ._places import Installation, Scope, Target
+    from ._store import StoredTree
     from .lock import LockedSkill
 
 
@@ -86,14 +86,13 @@ def merged(item: Item, lock: Lock, scope: Scope) -> Item:
 # ── conflicts ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_conflicts(target: Target, lock: Lock, items: Sequence[Item], *, force: bool = False) -> None:
+def check_conflicts(where: Installation, lock: Lock, items: Sequence[Item]) -> None:
     """Check that installing skills overwrites nothing but what was installed before.
 
     Args:
-        target: where they are installed.
+        where: they are installed.
         lock: the lock now.
         items: with entries that are merged with those of the lock.
-        force: whether skills that were changed may be replaced.
 
     Raises:
         InstallError: a name is taken, or a skill was changed; the error lists all.
@@ -106,18 +105,15 @@ def check_conflicts(target: Target, lock: Lock, items: Sequence[Item], *, force:
             message = f"two skills of the source are named {quoted(item.entry.folder)}"
             problems.append(_taken(message, "name the one that you want"))
         names.add(name)
-    listed = {folder: _names_in(target, folder) for folder in _folders(target, items)}
+    target = where.target
+    listed = {folder: _names_in(target, folder) for item in items for folder in folders_of(item.entry, target.scope)}
     locked = {normalize_name(skill.folder): skill for skill in lock.skills.values()}
     for item in items:
-        problem = _problem(target, locked, item, listed, force=force)
+        problem = _problem(where, locked, item, listed)
         if problem is not None:
             problems.append(problem)
     if problems:
         raise combine_errors(problems, "nothing was installed")
-
-
-def _folders(target: Target, items: Sequence[Item]) -> dict[str, None]:
-    return {folder: None for item in items for folder in folders_of(item.entry, target.scope)}
 
 
 def _names_in(target: Target, folder: str) -> dict[str, str]:
@@ -128,15 +124,10 @@ def _names_in(target: Target, folder: str) -> dict[str, str]:
 
 
 def _problem(
-    target: Target,
-    locked: Mapping[str, LockedSkill],
-    item: Item,
-    listed: Mapping[str, Mapping[str, str]],
-    *,
-    force: bool,
+    where: Installation, locked: Mapping[str, LockedSkill], item: Item, listed: Mapping[str, Mapping[str, str]]
 ) -> InstallError | None:
     """Return why a skill cannot be installed."""
-    name = item.entry.folder
+    target, name = where.target, item.entry.folder
     try:
         check_paths([name])
     except InstallError as error:
@@ -163,7 +154,7 @@ def _problem(
         if old is None or folder not in folders_of(old, target.scope):
             message = f"{quoted(path, PATH_LIMIT)} exists, and was not installed by Prowess"
             return _taken(message, "move it away, then try again")
-        if not force:
+        if not where.force:
             return _taken(f"{quoted(path, PATH_LIMIT)} was changed after it was installed", _FORCE_HINT)
     return None
 
@@ -205,37 +196,28 @@ def _digest(path: str) -> str | None:
 
 
 def make_change(
-    target: Target,
-    opened: OpenStore,
-    *,
-    items: Sequence[Item] = (),
-    removed: Sequence[str] = (),
-    force: bool = False,
-    keep_lock: bool = False,
-    waiting: Callable[[], None] | None = None,
+    where: Installation, *, items: Sequence[Item] = (), removed: Sequence[str] = (), keep_lock: bool = False
 ) -> Changed:
     """Install and remove skills, and write the lock: all of it, or nothing.
 
     Args:
-        target: where they are installed.
-        opened: the store.
+        where: skills are installed.
         items: the skills to install.
         removed: the names of the skills to remove.
-        force: whether skills that were changed may be replaced or removed.
         keep_lock: leave the lock as it is; every item is in it.
-        waiting: is called once if another process has to finish first.
 
     Raises:
         InstallError: a name is taken, a skill or a lock to keep was changed, or it cannot be done.
         ConfigError: the lock is invalid.
     """
-    with lock_project(target.root, target.lock_file, target.data, waiting=waiting) as locked:
+    target = where.target
+    with lock_project(target.root, target.lock_file, target.data, waiting=where.waiting) as locked:
         lock = read_lock(target.lock_file)
         if keep_lock and any(lock.skills.get(item.entry.name) != item.entry for item in items):
             raise InstallError("the lock was changed meanwhile; nothing was installed", hint="try again")
         items = [merged(item, lock, target.scope) for item in items]
-        check_conflicts(target, lock, items, force=force)
-        gone = _installed_copies(target, lock, removed, force=force)
+        check_conflicts(where, lock, items)
+        gone = _installed_copies(where, lock, removed)
         after = lock if keep_lock else lock.with_skills(item.entry for item in items).without(removed)
         wanted = [
             (item, folder)
@@ -251,7 +233,7 @@ def make_change(
                 for item, folder in wanted:
                     fd = staging.place(folder, item.entry.folder)
                     if item.link is None:
-                        opened.copy(item.digest, fd, item.entry.folder)
+                        where.opened.copy(item.digest, fd, item.entry.folder)
                     else:
                         os.symlink(_link_text(target, folder, item.link), item.entry.folder, dir_fd=fd)
                 staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, gone)
@@ -279,7 +261,7 @@ def _link_text(target: Target, folder: str, leads_to: str) -> str:
     return os.path.relpath(leads_to, os.path.join(target.root, folder)) if inside else leads_to
 
 
-def _installed_copies(target: Target, lock: Lock, names: Sequence[str], *, force: bool) -> list[tuple[str, str]]:
+def _installed_copies(where: Installation, lock: Lock, names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the folder and name of each installed copy of skills that are to be removed.
 
     Raises:
@@ -288,12 +270,13 @@ def _installed_copies(target: Target, lock: Lock, names: Sequence[str], *, force
     """
     found: list[tuple[str, str]] = []
     problems: list[ProwessError] = []
+    target = where.target
     for entry in lock.select(names) if names else ():
         for folder in folders_of(entry, target.scope):
             path = os.path.join(target.root, folder, entry.folder)
             if not os.path.lexists(path):
                 continue
-            if not force and not is_unchanged(path, entry):
+            if not where.force and not is_unchanged(path, entry):
                 message = f"{quoted(path, PATH_LIMIT)} was changed after it was installed"
                 problems.append(InstallError(message, hint=_FORCE_HINT))
             found.append((folder, entry.folder))
@@ -302,37 +285,26 @@ def _installed_copies(target: Target, lock: Lock, names: Sequence[str], *, force
     return found
 
 
-def install_locked(
-    target: Target,
-    opened: OpenStore,
-    *,
-    names: Sequence[str] = (),
-    force: bool = False,
-    progress: Callable[[str], None] | None = None,
-    waiting: Callable[[], None] | None = None,
-) -> Changed:
-    """Install the skills of the lock, all of them or none.
+def install_locked(where: Installation, names: Sequence[str] = ()) -> Changed:
+    """Install the skills of the lock, all of them or none; what the store has is not fetched.
 
     Args:
-        target: where they are installed.
-        opened: the store; what it has is not fetched.
+        where: they are locked.
         names: the skills; all of the lock if empty.
-        force: whether installed skills that were changed may be replaced.
-        progress: is called with what is being done.
-        waiting: is called once if another process has to finish first.
 
     Raises:
         ConfigError: the lock is missing or invalid.
         SkillNotFoundError: the lock has no skill of a name.
         InstallError: a source cannot be read, or has other files than the lock says; nothing is changed.
     """
+    target = where.target
     lock = read_lock(target.lock_file)
     if not os.path.lexists(target.lock_file):
         hint = "`prowess add SOURCE` installs skills and locks them"
         raise ConfigError(f"no lock: {neutral(target.lock_file)} does not exist", hint=hint)
-    items, missing = _from_store(lock.select(names), target, opened)
+    items, missing = _from_store(lock.select(names), where)
     problems: list[ProwessError] = []
-    for fetched in fetch_locked(missing, target.lock_folder, opened, problems, progress=progress):
+    for fetched in fetch_locked(missing, where, problems):
         try:
             _check(fetched.entry, fetched.stored)
         except InstallError as error:
@@ -342,13 +314,12 @@ def install_locked(
             items.append(Item(entry=fetched.entry, digest=fetched.stored.tree.digest, link=link))
     if problems:
         raise combine_errors(problems, "nothing was installed")
-    return make_change(target, opened, items=items, force=force, keep_lock=True, waiting=waiting)
+    return make_change(where, items=items, keep_lock=True)
 
 
-def _from_store(
-    skills: Sequence[LockedSkill], target: Target, opened: OpenStore
-) -> tuple[list[Item], list[LockedSkill]]:
+def _from_store(skills: Sequence[LockedSkill], where: Installation) -> tuple[list[Item], list[LockedSkill]]:
     """Return what the store has, or is installed already, and the skills that must be fetched."""
+    target = where.target
     items: list[Item] = []
     missing: list[LockedSkill] = []
     for skill in skills:
@@ -359,11 +330,12 @@ def _from_store(
             if not all(is_unchanged(path, skill) for path in paths):
                 missing.append(skill)
             continue
-        folder = opened.get(skill.tree_digest)
+        folder = where.opened.get(skill.tree_digest)
         item = Item(entry=skill, digest=skill.tree_digest, link=_link(skill, target, folder or ""))
         # What a link leads to is compared with the lock: the copy in the store, or the folder before the link is made.
         is_there = item.link is None and all(is_installed(path, item) for path in paths)
-        is_stored = folder is not None and not _is_folder_link(item) and _has(folder, item.digest)
+        is_folder_link = item.link is not None and skill.source_type == "local"
+        is_stored = folder is not None and not is_folder_link and _digest(folder) == item.digest
         if is_there or is_stored:
             items.append(item)
         else:
@@ -377,18 +349,6 @@ def _are_links_to_source(skill: LockedSkill, paths: Sequence[str], folder: str) 
         return False
     source = _source_folder(skill, folder)
     return all(os.path.islink(path) and link_of(path) == source for path in paths)
-
-
-def _has(folder: str, digest: str) -> bool:
-    """Return whether the copy in the store is undamaged."""
-    try:
-        return read_tree(folder).digest == digest
-    except InstallError:
-        return False
-
-
-def _is_folder_link(item: Item) -> bool:
-    return item.link is not None and item.entry.source_type == "local"
 
 
 def _link(skill: LockedSkill, target: Target, folder: str) -> str | None:
@@ -422,10 +382,8 @@ def _check(entry: LockedSkill, stored: StoredTree) -> None:
     Raises:
         InstallError: it differs.
     """
-    name, hint = (
-        quoted(entry.name),
-        "the source or the lock was changed: `prowess update` shows how, or restore the lock",
-    )
+    name = quoted(entry.name)
+    hint = "the source or the lock was changed: `prowess update` shows how, or restore the lock"
     if entry.tree_digest is not None:
         if stored.tree.digest != entry.tree_digest:
             message = f"{name}: the source has other files than the lock says: {stored.tree.digest}"
@@ -437,29 +395,14 @@ def _check(entry: LockedSkill, stored: StoredTree) -> None:
         raise InstallError(message, hint=hint)
 
 
-def remove_installed(
-    names: Sequence[str],
-    target: Target,
-    store: Store,
-    *,
-    force: bool = False,
-    waiting: Callable[[], None] | None = None,
-) -> Changed:
+def remove_installed(where: Installation, names: Sequence[str]) -> Changed:
     """Remove skills from the folders into which they were installed, and from the lock.
 
     Folders that are empty then are removed too, and a lock without skills.
-
-    Args:
-        names: the skills.
-        target: where they are installed.
-        store: of the user.
-        force: whether skills that were changed may be removed.
-        waiting: is called once if another process has to finish first.
 
     Raises:
         SkillNotFoundError: a skill is not in the lock; nothing is removed.
         InstallError: a skill was changed, or cannot be removed; nothing is removed.
         ConfigError: the lock is invalid.
     """
-    with store.open() as opened:
-        return make_change(target, opened, removed=tuple(dict.fromkeys(names)), force=force, waiting=waiting)
+    return make_change(where, removed=tuple(dict.fromkeys(names)))

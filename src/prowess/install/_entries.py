@@ -27,14 +27,15 @@ from prowess.errors import InstallError, ProwessError, SkillNotFoundError
 
 from ._store import SOURCES
 from .lock import LockedSkill, computed_hash, read_tree
-from .sources import Fetched, FetchedSkill, fetcher, parse_source
+from .sources import Fetched, FetchedSkill, Wanted, fetch, parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from ._store import OpenStore, StoredTree
+    from ._places import Installation
+    from ._store import StoredTree
     from .sources import Source
 
 LINK_KEY = "link"
@@ -86,7 +87,7 @@ def entry_for(
         source_url=url,
         ref=source.ref,
         skill_path=f"{skill.path}/SKILL.md" if skill.path else "SKILL.md",
-        computed_hash=skill.noted.computed_hash if skill.noted else computed_hash(stored.folder),
+        computed_hash=skill.computed_hash or computed_hash(stored.folder),
         well_known_digest=skill.extra.get("wellKnownDigest"),
         revision=fetched.revision,
         tree_digest=stored.tree.digest,
@@ -180,29 +181,21 @@ def pinned_revision(source: Source, revision: str | None) -> str | None:
     return chosen if chosen is not None and source.kind in _PINNED_KINDS and _PINNED(chosen) else None
 
 
-def remember(
-    source: Source,
-    fetched: Fetched,
-    digests: Iterable[tuple[FetchedSkill, str]],
-    opened: OpenStore,
-    *,
-    all_skills: bool,
-) -> None:
+def remember(wanted: Wanted, revision: str | None, digests: Iterable[tuple[FetchedSkill, str]]) -> None:
     """Remember the skills of a source, with their tree digests; nothing else depends on it, so failing is no error.
 
     Args:
-        source: where they were fetched from.
-        fetched: what was fetched.
+        wanted: what was fetched.
+        revision: of what was fetched.
         digests: the skills that are in the store now.
-        opened: the store.
-        all_skills: whether these are all skills of the source.
     """
     import json
 
-    revision = pinned_revision(source, fetched.revision)
+    source = wanted.source
+    revision = pinned_revision(source, revision)
     if revision is None:
         return
-    path = _path(source, revision, opened)
+    path = _path(wanted, revision)
     known = _read(path, source, revision) or {"skills": {}}
     skills = known["skills"]
     for skill, digest in digests:
@@ -210,7 +203,7 @@ def remember(
     content = {
         "source": source.url,
         "revision": revision,
-        "all": all_skills or known.get("all") is True,
+        "all": (not wanted.names and source.path is None) or known.get("all") is True,
         "skills": dict(sorted(skills.items())),
     }
     try:
@@ -220,19 +213,13 @@ def remember(
         return
 
 
-def recall(source: Source, opened: OpenStore, only: Sequence[str], revision: str | None) -> Fetched | None:
-    """Return the skills of a source if the store has all that are wanted, or `None`.
-
-    Args:
-        source: where they are.
-        opened: the store.
-        only: the names of those that are wanted; by default all.
-        revision: as `fetch` gets it.
-    """
-    pinned = pinned_revision(source, revision)
+def recall(wanted: Wanted) -> Fetched | None:
+    """Return the skills of a source if the store has all that are wanted, or `None`."""
+    source, only = wanted.source, wanted.names
+    pinned = pinned_revision(source, wanted.revision)
     if pinned is None:
         return None
-    known = _read(_path(source, pinned, opened), source, pinned)
+    known = _read(_path(wanted, pinned), source, pinned)
     if known is None or not (only or known["all"]):
         return None
     below = f"{source.path}/" if source.path else ""
@@ -240,7 +227,7 @@ def recall(source: Source, opened: OpenStore, only: Sequence[str], revision: str
     for path, skill in known["skills"].items():
         if f"{path}/".startswith(below) and (not only or skill["name"] in only):
             try:
-                folder = opened.get(skill["digest"])
+                folder = wanted.opened.get(skill["digest"])
                 if folder is None or read_tree(folder).digest != skill["digest"]:
                     return None
             except InstallError:
@@ -251,11 +238,11 @@ def recall(source: Source, opened: OpenStore, only: Sequence[str], revision: str
     return Fetched(skills=tuple(skills), revision=pinned)
 
 
-def _path(source: Source, revision: str, opened: OpenStore) -> str:
+def _path(wanted: Wanted, revision: str) -> str:
     import hashlib
 
-    name = hashlib.sha256(f"{source.kind} {source.url} {revision}".encode()).hexdigest()
-    return os.path.join(opened.folder, SOURCES, f"{name}.json")
+    name = hashlib.sha256(f"{wanted.source.kind} {wanted.source.url} {revision}".encode()).hexdigest()
+    return os.path.join(wanted.opened.folder, SOURCES, f"{name}.json")
 
 
 def _read(path: str, source: Source, revision: str) -> dict[str, Any] | None:
@@ -287,48 +274,41 @@ class FetchedEntry(Frozen):
 
 def fetch_locked(
     skills: Sequence[LockedSkill],
-    folder: str,
-    opened: OpenStore,
+    where: Installation,
     problems: list[ProwessError],
     *,
     gone: list[LockedSkill] | None = None,
-    progress: Callable[[str], None] | None = None,
 ) -> list[FetchedEntry]:
     """Fetch skills of the lock, those of one source and version at a time.
 
     Args:
         skills: the entries.
-        folder: the folder of the lock.
-        opened: the store.
+        where: they are locked.
         problems: gets what cannot be fetched.
         gone: gets the skills that their sources do not have any more. If it is given, what the sources have now is
             fetched, not the locked revisions.
-        progress: is called with what is being done.
     """
-
-    def fetch(source: Source, entries: Sequence[LockedSkill], revision: str | None) -> Fetched:
-        only = tuple(entry.name for entry in entries)
-        return fetcher(source.kind)(source, opened, only=only, revision=revision, progress=progress)
-
     groups: dict[tuple[str, str | None], tuple[Source, list[LockedSkill]]] = {}
     for skill in skills:
         try:
-            source = source_of(skill, folder)
+            source = source_of(skill, where.target.lock_folder)
         except ProwessError as error:
             problems.append(error)
         else:
             groups.setdefault((source.plain, skill.revision if gone is None else None), (source, []))[1].append(skill)
     found: list[FetchedEntry] = []
     for (_, revision), (source, entries) in groups.items():
+        names = tuple(entry.name for entry in entries)
+        wanted = Wanted(source=source, opened=where.opened, only=names, revision=revision, progress=where.progress)
         try:
             try:
-                fetched = fetch(source, entries, revision)
+                fetched = fetch(wanted)
             except SkillNotFoundError:
                 if gone is None:
                     raise
-                fetched = fetch(source, (), revision)
+                fetched = fetch(wanted.with_changes(only=()))
             missing = gone if gone is not None else []
-            found += _match(source, entries, fetched, opened, problems, missing)
+            found += _match(wanted, entries, fetched, problems, missing)
             if gone is None:
                 problems += [_lost(source, entry) for entry in missing]
         except ProwessError as error:
@@ -337,10 +317,9 @@ def fetch_locked(
 
 
 def _match(
-    source: Source,
+    wanted: Wanted,
     entries: Sequence[LockedSkill],
     fetched: Fetched,
-    opened: OpenStore,
     problems: list[ProwessError],
     missing: list[LockedSkill],
 ) -> list[FetchedEntry]:
@@ -357,12 +336,12 @@ def _match(
             continue
         try:
             if skill.folder not in stored:
-                stored[skill.folder] = opened.add(skill.folder, skill.tree)
+                stored[skill.folder] = skill.put_into(wanted.opened)
         except InstallError as error:
-            problems.append(InstallError(f"{quoted(entry.name)}: {error}", hint=error.hint))
+            problems.append(error)
             continue
         found.append(
-            FetchedEntry(entry=entry, source=source, skill=skill, fetched=fetched, stored=stored[skill.folder])
+            FetchedEntry(entry=entry, source=wanted.source, skill=skill, fetched=fetched, stored=stored[skill.folder])
         )
     return found
 

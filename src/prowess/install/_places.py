@@ -13,10 +13,12 @@ from prowess.install.lock import LOCK_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import Literal
 
     from prowess.install.lock import LockedSkill
+
+    from ._store import OpenStore
 
     Scope = Literal["project", "user"]
 
@@ -43,6 +45,21 @@ class Target(Frozen):
     def lock_folder(self) -> str:
         """The folder to which paths in the lock are relative."""
         return os.path.dirname(self.lock_file)
+
+
+class Installation(Frozen):
+    """Where skills are installed, and how."""
+
+    target: Target
+    opened: OpenStore
+    agents: tuple[str, ...] = ()
+    """The agents on this machine."""
+    force: bool = False
+    """Whether installed skills that were changed may be replaced or removed."""
+    progress: Callable[[str], None] | None = None
+    """Called with what is being done."""
+    waiting: Callable[[], None] | None = None
+    """Called once if another process has to finish first."""
 
 
 def find_project(cwd: str) -> str:

@@ -27,22 +27,22 @@ from ._change import Item, check_conflicts, make_change, merged
 from ._entries import LINK_KEY, entry_for, fetch_locked, is_pinned, recall, remember
 from ._places import folders_of
 from .lock import read_lock, read_tree
-from .sources import fetcher, parse_source
+from .sources import Wanted, fetch, parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from prowess.errors import ProwessError
     from prowess.findings import Finding
-    from prowess.skill import Skill, Value
+    from prowess.skill import Value
 
     from ._change import Changed
     from ._entries import FetchedEntry
-    from ._places import Scope, Target
+    from ._places import Installation, Scope, Target
     from ._store import OpenStore, StoredTree
     from .lock import Lock, LockedSkill, Tree
-    from .sources import Fetched, FetchedSkill, Source
+    from .sources import FetchedSkill, Source
 
 _PLACE_CODES = ("name-not-folder", "skill-copy", "name-shadowed")
 """Findings about the folder of a skill: it is not in its own folder yet."""
@@ -83,90 +83,56 @@ class AddPlan(Frozen):
     """What the source has that cannot be installed."""
 
 
-def fetch_source(
-    source: Source,
-    opened: OpenStore,
-    *,
-    only: Sequence[str] = (),
-    revision: str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Fetched:
-    """Fetch skills of a source into temporary folders of the store.
-
-    Raises:
-        InstallError: the source cannot be read.
-    """
-    return fetcher(source.kind)(source, opened, only=only, revision=revision, progress=progress)
-
-
 def plan_add(
+    where: Installation,
     text: str,
-    names: Sequence[str],
+    names: Sequence[str] = (),
     *,
-    target: Target,
-    opened: OpenStore,
     cwd: str,
     home: str,
     hosts: tuple[str, ...] = (),
     link: bool = False,
-    force: bool = False,
-    agents: Iterable[str] = (),
-    progress: Callable[[str], None] | None = None,
 ) -> AddPlan:
     """Fetch skills, and return what installing them would do.
 
     Args:
+        where: they would be installed.
         text: the source, as the user typed it.
         names: the skills that are wanted; all of the source if empty.
-        target: where they would be installed.
-        opened: the store.
         cwd: what a relative path starts from, absolute.
         home: the user's home.
         hosts: the agents into whose folders they are installed, as `check_hosts` returns them.
         link: whether links are installed instead of copies.
-        force: whether installed skills that were changed may be replaced.
-        agents: the agents on this machine.
-        progress: is called with what is being done.
 
     Raises:
         InstallError: the source cannot be read, a skill is not allowed, or a name is taken.
         SkillNotFoundError: the source has no skill of a name.
     """
-    source = _source(text, cwd, home)
-    wanted = tuple(dict.fromkeys((*names, *((source.skill,) if source.skill else ()))))
-    fetched = recall(source, opened, wanted, None)
-    if fetched is None:
-        fetched = fetch_source(source, opened, only=wanted, progress=progress)
-    chosen = _without_copies(_choose(fetched.skills, wanted, source), opened)
-    digests = ((skill, stored.tree.digest) for skill, stored in chosen)
-    remember(source, fetched, digests, opened, all_skills=not wanted and source.path is None)
+    source, target = _source(text, cwd, home), where.target
+    only = (*names, *filter(None, (source.skill,)))
+    wanted = Wanted(source=source, opened=where.opened, only=only, progress=where.progress)
+    fetched = recall(wanted) or fetch(wanted)
+    chosen = _without_copies(_choose(fetched.skills, wanted), where.opened)
+    remember(wanted, fetched.revision, ((skill, stored.tree.digest) for skill, stored in chosen))
     lock = read_lock(target.lock_file)
     planned = []
     for number, (skill, stored) in enumerate(chosen):
-        if progress is not None:
-            progress(f"checking {number + 1:,} of {len(chosen):,}")
+        wanted.tell(f"checking {number + 1:,} of {len(chosen):,}")
         entry = entry_for(source, skill, fetched, stored, folder=target.lock_folder, hosts=hosts, link=link)
         link_to = link_target(source, skill, stored) if link else None
         item = merged(Item(entry=entry, digest=stored.tree.digest, link=link_to), lock, target.scope)
-        planned.append(describe_skill(item, stored, lock, target, agents))
-    check_conflicts(target, lock, [skill.item for skill in planned], force=force)
+        planned.append(describe_skill(item, stored, lock, where))
+    check_conflicts(where, lock, [skill.item for skill in planned])
     return AddPlan(source=source, revision=fetched.revision, skills=tuple(planned), findings=fetched.findings)
 
 
-def install_planned(
-    skills: Sequence[PlannedSkill],
-    target: Target,
-    opened: OpenStore,
-    *,
-    force: bool = False,
-    waiting: Callable[[], None] | None = None,
-) -> Changed:
+def install_planned(where: Installation, skills: Sequence[PlannedSkill]) -> Changed:
     """Install the skills of a plan, all of them or none.
 
     Raises:
         InstallError: that is not possible.
     """
-    return make_change(target, opened, items=[skill.item for skill in skills], force=force, waiting=waiting)
+    return make_change(where, items=[skill.item for skill in skills])
 
 
 def _source(text: str, cwd: str, home: str) -> Source:
@@ -191,7 +157,7 @@ def _source(text: str, cwd: str, home: str) -> Source:
     return source
 
 
-def _choose(skills: Sequence[FetchedSkill], wanted: Sequence[str], source: Source) -> list[FetchedSkill]:
+def _choose(skills: Sequence[FetchedSkill], wanted: Wanted) -> list[FetchedSkill]:
     """Return the wanted skills.
 
     Raises:
@@ -200,13 +166,13 @@ def _choose(skills: Sequence[FetchedSkill], wanted: Sequence[str], source: Sourc
     """
     if not skills:
         hint = "a skill is a folder with a SKILL.md; name its folder after a `:`"
-        raise InstallError(f"{quoted(source.text)} contains no skills", hint=hint)
+        raise InstallError(f"{quoted(wanted.source.text)} contains no skills", hint=hint)
     known = {skill.name for skill in skills}
-    for name in wanted:
+    for name in wanted.names:
         if name not in known:
             hint = did_you_mean(name, known, f"it has {', '.join(map(quoted, sorted(known)[:10]))}")
-            raise SkillNotFoundError(f"{quoted(source.text)} has no skill {quoted(name)}", hint=hint)
-    return [skill for skill in skills if not wanted or skill.name in wanted]
+            raise SkillNotFoundError(f"{quoted(wanted.source.text)} has no skill {quoted(name)}", hint=hint)
+    return [skill for skill in skills if not wanted.names or skill.name in wanted.names]
 
 
 def _without_copies(skills: Sequence[FetchedSkill], opened: OpenStore) -> list[tuple[FetchedSkill, StoredTree]]:
@@ -223,10 +189,7 @@ def _without_copies(skills: Sequence[FetchedSkill], opened: OpenStore) -> list[t
             message = f"{quoted(skill.name)} in {quoted(skill.path or '.')} is not a valid skill name"
             hint = "use lower case letters, digits and single hyphens in the `name` of its SKILL.md"
             raise InstallError(message, hint=hint)
-        try:
-            stored = opened.add(skill.folder, skill.tree)
-        except InstallError as error:
-            raise InstallError(f"{quoted(skill.name)}: {error}", hint=error.hint) from None
+        stored = skill.put_into(opened)
         first, known = found.setdefault(skill.name, (skill, stored))
         if known.tree != stored.tree:
             message = f"two different skills are named {quoted(skill.name)}: in {quoted(first.path or '.')} and "
@@ -240,28 +203,23 @@ def link_target(source: Source, skill: FetchedSkill, stored: StoredTree) -> str:
     return os.path.join(source.url, skill.path).rstrip("/") if source.kind == "folder" else stored.folder
 
 
-def describe_skill(item: Item, stored: StoredTree, lock: Lock, target: Target, agents: Iterable[str]) -> PlannedSkill:
+def describe_skill(item: Item, stored: StoredTree, lock: Lock, where: Installation) -> PlannedSkill:
     """Return what a user should know about a skill in the store before it is installed."""
-    path, tree = os.path.join(stored.folder, SKILL_FILE), stored.tree
+    path, tree, target = os.path.join(stored.folder, SKILL_FILE), stored.tree, where.target
     skill = load(path)
-    places = folders_of(item.entry, target.scope)
+    places, tools = folders_of(item.entry, target.scope), skill.fields.get("tools")
     return PlannedSkill(
         item=item,
         tree=tree,
         previous=lock.skills.get(item.entry.name),
         scripts=tuple(file.path for file in tree.files if file.mode == "100755" or file.path.startswith("scripts/")),
         allowed_tools=skill.allowed_tools,
-        tools=_tools(skill),
+        tools=None if tools is None else tools.value,
         description=skill.description or "",
         findings=findings_of(path, item.entry.name),
         folders=tuple(os.path.join(target.root, place, item.entry.folder) for place in places),
-        agents=agents_that_see(places, target.scope, agents),
+        agents=agents_that_see(places, target.scope, where.agents),
     )
-
-
-def _tools(skill: Skill) -> Value | None:
-    field = skill.fields.get("tools")
-    return None if field is None else field.value
 
 
 def findings_of(path: str, name: str) -> tuple[Finding, ...]:
@@ -320,49 +278,29 @@ class UpdatePlan(Frozen):
     """Skills that their source does not have any more; they stay as they are."""
 
 
-def plan_update(
-    names: Sequence[str],
-    *,
-    target: Target,
-    opened: OpenStore,
-    force: bool = False,
-    agents: Iterable[str] = (),
-    progress: Callable[[str], None] | None = None,
-) -> UpdatePlan:
+def plan_update(where: Installation, names: Sequence[str] = ()) -> UpdatePlan:
     """Fetch what the sources of installed skills have now, and compare it with the lock.
 
     Args:
+        where: they are installed.
         names: the skills; all if empty.
-        target: where they are installed.
-        opened: the store.
-        force: whether installed skills that were changed may be replaced.
-        agents: the agents on this machine.
-        progress: is called with what is being done.
 
     Raises:
         SkillNotFoundError: the lock has no skill of a name.
         InstallError: a source cannot be read, or lacks a skill.
         ConfigError: the lock is invalid.
     """
-    lock = read_lock(target.lock_file)
+    lock = read_lock(where.target.lock_file)
     chosen = lock.select(names)
     pinned = tuple(skill for skill in chosen if is_pinned(skill))
     problems: list[ProwessError] = []
     gone: list[LockedSkill] = []
-    fetched = fetch_locked(
-        [skill for skill in chosen if not is_pinned(skill)],
-        target.lock_folder,
-        opened,
-        problems,
-        gone=gone,
-        progress=progress,
-    )
+    fetched = fetch_locked([skill for skill in chosen if not is_pinned(skill)], where, problems, gone=gone)
     if problems:
         raise combine_errors(problems, "nothing was updated")
-    agents = tuple(agents)
     newer = [one for one in fetched if not _is_current(one)]
-    updates = [_planned(one, lock, target, opened, agents) for one in newer if not _is_renamed(one)]
-    check_conflicts(target, lock, [update.new.item for update in updates], force=force)
+    updates = [_planned(one, lock, where) for one in newer if not _is_renamed(one)]
+    check_conflicts(where, lock, [update.new.item for update in updates])
     gone += [one.entry for one in newer if _is_renamed(one)]
     changed = {one.entry.name for one in newer}
     return UpdatePlan(
@@ -387,8 +325,8 @@ def _is_current(one: FetchedEntry) -> bool:
     return one.entry.computed_hash is not None and one.entry.computed_hash == computed_hash(one.stored.folder)
 
 
-def _planned(one: FetchedEntry, lock: Lock, target: Target, opened: OpenStore, agents: Sequence[str]) -> PlannedUpdate:
-    old, stored = one.entry, one.stored
+def _planned(one: FetchedEntry, lock: Lock, where: Installation) -> PlannedUpdate:
+    old, stored, target = one.entry, one.stored, where.target
     is_link = bool(old.other_prowess.get(LINK_KEY))
     new = entry_for(
         one.source, one.skill, one.fetched, stored, folder=target.lock_folder, hosts=old.hosts, link=is_link
@@ -398,9 +336,9 @@ def _planned(one: FetchedEntry, lock: Lock, target: Target, opened: OpenStore, a
         name=old.name, source=old.source, source_type=old.source_type, source_url=old.source_url, other=old.other
     )
     link = link_target(one.source, one.skill, stored) if is_link else None
-    planned = describe_skill(Item(entry=entry, digest=stored.tree.digest, link=link), stored, lock, target, agents)
+    planned = describe_skill(Item(entry=entry, digest=stored.tree.digest, link=link), stored, lock, where)
     before, after = _old_files(old, target), dict(entry.files)
-    old_file = _old_skill_file(old, target, opened)
+    old_file = _old_skill_file(old, where)
     old_findings = findings_of(old_file, old.name) if old_file else ()
     known = {(item.code, item.message) for item in old_findings}
     left = {(item.code, item.message) for item in planned.findings}
@@ -412,7 +350,7 @@ def _planned(one: FetchedEntry, lock: Lock, target: Target, opened: OpenStore, a
         removed=tuple(path for path in before if path not in after),
         new_findings=tuple(item for item in planned.findings if (item.code, item.message) not in known),
         fixed_findings=tuple(item for item in old_findings if (item.code, item.message) not in left),
-        permissions=_permissions(old_file, before, planned, opened),
+        permissions=_permissions(old_file, before, planned, where.opened),
     )
 
 
@@ -429,9 +367,10 @@ def _old_files(old: LockedSkill, target: Target) -> dict[str, str]:
     return {}
 
 
-def _old_skill_file(old: LockedSkill, target: Target, opened: OpenStore) -> str | None:
+def _old_skill_file(old: LockedSkill, where: Installation) -> str | None:
     """Return the SKILL.md of the locked version in the store, or the one that is installed."""
-    stored = opened.get(old.tree_digest) if old.tree_digest else None
+    target = where.target
+    stored = where.opened.get(old.tree_digest) if old.tree_digest else None
     places = (os.path.join(target.root, place, old.folder) for place in folders_of(old, target.scope))
     files = (os.path.join(folder, SKILL_FILE) for folder in (stored, *places) if folder)
     return next((file for file in files if os.path.isfile(file)), None)

@@ -18,7 +18,7 @@ from prowess.skill import is_portable_name, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from prowess.install.lock import Tree
     from prowess.install.sources import Source
@@ -38,6 +38,32 @@ class PackedSkill(Frozen):
     """Tar with gzip, with everything below a folder of the skill's name."""
     folder: str
     """From which it was read."""
+
+
+class Publication(Frozen):
+    """A skill to publish, where, and how."""
+
+    packed: PackedSkill
+    place: Source
+    """As `parse_destination` returns it."""
+    tags: tuple[str, ...] = ()
+    """Further names for it."""
+    may_move: Callable[[str], bool]
+    """Called with a name that has another content now; returns whether to replace it."""
+    dry_run: bool = False
+    """Only return what would be published."""
+    progress: Callable[[str], None] | None = None
+    """Called with what is being done."""
+
+    def tell(self, text: str) -> None:
+        """Say what is being done."""
+        if self.progress is not None:
+            self.progress(text)
+
+    def published(self, state: str, reference: str, digest: str, tags: tuple[str, ...] = ()) -> Published:
+        """Return what was published."""
+        name, size = self.packed.name, len(self.packed.archive)
+        return Published(name=name, reference=reference, digest=digest, tags=tags, size=size, state=state)
 
 
 class Published(Frozen):
@@ -86,24 +112,8 @@ def prepare_skill(folder: str) -> PackedSkill:
     return PackedSkill(name=skill.name, skill=skill, tree=tree, archive=archive, folder=folder)
 
 
-def publish_skill(
-    packed: PackedSkill,
-    place: Source,
-    *,
-    tags: Sequence[str] = (),
-    may_move: Callable[[str], bool],
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> Published:
+def publish_skill(publication: Publication) -> Published:
     """Publish a skill.
-
-    Args:
-        packed: the skill.
-        place: where, as `parse_destination` returns it.
-        tags: further names for it.
-        may_move: is called with a name that has another content now; returns whether to replace it.
-        dry_run: only return what would be published.
-        progress: is called with what is being done.
 
     Raises:
         ConfigError: a file with credentials is invalid, or a library is missing.
@@ -111,5 +121,5 @@ def publish_skill(
     """
     from importlib import import_module
 
-    publish: Callable[..., Published] = import_module(f".{_KINDS[place.kind]}", __package__).publish
-    return publish(packed, place, tags=tuple(tags), may_move=may_move, dry_run=dry_run, progress=progress)
+    published: Published = import_module(f".{_KINDS[publication.place.kind]}", __package__).publish(publication)
+    return published

@@ -18,10 +18,8 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, InstallError, SkillError
-from prowess.install.lock import LINK, Tree, read_tree
+from prowess.install.lock import LINK, Tree, copy_tree, read_tree
 from prowess.skill import sealed_copy
-
-from ._store import CopyWriter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,11 +140,7 @@ def signed_copy(folder: str, sign_with: SignWith) -> Iterator[str]:
 
     with tempfile.TemporaryDirectory(prefix="prowess-sign-") as top:
         with open_fd(top, FOLDER_FLAGS) as fd:
-            writer = CopyWriter(fd, "skill")
-            try:
-                read_tree(folder, writer)
-            finally:
-                writer.close()
+            copy_tree(folder, fd, "skill")
         copy = os.path.join(top, "skill")
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(copy, SIGNATURE_FILE))

@@ -23,7 +23,7 @@ from prowess.errors import SkillError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from typing import Protocol
 else:
     Protocol = object
@@ -71,7 +71,7 @@ def integrity_digest(folder: str) -> str | None:
         return None
 
 
-def read_integrity(folder: str, writer: EntryWriter | None = None) -> FolderIntegrity:
+def read_integrity(folder: str, writer: EntryWriter | None = None, skipped: Collection[str] = ()) -> FolderIntegrity:
     """Read everything in a folder, and return its integrity digest.
 
     Links are not followed; a link is recorded with its target. The target must be inside the folder, relative, with
@@ -80,12 +80,13 @@ def read_integrity(folder: str, writer: EntryWriter | None = None) -> FolderInte
     Args:
         folder: the folder; a link to it is followed.
         writer: gets everything that is read. Its `SkillError`s are raised.
+        skipped: the names of what is left out at the top of the folder.
 
     Raises:
         SkillError: an entry cannot be read, changed meanwhile, leads out of the folder, or is not a file, folder or
             link; or the folder is larger than `MAX_SKILL_FILES` and `MAX_DIGEST_BYTES` allow.
     """
-    walk = _IntegrityWalk(writer)
+    walk = _IntegrityWalk(writer, skipped)
     try:
         walk.add_folder(real_path(folder), None, "", 0)
     except (OSError, ValueError) as error:
@@ -116,8 +117,8 @@ def digest_of_records(records: Iterable[tuple[bytes, bytes]]) -> str:
 class _IntegrityWalk:
     """Reads a folder and everything below it, each entry from the descriptor of its folder."""
 
-    def __init__(self, writer: EntryWriter | None = None) -> None:
-        self.writer = writer
+    def __init__(self, writer: EntryWriter | None, skipped: Collection[str]) -> None:
+        self.writer, self.skipped = writer, skipped
         self.records: list[tuple[bytes, bytes]] = []
         self.scripts: list[str] = []
         self.bytes_left = MAX_DIGEST_BYTES
@@ -145,6 +146,8 @@ class _IntegrityWalk:
             with os.scandir(folder) as entries:
                 inner_names = [entry.name for entry in islice(entries, MAX_SKILL_FILES + 1)]
             for inner in inner_names:
+                if not path and inner in self.skipped:
+                    continue
                 self.add_entry(inner, folder, f"{path}/{inner}" if path else inner, depth)
             if not _is_unchanged(_stat(folder), before):
                 raise SkillError(_CHANGED_MESSAGE, hint="try again")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import contextmanager
 
 from prowess._internal.files import display_path, real_path
+from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import neutral, quoted
 from prowess.cli._output import (
     ProgressLine,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prowess.cli._parser import Arguments, Parser
-    from prowess.install import PlannedSkill, Target
+    from prowess.install import Installation, PlannedSkill, Target
     from prowess.skill import Value
 
 FORCE_HELP = "also replace or remove skills that were changed after they were installed"
@@ -55,6 +57,30 @@ class Shown:
         self.target: Target = find_target(self.cwd, self.home, os.environ, is_global=args.is_global)
         self.progress = ProgressLine()
 
+    def agents(self) -> tuple[str, ...]:
+        """Return the agents on this machine."""
+        from prowess.hosts import detected_hosts
+
+        return detected_hosts(self.cwd, self.home, (self.target.root,))
+
+    @contextmanager
+    def installation(self, args: Arguments, agents: tuple[str, ...] = ()) -> Iterator[Installation]:
+        """Yield where skills are installed, and how; SIGTERM ends the block with an exception."""
+        from prowess.install import Installation, Store
+
+        with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
+            try:
+                yield Installation(
+                    target=self.target,
+                    opened=opened,
+                    agents=agents,
+                    force=args.force,
+                    progress=self.progress.show,
+                    waiting=waiting,
+                )
+            finally:
+                self.progress.clear()
+
     def path(self, path: str) -> str:
         """Return a path as people write it."""
         return neutral(display_path(path, real_path(self.cwd), self.home))
@@ -62,12 +88,6 @@ class Shown:
     def root_path(self, path: str) -> str:
         """Return a path as people write it at the top of the project."""
         return neutral(display_path(path, self.target.root, self.home))
-
-    def agents(self) -> tuple[str, ...]:
-        """Return the agents on this machine."""
-        from prowess.hosts import detected_hosts
-
-        return detected_hosts(self.cwd, self.home, (self.target.root,))
 
     def as_dict(self) -> dict[str, object]:
         """Return the project in the shape of `--json`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import neutral, quoted
 from prowess.cli._commands import FAILED
 from prowess.cli._output import Message, Result, as_dicts, ask, can_ask, finding_lines, pluralize, print_lines
@@ -19,7 +18,6 @@ from ._plans import (
     planned_lines,
     require_consent,
     short_line,
-    waiting,
 )
 
 TYPE_CHECKING = False
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prowess.cli._parser import Arguments, Parser
-    from prowess.install import AddPlan, Changed, OpenStore, PlannedSkill
+    from prowess.install import AddPlan, Changed, Installation, PlannedSkill
 
 EPILOG = """\
 SOURCE is one of these; after a repository come, in this order, `:FOLDER`, `#BRANCH-OR-TAG-OR-COMMIT` and `@SKILL`:
@@ -65,31 +63,17 @@ def options(parser: Parser) -> None:
 
 def run(args: Arguments) -> Result:
     """Show what a source has, ask, and install it."""
-    from prowess.install import Store, check_hosts, plan_add
+    from prowess.install import check_hosts, plan_add
 
     shown = Shown(args)
     hosts = check_hosts(args.host, shown.target.scope)
-    with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
-        try:
-            plan = plan_add(
-                args.source,
-                args.skills,
-                target=shown.target,
-                opened=opened,
-                cwd=shown.cwd,
-                home=shown.home,
-                hosts=hosts,
-                link=args.link,
-                force=args.force,
-                agents=shown.agents(),
-                progress=shown.progress.show,
-            )
-        finally:
-            shown.progress.clear()
-        return _show_and_install(plan, shown, opened, args)
+    with shown.installation(args, shown.agents()) as where:
+        plan = plan_add(where, args.source, args.skills, cwd=shown.cwd, home=shown.home, hosts=hosts, link=args.link)
+        shown.progress.clear()
+        return _show_and_install(plan, shown, where, args)
 
 
-def _show_and_install(plan: AddPlan, shown: Shown, opened: OpenStore, args: Arguments) -> Result:
+def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Arguments) -> Result:
     """Show a plan, ask, and install what it contains."""
     from prowess.install import install_planned
 
@@ -102,7 +86,7 @@ def _show_and_install(plan: AddPlan, shown: Shown, opened: OpenStore, args: Argu
     names = [skill.name for skill in plan.skills]
     if not args.yes and can_ask() and not ask(f"install {describe_choice(names)}?"):
         return Result(None, [Message("nothing was installed")], FAILED)
-    changed = install_planned(plan.skills, shown.target, opened, force=args.force, waiting=waiting)
+    changed = install_planned(where, plan.skills)
     lines = [
         f"{_outcome(skill, changed)} {quoted(skill.name)} in {', '.join(map(shown.path, skill.folders))}"
         for skill in plan.skills

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import quoted
 from prowess.cli._output import Message, Result, pluralize
 
-from ._plans import FORCE_HELP, Shown, add_install_options, waiting
+from ._plans import FORCE_HELP, Shown, add_install_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,21 +28,11 @@ def options(parser: Parser) -> None:
 
 def run(args: Arguments) -> Result:
     """Install the skills of the lock."""
-    from prowess.install import Store, install_locked
+    from prowess.install import install_locked
 
     shown = Shown(args)
-    with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
-        try:
-            changed = install_locked(
-                shown.target,
-                opened,
-                names=args.skills,
-                force=args.force,
-                progress=shown.progress.show,
-                waiting=waiting,
-            )
-        finally:
-            shown.progress.clear()
+    with shown.installation(args) as where:
+        changed = install_locked(where, args.skills)
     names = [name for name in changed.lock.skills if not args.skills or name in args.skills]
     lines = [f"installed {quoted(os.path.basename(path))} in {shown.path(path)}" for path in changed.installed]
     written = len({os.path.basename(path) for path in changed.installed})

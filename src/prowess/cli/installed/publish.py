@@ -62,7 +62,7 @@ def run(args: Arguments) -> Result:
         ConfigError: the folder is not that of a skill, or a file with credentials is invalid.
         InstallError: the destination is invalid or refuses the skill, or a file of it cannot be published.
     """
-    from prowess.install import parse_destination, prepare_skill, publish_skill, signed_copy
+    from prowess.install import Publication, parse_destination, prepare_skill, publish_skill, signed_copy
 
     if not os.path.isfile(os.path.join(args.dir, SKILL_FILE)):
         message = f"`DIR` is not the folder of a skill: {neutral(args.dir)} has no {SKILL_FILE}"
@@ -86,7 +86,14 @@ def run(args: Arguments) -> Result:
         packed = prepare_skill(folder)
     try:
         published = publish_skill(
-            packed, place, tags=args.tag, may_move=may_move, dry_run=args.dry_run, progress=progress.show
+            Publication(
+                packed=packed,
+                place=place,
+                tags=tuple(args.tag),
+                may_move=may_move,
+                dry_run=args.dry_run,
+                progress=progress.show,
+            )
         )
     finally:
         progress.clear()

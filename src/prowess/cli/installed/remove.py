@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import quoted
 from prowess.cli._output import Message, Result
 
-from ._plans import FORCE_HELP, Shown, add_install_options, waiting
+from ._plans import FORCE_HELP, Shown, add_install_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,13 +27,11 @@ def options(parser: Parser) -> None:
 
 def run(args: Arguments) -> Result:
     """Remove installed skills."""
-    from prowess.install import Store, remove_installed
+    from prowess.install import remove_installed
 
     shown = Shown(args)
-    with signals_as_exception(("SIGTERM",)):
-        changed = remove_installed(
-            args.skills, shown.target, Store.for_user(os.environ), force=args.force, waiting=waiting
-        )
+    with shown.installation(args) as where:
+        changed = remove_installed(where, args.skills)
     lines = [
         f"removed {quoted(os.path.basename(path))} from {shown.path(os.path.dirname(path))}" for path in changed.removed
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import neutral, quoted
 from prowess.cli._commands import FAILED
 from prowess.cli._output import (
@@ -27,7 +26,6 @@ from ._plans import (
     describe_choice,
     planned_as_dict,
     require_consent,
-    waiting,
 )
 
 TYPE_CHECKING = False
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prowess.cli._parser import Arguments, Parser
-    from prowess.install import OpenStore, PlannedUpdate, UpdatePlan
+    from prowess.install import Installation, PlannedUpdate, UpdatePlan
 
 EPILOG = """\
 A skill at a commit, a digest, a tag of git like `v1.2` or any tag of a registry but `latest` is pinned and stays;
@@ -53,25 +51,16 @@ def options(parser: Parser) -> None:
 
 def run(args: Arguments) -> Result:
     """Show what newer versions change, ask, and install them."""
-    from prowess.install import Store, plan_update
+    from prowess.install import plan_update
 
     shown = Shown(args)
-    with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
-        try:
-            plan = plan_update(
-                args.skills,
-                target=shown.target,
-                opened=opened,
-                force=args.force,
-                agents=shown.agents(),
-                progress=shown.progress.show,
-            )
-        finally:
-            shown.progress.clear()
-        return _show_and_update(plan, shown, opened, args)
+    with shown.installation(args, shown.agents()) as where:
+        plan = plan_update(where, args.skills)
+        shown.progress.clear()
+        return _show_and_update(plan, shown, where, args)
 
 
-def _show_and_update(plan: UpdatePlan, shown: Shown, opened: OpenStore, args: Arguments) -> Result:
+def _show_and_update(plan: UpdatePlan, shown: Shown, where: Installation, args: Arguments) -> Result:
     """Show a plan, ask, and install the newer versions."""
     from prowess.install import install_planned
 
@@ -83,8 +72,7 @@ def _show_and_update(plan: UpdatePlan, shown: Shown, opened: OpenStore, args: Ar
         require_consent(args, "prowess update")
         if not args.yes and can_ask() and not _ask_each(plan.updates):
             return Result(None, [Message("nothing was updated")], FAILED)
-        new = [update.new for update in plan.updates]
-        installed = install_planned(new, shown.target, opened, force=args.force, waiting=waiting).installed
+        installed = install_planned(where, [update.new for update in plan.updates]).installed
     trust = "trust is for exact files: `prowess trust SKILL` allows the tools and scripts of a skill anew"
     lines = (f"updated {describe_choice(names)}", Message(trust)) if installed else ()
     return Result(lambda: _as_dict(plan, shown, installed), lines)

@@ -30,44 +30,25 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
+from contextlib import contextmanager, suppress
 from functools import cmp_to_key
 from hashlib import sha256
 from itertools import islice
 
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, read_up_to
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd
+from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.hashes import sha256_for
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError, SkillError
 from prowess.skill import MAX_DEPTH, read_integrity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from prowess.skill import EntryWriter
-
-__all__ = [
-    "EXECUTABLE",
-    "FILE",
-    "LINK",
-    "NotComparableError",
-    "NotedFiles",
-    "Tree",
-    "TreeFile",
-    "WrittenFiles",
-    "check_paths",
-    "computed_hash",
-    "hash_of_everything",
-    "hash_open_folder",
-    "read_files",
-    "read_tree",
-    "sort_as_skills_does",
-    "tree_digest",
-]
-
 
 FILE, EXECUTABLE, LINK = "100644", "100755", "120000"
 """The modes of files, as git writes them."""
@@ -116,19 +97,20 @@ def tree_digest(files: Iterable[tuple[str, str, str]]) -> str:
     return f"sha256:{hashlib.sha256(b''.join(start + path + bytes(1) for path, start in lines)).hexdigest()}"
 
 
-def read_tree(folder: str, writer: EntryWriter | None = None) -> Tree:
+def read_tree(folder: str, writer: EntryWriter | None = None, *, skipped: Collection[str] = ()) -> Tree:
     """Read all files of a skill.
 
     Args:
         folder: of the skill.
         writer: gets everything that is read, for a copy of exactly these bytes.
+        skipped: what is left out at the top of the skill.
 
     Raises:
         InstallError: a file cannot be read or is not allowed: a device, a link that leads out, a name that other
             systems do not know or do not tell apart; or there are too many or too large files.
     """
     try:
-        records = read_integrity(folder, writer).records
+        records = read_integrity(folder, writer, skipped).records
     except InstallError:
         raise
     except SkillError as error:
@@ -142,6 +124,88 @@ def read_tree(folder: str, writer: EntryWriter | None = None) -> Tree:
     files.sort(key=lambda file: os.fsencode(file.path))
     check_paths(file.path for file in files)
     return Tree(files=tuple(files))
+
+
+def copy_tree(folder: str, into_fd: int, name: str, *, skipped: Collection[str] = ()) -> Tree:
+    """Copy a skill, and return its files: exactly what was written.
+
+    Args:
+        folder: of the skill.
+        into_fd: a descriptor of the folder to copy into; no other user can write to it.
+        name: of the copy, which must not exist.
+        skipped: what is left out at the top of the skill.
+
+    Raises:
+        InstallError: as `read_tree` does, or the copy cannot be written; a part of it may exist.
+    """
+    writer = _CopyWriter(into_fd, name)
+    try:
+        return read_tree(folder, writer, skipped=skipped)
+    finally:
+        writer.close()
+
+
+class _CopyWriter:
+    """Gets what `read_tree` reads, and writes it.
+
+    Args:
+        into_fd: a descriptor of the folder to write into.
+        name: of the new folder in it.
+    """
+
+    def __init__(self, into_fd: int, name: str) -> None:
+        self._into_fd, self._name = into_fd, name
+        self._fd = -1
+
+    def _target(self, path: str) -> str:
+        return f"{self._name}/{path}" if path else self._name
+
+    def open_folder(self, path: str) -> None:
+        with _write_errors():
+            os.mkdir(self._target(path), 0o777, dir_fd=self._into_fd)
+
+    def close_folder(self, path: str, mode: int) -> None:  # noqa: ARG002
+        with suppress(OSError):  # an empty folder is not part of a skill: neither git nor a digest knows it
+            os.rmdir(self._target(path), dir_fd=self._into_fd)
+
+    def open_file(self, path: str) -> Callable[[bytes], None]:
+        with _write_errors():
+            self._fd = os.open(self._target(path), CREATE_FLAGS, 0o666, dir_fd=self._into_fd)
+        return self._write
+
+    def _write(self, data: bytes) -> None:
+        with _write_errors():
+            write_all(self._fd, data)
+
+    def close_file(self, path: str, mode: int) -> None:  # noqa: ARG002
+        with _write_errors():
+            if mode & 0o100:
+                given = os.fstat(self._fd).st_mode
+                os.fchmod(self._fd, given | (given & 0o444) >> 2)  # executable for those who can read it
+            self.close()
+
+    def add_link(self, path: str, target: str) -> None:
+        with _write_errors():
+            os.symlink(target, self._target(path), dir_fd=self._into_fd)
+
+    def close(self) -> None:
+        """Close the file of a copy that was not completed."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+@contextmanager
+def _write_errors() -> Iterator[None]:
+    """Turn an error of the system into one that says that the copy failed, not the source.
+
+    Raises:
+        InstallError: writing failed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InstallError(f"cannot copy the skill: {describe_os_error(error)}", hint="make room on the disk") from None
 
 
 def check_paths(paths: Iterable[str]) -> None:
@@ -483,14 +547,6 @@ class _HashReader:
                     raise NotComparableError(_TOO_LARGE)
 
 
-class NotedFiles(Frozen):
-    """The files of a skill, as they were written."""
-
-    tree: Tree
-    computed_hash: str
-    """What `skills` writes into its lock."""
-
-
 class WrittenFiles:
     """Notes the files of one skill.
 
@@ -524,11 +580,11 @@ class WrittenFiles:
         """Note a link that was written."""
         self._files.append(TreeFile(path=path, mode=LINK, size=len(target), sha256=sha256(target).hexdigest()))
 
-    def notes(self) -> NotedFiles | None:
-        """Return what was written, or `None` if it must be read to know that."""
+    def notes(self) -> tuple[Tree, str] | None:
+        """Return what was written, and its computed hash, or `None` if it must be read to know that."""
         tree = Tree(files=tuple(sorted(self._files, key=lambda file: os.fsencode(file.path))))
         is_whole = len(self._files) == len(self.order) and tree.size <= MAX_DIGEST_BYTES
-        return NotedFiles(tree=tree, computed_hash=self._hash.hexdigest()) if self._is_certain and is_whole else None
+        return (tree, self._hash.hexdigest()) if self._is_certain and is_whole else None
 
 
 _SKIPPED = tuple(f"/{name}" for name in SKIPPED_FOLDERS)

@@ -25,14 +25,13 @@ from concurrent.futures import ThreadPoolExecutor
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, InstallError
-from prowess.install.sources import parse_source
+from prowess.install.sources import digest_of, parse_source
 from prowess.install.sources.oci import (
     INDEX_TYPES,
     MANIFEST_TYPES,
     TITLE,
     Descriptor,
     StoredManifest,
-    digest_of,
     open_registry,
     parse_descriptor,
 )

@@ -1,15 +1,59 @@
-"""Describe what a source of skills gave: the skills, and the revision of the source."""
+"""Say what is wanted of a source of skills, and describe what it gave: the skills, and the revision of the source."""
 
 from __future__ import annotations
 
+import hashlib
+from contextlib import contextmanager
+
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import describe_os_error, quoted
+from prowess.errors import InstallError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from prowess.findings import Finding
-    from prowess.install.lock import NotedFiles, Tree
+    from prowess.install._store import OpenStore, StoredTree
+    from prowess.install.lock import Tree
+
+    from ._source import Source
+
+
+_KINDS = {
+    "git": "git",
+    "oci": "oci",
+    "bucket": "bucket",
+    "well-known": "site",
+    "folder": "_folder",
+}
+"""Each kind of source, and the module whose `fetch` reads it."""
+
+
+class Wanted(Frozen):
+    """What is fetched from a source, and where to."""
+
+    source: Source
+    """A folder with its absolute path."""
+    opened: OpenStore
+    """The store, in whose temporary folders skills are put."""
+    only: tuple[str, ...] = ()
+    """The names of the skills; without any, all are fetched, or the one that the source names."""
+    revision: str | None = None
+    """What is fetched in place of what the source has now: a commit, or the digest of a manifest. Folders, buckets and
+    sites only have what they have now, so a caller who wants what is in a lock compares the digests."""
+    progress: Callable[[str], None] | None = None
+    """Called with what is being done."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the wanted skills, each once; all if empty."""
+        return tuple(dict.fromkeys(self.only or filter(None, (self.source.skill,))))
+
+    def tell(self, text: str) -> None:
+        """Say what is being done."""
+        if self.progress is not None:
+            self.progress(text)
 
 
 class FetchedSkill(Frozen):
@@ -23,13 +67,25 @@ class FetchedSkill(Frozen):
     """Its folder on this machine, absolute."""
     extra: Mapping[str, str] = EMPTY
     """Further fields of the lock that only this kind of source has, such as `wellKnownDigest`."""
-    noted: NotedFiles | None = None
-    """Its files, if they were noted while they were written."""
+    tree: Tree | None = None
+    """All its files, if they are known without reading them."""
+    computed_hash: str | None = None
+    """What the tool `skills` writes into its lock, if that is known without reading them."""
+    problem: InstallError | None = None
+    """Why it is not complete; a skill that is not wanted does no harm."""
 
-    @property
-    def tree(self) -> Tree | None:
-        """All its files, if they are known without reading them."""
-        return None if self.noted is None else self.noted.tree
+    def put_into(self, opened: OpenStore) -> StoredTree:
+        """Check the skill, and move it into the store.
+
+        Raises:
+            InstallError: something in it is not allowed, or it cannot be stored.
+        """
+        try:
+            if self.problem is not None:
+                raise self.problem
+            return opened.add(self.folder, self.tree)
+        except InstallError as error:
+            raise InstallError(f"{quoted(self.name)}: {error}", hint=error.hint) from None
 
 
 class Fetched(Frozen):
@@ -40,3 +96,41 @@ class Fetched(Frozen):
     """What names exactly this content: a commit of git, the digest of a manifest; `None` if the source has no such."""
     findings: tuple[Finding, ...] = ()
     """What was left out, and why."""
+
+
+def fetch(wanted: Wanted) -> Fetched:
+    """Fetch skills of a source into temporary folders of the store.
+
+    Raises:
+        ConfigError: a setting of this machine is missing or invalid: credentials, or a library.
+        InstallError: the source cannot be read, what it has is no skill, or breaks a rule.
+        SkillNotFoundError: the source has no skill of a name.
+    """
+    from importlib import import_module
+
+    fetched: Fetched = import_module(f".{_KINDS[wanted.source.kind]}", __package__).fetch(wanted)
+    return fetched
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest of bytes, as locks and registries write it."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def digest_of_lines(lines: Iterable[str]) -> str:
+    """Return a digest of texts, in any order."""
+    return digest_of("".join(sorted(lines)).encode())
+
+
+@contextmanager
+def write_errors() -> Iterator[None]:
+    """Turn an error of the system into one that says that a fetched file could not be written.
+
+    Raises:
+        InstallError: writing failed.
+    """
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot write a fetched file: {describe_os_error(error)}"
+        raise InstallError(message, hint="make room on the disk") from None

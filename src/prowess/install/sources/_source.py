@@ -22,21 +22,6 @@ from prowess._internal.text import PATH_LIMIT, hidden_characters, quoted, withou
 from prowess.errors import InstallError
 from prowess.skill import is_portable_name
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ._fetched import Fetched
-
-KINDS = {
-    "git": "git",
-    "oci": "oci",
-    "bucket": "bucket",
-    "well-known": "site",
-    "folder": "_folder",
-}
-"""Each kind of source, and the module whose `fetch` reads it."""
-
 _MAX_LENGTH = 2_000
 _GIT_SITES = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
 """Sites on which a path is a repository, also without `.git`."""
@@ -85,14 +70,6 @@ class Source(Frozen):
             url = f"git+{url}"
         path = "" if self.path is None else f":{self.path}"
         return f"{url}{path}{ref}{'' if self.skill is None else f'@{self.skill}'}"
-
-
-def fetcher(kind: str) -> Callable[..., Fetched]:
-    """Return the function that fetches the skills of a kind of source."""
-    from importlib import import_module
-
-    fetch: Callable[..., Fetched] = import_module(f".{KINDS[kind]}", __package__).fetch
-    return fetch
 
 
 def parse_source(text: str) -> Source:

@@ -40,7 +40,7 @@ from urllib.parse import quote, unquote, urljoin
 
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, exchange_names, remove_tree
+from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, exchange_names, open_fd, remove_tree
 from prowess._internal.locked import lock_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError, SkillNotFoundError
@@ -49,16 +49,14 @@ from prowess.install.lock import FILE, check_paths
 from prowess.net import HttpSource, parse_http_url
 from prowess.skill import MAX_DESCRIPTION, is_portable_name, load
 
-from ._fetched import Fetched, FetchedSkill
+from ._fetched import Fetched, FetchedSkill, digest_of, digest_of_lines, write_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from prowess.install._store import OpenStore
-
-    from ._source import Source
+    from ._fetched import Wanted
 
 __all__ = ["IndexedSkill", "fetch", "index_skills"]
 
@@ -204,48 +202,29 @@ _KINDS = {b"\x1f\x8b": "tar.gz", b"PK": "zip"}
 """Archives by their first bytes: the type that a server gives is often too general."""
 
 
-def fetch(
-    source: Source,
-    opened: OpenStore,
-    *,
-    only: Sequence[str] = (),
-    revision: str | None = None,  # noqa: ARG001 - a site has only what it has now
-    progress: Callable[[str], None] | None = None,
-) -> Fetched:
+def fetch(wanted: Wanted) -> Fetched:
     """Fetch the skills of a site.
-
-    Args:
-        source: the site, with the path to look below.
-        opened: the store to fetch into.
-        only: names of skills; without any, all are fetched.
-        revision: is not used. A site cannot give what it had before, so a caller that wants what is in a lock compares
-            the digests.
-        progress: is called with what is being done.
 
     Raises:
         InstallError: the site cannot be reached, has no index, or breaks a rule.
         SkillNotFoundError: a wanted skill is missing.
     """
-    with HttpSource(source.url) as server:
-        site = _Site(server, source.url, opened.new_folder(), progress or _say_nothing)
-        wanted = tuple(only) or ((source.skill,) if source.skill else ()) or site.named
-        chosen = site.choose(wanted)
+    with HttpSource(wanted.source.url) as server:
+        site = _Site(server, wanted)
+        chosen = site.choose(wanted.names or site.named)
         skills = tuple(site.fetch(entry, number) for number, entry in enumerate(chosen))
-    return Fetched(skills=skills, revision=_revision(skills))
-
-
-def _say_nothing(_: str) -> None:
-    pass
+    revision = digest_of_lines(f"{skill.name}\0{skill.extra['wellKnownDigest']}\0" for skill in skills)
+    return Fetched(skills=skills, revision=revision)
 
 
 class _Site:
     """A site with an index of skills."""
 
-    def __init__(self, server: HttpSource, url: str, folder: str, progress: Callable[[str], None]) -> None:
-        self._server, self._folder, self._progress = server, folder, progress
+    def __init__(self, server: HttpSource, wanted: Wanted) -> None:
+        self._server, self._folder, self._tell = server, wanted.opened.new_folder(), wanted.tell
         self._deadline = time.monotonic() + _SECONDS
         self._bytes_left = _MAX_BYTES
-        base, mark, inner = url.partition(_MARK)
+        base, mark, inner = wanted.source.url.partition(_MARK)
         self._base = base.rstrip("/")
         parts = inner.split("/")
         # `skills` writes the URL of a SKILL.md into its lock.
@@ -255,7 +234,7 @@ class _Site:
     def _find_index(self) -> tuple[str, tuple[IndexEntry, ...]]:
         for folder in (FOLDER, OLD_FOLDER):
             url = f"{self._base}/{folder}/index.json"
-            self._progress(f"reading {url}")
+            self._tell(f"reading {url}")
             answer = self._server.request("GET", url, limit=MAX_INDEX_BYTES, deadline=self._deadline)
             # Some sites answer with a page where a file is missing.
             is_page = answer.headers.get("content-type", "").lower().startswith("text/html")
@@ -287,7 +266,7 @@ class _Site:
             if entry.kind in _FETCHED_AS:
                 chosen.append(entry)
             else:
-                self._progress(f"left out {quoted(entry.name)}: {entry.kind} is not known")
+                self._tell(f"left out {quoted(entry.name)}: {entry.kind} is not known")
         if not chosen:
             raise InstallError(f"{quoted(self._index_url, PATH_LIMIT)} lists no skills")
         return chosen
@@ -298,9 +277,8 @@ class _Site:
         Raises:
             InstallError: it breaks a rule, or is not what the index says.
         """
-        self._progress(f"fetching {entry.name}")
+        self._tell(f"fetching {entry.name}")
         folder = os.path.join(self._folder, str(number))
-        _make_folder(folder)
         digest = _FETCHED_AS[entry.kind](self, entry, folder)
         skill = load(os.path.join(folder, SKILL_FILE))
         if skill.name != entry.name:
@@ -317,16 +295,15 @@ class _Site:
         """Fetch and unpack an archive, and return the digest of it."""
         path = f"{folder}.archive"
         digest = self._check_digest(entry, self._download(self._artifact_url(entry), path, MAX_DIGEST_BYTES))
-        try:
+        with write_errors():
+            os.mkdir(folder, 0o700)
             with open(path, "rb") as file:
                 kind = _KINDS.get(file.read(2))
                 if kind is None:
                     raise self._invalid(entry, "is neither a .tar.gz nor a .zip")
                 file.seek(0)
                 unpack(file, kind, folder)
-        except OSError as error:
-            raise InstallError(f"cannot read a download: {describe_os_error(error)}") from None
-        os.unlink(path)
+            os.unlink(path)
         return digest
 
     def fetch_files(self, entry: IndexEntry, folder: str) -> str:
@@ -336,7 +313,6 @@ class _Site:
         left = MAX_DIGEST_BYTES
         for path in entry.files:
             target = os.path.join(folder, path)
-            _make_folder(os.path.dirname(target))
             self._download(f"{base}{quote(path)}", target, left)
             with open(target, "rb") as file:
                 contents[path] = file.read()
@@ -361,13 +337,11 @@ class _Site:
 
     def _download(self, url: str, path: str, limit: int) -> str:
         """Download a file, and return its digest."""
-        fd = _open_new(path)
-        try:
-            answer = self._server.request(
-                "GET", url, limit=min(limit, self._bytes_left), deadline=self._deadline, into=fd
-            )
-        finally:
-            os.close(fd)
+        with write_errors():
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            with open_fd(path, CREATE_FLAGS, 0o644) as fd:
+                limit = min(limit, self._bytes_left)
+                answer = self._server.request("GET", url, limit=limit, deadline=self._deadline, into=fd)
         if answer.status != 200:
             raise InstallError(f"{quoted(answer.url.shown, PATH_LIMIT)} answers with the HTTP status {answer.status}")
         self._bytes_left -= answer.size
@@ -396,30 +370,6 @@ def _digest_of_files(contents: dict[str, bytes]) -> str:
             data = data.decode("utf-8", "replace").removeprefix("\ufeff").encode()
         total.update(path.encode() + b"\0" + data + b"\0")
     return f"sha256:{total.hexdigest()}"
-
-
-def _revision(skills: Iterable[FetchedSkill]) -> str:
-    """Return a digest over the digests of skills."""
-    lines = sorted(f"{skill.name}\0{skill.extra['wellKnownDigest']}\0" for skill in skills)
-    return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
-
-
-def _make_folder(path: str) -> None:
-    try:
-        os.makedirs(path, 0o700, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(error) from None
-
-
-def _open_new(path: str) -> int:
-    try:
-        return os.open(path, CREATE_FLAGS, 0o644)
-    except OSError as error:
-        raise _unwritable(error) from None
-
-
-def _unwritable(error: OSError) -> InstallError:
-    return InstallError(f"cannot write a download: {describe_os_error(error)}", hint="make room on the disk")
 
 
 _INDEX = "index.json"
@@ -525,8 +475,7 @@ def _read_skill(folder: str) -> tuple[IndexedSkill, str, bytes]:
     kind, path = "archive", f"{skill.name}.tar.gz"
     if [(file.path, file.mode) for file in tree.files] == [(SKILL_FILE, FILE)]:
         kind, path, data = "skill-md", f"{skill.name}/{SKILL_FILE}", _read_file(os.path.join(folder, SKILL_FILE))
-    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
-    indexed = IndexedSkill(name=skill.name, kind=kind, folder=folder, path=path, digest=digest, size=len(data))
+    indexed = IndexedSkill(name=skill.name, kind=kind, folder=folder, path=path, digest=digest_of(data), size=len(data))
     return indexed, skill.description or "", data
 
 

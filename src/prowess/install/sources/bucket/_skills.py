@@ -14,33 +14,31 @@ refuse anything else. Different skills are different objects, so that their publ
 
 from __future__ import annotations
 
-import hashlib
 import os
 from bisect import bisect_left
+from contextlib import closing
 from io import BytesIO
 
 from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import CREATE_FLAGS, write_all
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError, SkillNotFoundError
 from prowess.findings import Severity
-from prowess.install._publish import Published
 from prowess.install.archive import unpack
 from prowess.install.lock import check_paths
-from prowess.install.sources._fetched import Fetched, FetchedSkill
+from prowess.install.sources._fetched import Fetched, FetchedSkill, digest_of, digest_of_lines, write_errors
 from prowess.skill import MAX_DEPTH, is_portable_name, load
 
 from ._buckets import open_bucket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from prowess.findings import Finding
-    from prowess.install._publish import PackedSkill
-    from prowess.install._store import OpenStore
-    from prowess.install.sources._source import Source
+    from prowess.install._publish import Publication, Published
+    from prowess.install.sources._fetched import Wanted
 
     from ._buckets import CloudBucket, FolderBucket, StoredObject
 
@@ -65,44 +63,24 @@ class _Found(Frozen):
         return self.path.rpartition("/")[2].removesuffix(_ARCHIVE)
 
 
-def fetch(
-    source: Source,
-    opened: OpenStore,
-    *,
-    only: Sequence[str] = (),
-    revision: str | None = None,  # noqa: ARG001 - a bucket has only what it has now
-    progress: Callable[[str], None] | None = None,
-) -> Fetched:
+def fetch(wanted: Wanted) -> Fetched:
     """Fetch the skills of a bucket.
-
-    Args:
-        source: the bucket, with the path to look below.
-        opened: the store to fetch into.
-        only: names of skills; without any, all are fetched.
-        revision: is not used. A bucket cannot give what it had before, so a caller that wants what is in a lock
-            compares the digests.
-        progress: is called with what is being done.
 
     Raises:
         ConfigError: `obstore` is not installed, or a variable of the cloud is missing or invalid.
         InstallError: the bucket cannot be read, or a skill in it breaks a rule.
         SkillNotFoundError: a wanted skill is missing.
     """
-    bucket = open_bucket(source.url)
-    try:
-        if progress is not None:
-            progress(f"listing {bucket.url}")
+    names = wanted.names
+    with closing(open_bucket(wanted.source.url)) as bucket:
+        wanted.tell(f"listing {bucket.url}")
         found = _find_skills(bucket.objects())
-        wanted = tuple(only) or ((source.skill,) if source.skill else ())
-        named = [item for item in found if item.name in wanted]
+        named = [item for item in found if item.name in names]
         # The name in a SKILL.md counts, and the one of its folder may differ.
-        chosen = named if {item.name for item in named} >= set(wanted) and wanted else found
-        if progress is not None:
-            progress(f"fetching {len(chosen):,} skills from {bucket.url}")
-        fetched = _download(bucket, chosen, opened.new_folder())
-    finally:
-        bucket.close()
-    skills, findings = _read_skills(bucket.url, fetched, wanted)
+        chosen = named if {item.name for item in named} >= set(names) and names else found
+        wanted.tell(f"fetching {len(chosen):,} skills from {bucket.url}")
+        fetched = _download(bucket, chosen, wanted.opened.new_folder())
+    skills, findings = _read_skills(bucket.url, fetched, names)
     if not skills:
         hint = f"a skill is a folder with a {SKILL_FILE}, or NAME{_ARCHIVE}"
         raise InstallError(f"no skills in {bucket.url}", hint=hint)
@@ -168,25 +146,18 @@ def _download(bucket: Bucket, chosen: Sequence[_Found], into: str) -> list[tuple
             _unpack(item.key, data, archives[item.key])
             return
         path = targets[item.key]
-        try:
+        with write_errors():
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            fd = os.open(path, CREATE_FLAGS, 0o755 if item.executable else 0o644)
-            try:
+            with open_fd(path, CREATE_FLAGS, 0o755 if item.executable else 0o644) as fd:
                 write_all(fd, data)
-            finally:
-                os.close(fd)
-        except OSError as error:
-            raise InstallError(f"cannot write a fetched file: {describe_os_error(error)}") from None
 
     bucket.read([each for item in chosen for each in item.objects], write)
     return [(item, _skill_folder(folder)) for item, folder in zip(chosen, folders, strict=True)]
 
 
 def _unpack(key: str, data: bytes, folder: str) -> None:
-    try:
+    with write_errors():
         os.mkdir(folder, 0o700)
-    except OSError as error:
-        raise InstallError(f"cannot write a fetched file: {describe_os_error(error)}") from None
     try:
         unpack(BytesIO(data), "tar.gz", folder)
     except InstallError as error:
@@ -237,59 +208,38 @@ def _read_skills(
 
 def _revision(chosen: Iterable[_Found]) -> str | None:
     """Return a digest of what a cloud says about the content; a folder says nothing."""
-    import hashlib
-
     objects = [each for item in chosen for each in item.objects]
     if not all(each.tag for each in objects):
         return None
-    lines = sorted(f"{each.key}\0{each.size}\0{each.tag}\0" for each in objects)
-    return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
+    return digest_of_lines(f"{each.key}\0{each.size}\0{each.tag}\0" for each in objects)
 
 
-def publish(
-    packed: PackedSkill,
-    place: Source,
-    *,
-    tags: Sequence[str] = (),
-    may_move: Callable[[str], bool],
-    dry_run: bool = False,
-    progress: Callable[[str], None] | None = None,
-) -> Published:
+def publish(publication: Publication) -> Published:
     """Publish a skill into a bucket, as `publish_skill` says.
 
     Raises:
         ConfigError: `obstore` is not installed, or a variable of the cloud is missing or invalid.
         InstallError: the bucket refuses it, or has another skill of that name that may not be replaced.
     """
-    if tags:
+    if publication.tags:
         raise InstallError("a bucket has no tags", hint="leave out `--tag`, or publish to another path")
-    state = "planned" if dry_run else _put(packed, place.url, may_move, progress)
-    return Published(
-        name=packed.name,
-        reference=f"{place.url}@{packed.name}",
-        digest=f"sha256:{hashlib.sha256(packed.archive).hexdigest()}",
-        tags=(),
-        size=len(packed.archive),
-        state=state,
-    )
+    name = publication.packed.name
+    state = "planned" if publication.dry_run else _put(publication)
+    return publication.published(state, f"{publication.place.url}@{name}", digest_of(publication.packed.archive))
 
 
-def _put(packed: PackedSkill, url: str, may_move: Callable[[str], bool], progress: Callable[[str], None] | None) -> str:
+def _put(publication: Publication) -> str:
     """Write the archive unless it is there, and return the state."""
+    packed = publication.packed
     key = f"{packed.name}.tar.gz"
-    bucket = open_bucket(url)
-    try:
-        if progress is not None:
-            progress(f"comparing {key} in {bucket.url}")
+    with closing(open_bucket(publication.place.url)) as bucket:
+        publication.tell(f"comparing {key} in {bucket.url}")
         present, is_same = bucket.compare(key, packed.archive)
         state = "unchanged" if is_same else "new" if present is None else "moved"
-        if state == "moved" and not may_move(packed.name):
+        if state == "moved" and not publication.may_move(packed.name):
             problem = f"{bucket.url} has another {quoted(key)}"
             raise InstallError(problem, hint="replace it with `--force`, or publish to another path")
         if state != "unchanged":
-            if progress is not None:
-                progress(f"writing {key} to {bucket.url}")
+            publication.tell(f"writing {key} to {bucket.url}")
             bucket.write(key, packed.archive, present)
-    finally:
-        bucket.close()
     return state

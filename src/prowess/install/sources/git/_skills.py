@@ -25,7 +25,7 @@ import re
 
 from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, write_all
+from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, did_you_mean, quoted
 from prowess.errors import InstallError, SkillError, SkillNotFoundError
 from prowess.findings import finding
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from typing import IO
 
     from prowess.findings import Finding
-    from prowess.install._store import OpenStore
-    from prowess.install.lock import NotedFiles
+    from prowess.install.lock import Tree
+    from prowess.install.sources._fetched import Wanted
     from prowess.install.sources._source import Source
 
     from ._repository import GitProcess
@@ -418,8 +418,8 @@ class FileReader:
             names[folder] = from_document(document).name or folder.rpartition("/")[2] or default
         return names
 
-    def write_skill(self, target: str, files: Mapping[str, tuple[str, str]], shown: str) -> NotedFiles | None:
-        """Write a skill into a new folder, and return its files, if they need not be read to know them.
+    def write_skill(self, target: str, files: Mapping[str, tuple[str, str]], shown: str) -> tuple[Tree, str] | None:
+        """Write a skill into a new folder, and return its files and hash, if they need not be read to know them.
 
         Args:
             target: the folder, absolute.
@@ -439,7 +439,7 @@ class FileReader:
             message = f"cannot write the skill in {quoted(shown, PATH_LIMIT)}: {describe_os_error(error)}"
             raise InstallError(message, hint="make room on the disk") from None
 
-    def _write_files(self, target: str, files: Mapping[str, tuple[str, str]]) -> NotedFiles | None:
+    def _write_files(self, target: str, files: Mapping[str, tuple[str, str]]) -> tuple[Tree, str] | None:
         """Write files and then links, so that no file is written through a link."""
         modes = {path: _mode(path, mode) for path, (mode, _) in files.items()}
         folders = _folders(files)
@@ -490,12 +490,9 @@ def _write_file(target: str, path: str, mode: str, data: bytes) -> int:
     if len(data) <= _MAX_LFS_POINTER and _LFS_POINTER.match(data):
         message = f"the content of {quoted(path, PATH_LIMIT)} is not in the repository, but in Git LFS"
         raise InstallError(message, hint="ask the author to commit the file itself")
-    fd = os.open(target, CREATE_FLAGS, 0o777 if mode == EXECUTABLE else 0o666)
-    try:
+    with open_fd(target, CREATE_FLAGS, 0o777 if mode == EXECUTABLE else 0o666) as fd:
         write_all(fd, data)
         return os.fstat(fd).st_mode
-    finally:
-        os.close(fd)
 
 
 LIMITS = GitLimits()
@@ -507,34 +504,20 @@ _SCP = re.compile(rf"(?:{_USER})?(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[0-9A-Fa-f:.]+\]
 _LOOPBACK = re.compile(r"http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]+)?/")
 
 
-def fetch(
-    source: Source,
-    opened: OpenStore,
-    *,
-    only: Sequence[str] = (),
-    revision: str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Fetched:
-    """Fetch skills into temporary folders of the store.
-
-    Args:
-        source: where they are.
-        opened: the store.
-        only: the names of those that are wanted; by default all.
-        revision: the commit; by default the one that the source names now.
-        progress: called with lines about what arrives.
+def fetch(wanted: Wanted) -> Fetched:
+    """Fetch the skills of a commit.
 
     Raises:
         InstallError: the repository cannot be read, or something in it is not allowed.
     """
+    source = wanted.source
     _folder(source)  # before anything is fetched
-    wanted = tuple(dict.fromkeys((*only, *((source.skill,) if source.skill else ()))))
-    repository = _repository(source.url, opened.new_folder(), progress)
-    filters = "blob:none" if wanted or source.path else f"blob:limit={_LARGE}"
+    repository = _repository(source.url, wanted.opened.new_folder(), wanted.progress)
+    filters = "blob:none" if wanted.names or source.path else f"blob:limit={_LARGE}"
     try:
-        return _fetch(repository, source, opened, wanted, revision, filters)
+        return _fetch(repository, wanted, filters)
     except RefusedPartError:
-        return _fetch(repository, source, opened, wanted, revision, None)
+        return _fetch(repository, wanted, None)
 
 
 def newest(source: Source) -> str:
@@ -569,14 +552,8 @@ def _repository(url: str, folder: str, progress: Callable[[str], None] | None) -
     return GitRepository(folder, url, protocol, env=os.environ, limits=LIMITS, progress=progress)
 
 
-def _fetch(
-    repository: GitRepository,
-    source: Source,
-    opened: OpenStore,
-    wanted: Sequence[str],
-    revision: str | None,
-    filters: str | None,
-) -> Fetched:
+def _fetch(repository: GitRepository, wanted: Wanted, filters: str | None) -> Fetched:
+    source, revision = wanted.source, wanted.revision
     try:
         fetched = fetch_object(repository, revision or source.ref, filters)
     except GitError as error:
@@ -598,20 +575,20 @@ def _fetch(
             )
         work = FileReader(repository, reader, is_part=filters is not None)
         names = work.read_names(find_skill_folders(found), _repository_name(source))
-        chosen, findings = choose_skills(names, found, wanted)
+        chosen, findings = choose_skills(names, found, wanted.names)
         if not chosen:
             raise InstallError(
                 "the source has no skills: no folder has a `SKILL.md`", hint="check the URL and the folder"
             )
         files = files_of(list(chosen.values()), found)
-        target = opened.new_folder()
+        target = wanted.opened.new_folder()
         work.load(oid for of_skill in files.values() for _, oid in of_skill.values())
         skills = []
         for number, (name, folder) in enumerate(chosen.items()):
             path = os.path.join(target, name if is_portable_name(name) else f"{number}.skill")
-            noted = work.write_skill(path, files[folder], folder or ".")
+            tree, computed_hash = work.write_skill(path, files[folder], folder or ".") or (None, None)
             in_source = "/".join(filter(None, (top, folder)))
-            skills.append(FetchedSkill(name=name, path=in_source, folder=path, noted=noted))
+            skills.append(FetchedSkill(name=name, path=in_source, folder=path, tree=tree, computed_hash=computed_hash))
     return Fetched(skills=tuple(skills), revision=commit, findings=(*report_skipped(found, top), *findings))
 
 

@@ -9,7 +9,6 @@ from ._registry import (
     Descriptor,
     Registry,
     StoredManifest,
-    digest_of,
     open_registry,
 )
 from ._skills import TITLE, fetch, newest, parse_descriptor, publish
@@ -21,7 +20,6 @@ __all__ = [
     "Descriptor",
     "Registry",
     "StoredManifest",
-    "digest_of",
     "fetch",
     "newest",
     "open_registry",

@@ -26,7 +26,6 @@ which is encrypted and has no private address; never to where a blob is redirect
 from __future__ import annotations
 
 import base64
-import hashlib
 import ipaddress
 import json
 import os
@@ -40,6 +39,7 @@ from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, InstallError
+from prowess.install.sources._fetched import digest_of
 from prowess.net import HttpSource
 
 TYPE_CHECKING = False
@@ -471,11 +471,6 @@ class Registry:
         if response.status != status:
             hint = "try again later, or ask who runs the registry"
             raise InstallError(f"cannot {action} of {quoted(self.name, 200)}: HTTP status {response.status}", hint=hint)
-
-
-def digest_of(data: bytes) -> str:
-    """Return the digest of bytes, as registries write it."""
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def _with_query(url: str, fields: Mapping[str, str]) -> str:

@@ -27,24 +27,23 @@ import re
 from prowess._internal.files import MAX_DIGEST_BYTES
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd, open_or_make_folder
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
-from prowess.install._publish import Published
 from prowess.install.archive import unpack
 from prowess.install.lock import check_paths
-from prowess.install.sources._fetched import Fetched, FetchedSkill
+from prowess.install.sources._fetched import Fetched, FetchedSkill, digest_of, write_errors
 from prowess.install.sources._folder import find_skills
 
-from ._registry import INDEX_TYPES, MANIFEST_TYPES, Descriptor, Registry, digest_of, open_registry
+from ._registry import INDEX_TYPES, MANIFEST_TYPES, Descriptor, Registry, open_registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.install._publish import PackedSkill
-    from prowess.install._store import OpenStore
+    from prowess.install._publish import PackedSkill, Publication, Published
+    from prowess.install.sources._fetched import Wanted
     from prowess.install.sources._source import Source
 
     from ._registry import StoredManifest
@@ -214,30 +213,16 @@ def _invalid(problem: str) -> InstallError:
 _DEFAULT_TAG = "latest"
 
 
-def fetch(
-    source: Source,
-    opened: OpenStore,
-    *,
-    only: Sequence[str] = (),
-    revision: str | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Fetched:
-    """Fetch skills into temporary folders of the store.
-
-    Args:
-        source: the repository with a tag or digest; by default the tag `latest`.
-        opened: the store.
-        only: the names of those that are wanted; by default all.
-        revision: the digest of the manifest; by default the one that the source names now.
-        progress: called with what is being done.
+def fetch(wanted: Wanted) -> Fetched:
+    """Fetch the skills of a tag or digest of a registry; by default those of the tag `latest`.
 
     Raises:
         ConfigError: a file with credentials is invalid.
         InstallError: the registry cannot be read, what it has is no skill, or breaks a rule.
     """
+    source, revision, names = wanted.source, wanted.revision, wanted.names
     if revision is not None and not revision.startswith("sha256:"):
         raise InstallError(f"invalid tag or digest {quoted(revision)}", hint="a revision begins with `sha256:`")
-    wanted = tuple(dict.fromkeys((*only, *((source.skill,) if source.skill else ()))))
     skills: list[FetchedSkill] = []
     findings: list[Finding] = []
     with open_registry(source.url) as registry:
@@ -246,13 +231,13 @@ def fetch(
         if listed is None:
             manifests = [top]
         else:
-            named = [entry for entry in listed if entry.name in wanted]
+            named = [entry for entry in listed if entry.name in names]
             manifests = [_manifest(registry, entry.digest, source) for entry in named or listed]
         for manifest in manifests:
-            found, problems = _fetch_manifest(registry, manifest, opened, progress)
+            found, problems = _fetch_manifest(registry, manifest, wanted)
             skills += found
             findings += problems
-    return Fetched(skills=_choose(skills, wanted, source), revision=top.digest, findings=tuple(findings))
+    return Fetched(skills=_choose(skills, names, source), revision=top.digest, findings=tuple(findings))
 
 
 def newest(source: Source) -> str:
@@ -275,7 +260,7 @@ def _manifest(registry: Registry, reference: str, source: Source) -> StoredManif
 
 
 def _fetch_manifest(
-    registry: Registry, manifest: StoredManifest, opened: OpenStore, progress: Callable[[str], None] | None
+    registry: Registry, manifest: StoredManifest, wanted: Wanted
 ) -> tuple[list[FetchedSkill], list[Finding]]:
     """Write the layers of a manifest into one folder, and return the skills in it."""
     layers = parse_manifest(manifest)
@@ -283,16 +268,12 @@ def _fetch_manifest(
     if size > MAX_DIGEST_BYTES:
         message = f"{quoted(registry.name, PATH_LIMIT)} has {size:,} bytes, more than {MAX_DIGEST_BYTES:,}"
         raise InstallError(message, hint="a skill is smaller; is this the image of a program?")
-    target, downloads = opened.new_folder(), opened.new_folder()
+    target, downloads = wanted.opened.new_folder(), wanted.opened.new_folder()
     check_paths(layer.title for layer in layers if layer.title is not None)
     for number, layer in enumerate(layers):
-        if progress is not None:
-            progress(f"fetching {number + 1:,} of {len(layers):,} from {registry.name}")
-        try:
+        wanted.tell(f"fetching {number + 1:,} of {len(layers):,} from {registry.name}")
+        with write_errors():
             _fetch_layer(registry, layer, target, os.path.join(downloads, str(number)))
-        except OSError as error:
-            reason = describe_os_error(error)
-            raise InstallError(f"cannot write a fetched file: {reason}", hint="make room on the disk") from None
     found, findings = find_skills(target)
     skills = []
     for name, path in found:
@@ -348,23 +329,16 @@ _is_tag = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}").fullmatch
 _ANNOTATIONS = "org.opencontainers.image"
 
 
-def publish(
-    packed: PackedSkill,
-    place: Source,
-    *,
-    tags: Sequence[str],
-    may_move: Callable[[str], bool],
-    dry_run: bool,
-    progress: Callable[[str], None] | None,
-) -> Published:
+def publish(publication: Publication) -> Published:
     """Publish a skill to a registry; see `publish_skill`.
 
     Raises:
         ConfigError: a file with credentials is invalid.
         InstallError: the registry refuses it, or a tag may not be moved.
     """
-    version = _version(packed)
-    tags = tuple(dict.fromkeys((*((place.ref,) if place.ref else ()), *tags))) or (version or "latest",)
+    packed, place = publication.packed, publication.place
+    named = (*filter(None, (place.ref,)), *publication.tags)
+    tags = tuple(dict.fromkeys(named)) or (_version(packed) or "latest",)
     for tag in tags:
         if not _is_tag(tag):
             hint = "a tag has letters, digits, `_`, `.` and `-`, and at most 128 characters"
@@ -372,26 +346,14 @@ def publish(
     config, manifest = write_artifact(packed)
     digest = digest_of(manifest)
     state = "planned"
-    if not dry_run:
+    if not publication.dry_run:
         with open_registry(place.url, push=True) as registry:
-            state = _push(registry, tags, manifest, (config, packed.archive), may_move, progress)
-    return Published(
-        name=packed.name,
-        reference=f"{place.url}@{digest}",
-        digest=digest,
-        tags=tags,
-        size=len(packed.archive),
-        state=state,
-    )
+            state = _push(registry, tags, manifest, (config, packed.archive), publication)
+    return publication.published(state, f"{place.url}@{digest}", digest, tags)
 
 
 def _push(
-    registry: Registry,
-    tags: Sequence[str],
-    manifest: bytes,
-    blobs: Sequence[bytes],
-    may_move: Callable[[str], bool],
-    progress: Callable[[str], None] | None,
+    registry: Registry, tags: Sequence[str], manifest: bytes, blobs: Sequence[bytes], publication: Publication
 ) -> str:
     """Upload what the registry lacks, and return the state."""
     known = {tag: registry.manifest(tag) for tag in tags}
@@ -399,14 +361,13 @@ def _push(
     changed = [tag for tag, stored in known.items() if stored is None or stored.digest != digest]
     moved = [tag for tag in changed if known[tag] is not None]
     for tag in moved:
-        if not may_move(tag):
+        if not publication.may_move(tag):
             hint = "publish under another tag, or use `--force`"
             raise InstallError(f"the tag {quoted(tag)} of {quoted(registry.name)} has another content", hint=hint)
     if changed:
         for blob in blobs:
             if not registry.has_blob(digest_of(blob)):
-                if progress is not None:
-                    progress(f"uploading {len(blob):,} bytes to {registry.name}")
+                publication.tell(f"uploading {len(blob):,} bytes to {registry.name}")
                 registry.write_blob(blob, digest_of(blob))
         for tag in changed:
             registry.write_manifest(tag, manifest, MANIFEST_TYPES[0])
