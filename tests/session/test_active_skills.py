@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_tail_repeats_the_active_skills(project: Path) -> None:
-    """The most recent first, as they are on the disk now."""
-    session = new_session(project)
-    one, two = session.activate("pdf").content, session.activate("xls", "b").content
-    assert session.tail() == (
-        "<active_skills>\nThese skills were activated earlier in this conversation and still apply.\n"
-        f"{two}\n{one}\n</active_skills>"
-    )
-    skill(project / SKILLS / "pdf", body="Do it otherwise.")
-    assert "Do it otherwise." in session.tail()
-    assert one not in session.tail()
-
-
 def test_the_tail_leaves_out_visible_content(project: Path) -> None:
     """Inside any text; if all of it is visible there is no tail."""
     session = new_session(project)
@@ -59,17 +46,6 @@ def test_the_tail_fits_every_budget(unit: str, project: Path) -> None:
         sizes.append(sum(content in text for content in texts.values()))
     assert session.tail(size(whole)) == whole
     assert (sizes[0], sizes[-1], set(sizes)) == (0, 3, {0, 1, 2, 3})
-
-
-def test_the_tail_names_unreadable_skills(project: Path) -> None:
-    """The others are still in it."""
-    session = new_session(project)
-    session.activate("pdf")
-    two = session.activate("xls").content
-    (project / SKILLS / "pdf/SKILL.md").unlink()
-    tail = session.tail()
-    assert two in tail
-    assert tail.splitlines()[-2].endswith(": pdf (cannot be read now)")
 
 
 def test_the_tail_does_not_read_all_files_of_a_skill(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

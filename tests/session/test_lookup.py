@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_user_only_skill_is_activated_by_the_user_alone(project: Path) -> None:
-    """By a call for the user, or by a mention."""
-    with pytest.raises(ActivationError, match=r"^only the user can activate the skill `manual`$") as caught:
-        new_session(project).activate("manual")
-    assert caught.value.hint == "ask the user to name it in a message"
-    assert "Do by hand." in new_session(project).activate("manual", by="user").content
-    assert "Do by hand." in new_session(project).inject("/manual")[0]["content"]
-
-
 @pytest.mark.parametrize("state", [State.SHADOWED, State.DISABLED, State.UNTRUSTED, State.REJECTED])
 @pytest.mark.parametrize("by", ["model", "user"])
 def test_an_inactive_skill_cannot_be_activated(state: State, by: str, project: Path) -> None:

@@ -1,8 +1,10 @@
-"""Mentions of skills in a user's text."""
+"""Mentions of skills in a user's text; what each text names is in `mentions.md`."""
 
 from __future__ import annotations
 
 import random
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,10 @@ from prowess.session import Mention, find_mentions
 from prowess.session._mentions import MAX_MENTIONS
 from support.growth import assert_linear
 from support.mentions import SKILLS, mention_texts, mentioned_names, new_entry
+
+DOCUMENT = Path(__file__).with_name("mentions.md").read_text(encoding="utf-8")
+ESCAPE = re.compile(r"\\(n|t|r|x[0-9a-f]{2}|u[0-9a-f]{4})")
+ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def test_a_mention_has_text_span_reason_and_entry() -> None:
@@ -26,43 +32,47 @@ def test_a_mention_has_text_span_reason_and_entry() -> None:
     assert find_mentions("", SKILLS) == find_mentions("nothing here", SKILLS) == find_mentions("$pdf", ()) == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        pytest.param("$pdf", ["pdf"], id="dollar"),
-        pytest.param("/pdf", ["pdf"], id="slash"),
-        pytest.param("@pdf", ["pdf"], id="at"),
-        pytest.param("＄pdf ＠pdf ／pdf ﹩pdf ﹫pdf", ["pdf"] * 5, id="full-width and small sigils"),
-        pytest.param("$ｐｄｆ $PDF", ["pdf"] * 2, id="names are compared folded"),
-        pytest.param("$re\u0301sume\u0301", ["résumé"], id="decomposed"),
-        pytest.param("$pdf\u0301", [], id="a mark behind a name makes another name"),
-        pytest.param("$pdf. $pdf, $pdf! $pdf? $pdf: $pdf; ($pdf) $pdf...", ["pdf"] * 8, id="punctuation"),
-        pytest.param("\"$pdf\" '$pdf' “$pdf” [$pdf] {$pdf} **$pdf** _$pdf_ $pdf's", ["pdf"] * 8, id="quotes"),
-        pytest.param("请用，$pdf。 「$pdf」", ["pdf"] * 2, id="Chinese punctuation"),
-        pytest.param("$pdf-tools $pdf-", ["pdf-tools", "pdf"], id="the longest name"),
-        pytest.param("$PDF Tools, $pdf  tools, $pdf\ttools", ["PDF Tools"] * 3, id="a name with blanks"),
-        pytest.param("$C++, $📦", ["C++", "📦"], id="names that are no words"),
-        pytest.param("$pdf:then go", ["pdf"], id="a colon of no package"),
-        pytest.param("$office:slides $slides @office:slides.", ["office:slides"] * 3, id="of a package"),
-        pytest.param("office：slides (OFFICE:slides)", ["office:slides"] * 2, id="colons"),
-        pytest.param("a$pdf 2*$pdf x/pdf a@pdf $$pdf //pdf", [], id="no boundary before"),
-        pytest.param('"a"@pdf say"$pdf', [], id="a closing quote is no boundary"),
-        pytest.param(
-            "$pdf=1 $pdf() $pdf[0] $pdf->x $pdf.x $pdf/x @pdf/x @pdf.com /pdf.txt /pdf?x=1 /pdf/", [], id="code"
-        ),
-        pytest.param("$ pdf, $, @ pdf / pdf", [], id="a blank behind the sigil"),
-        pytest.param("$PATH $HOME $path", ["path"], id="variables of every shell"),
-        pytest.param("@cache\ndef f(): ...\n@cache please", ["cache"], id="decorators"),
-        pytest.param("</pdf> <pdf>", [], id="tags"),
-        pytest.param("a\0$pdf\0 \ud800$pdf\ud800", ["pdf"] * 2, id="NULs and surrogates are blanks"),
-        pytest.param("\u202e$pdf\u202c \ufeff$pdf\u200b", ["pdf"] * 2, id="what does not show is a blank"),
-        pytest.param("$p\u200bdf $pdf\u202etools", [], id="but not inside a word"),
-        pytest.param("\x01$pdf\x02", ["pdf"], id="our own marks"),
-    ],
-)
-def test_a_sigil_names_a_skill_at_the_boundary_of_a_word(text: str, names: list[str]) -> None:
-    """Unless something else goes on behind the name."""
-    assert mentioned_names(text) == names
+def lines(kind: str) -> list[str]:
+    """Return the lines of a kind of block of `mentions.md`."""
+    blocks = re.findall(rf"^`````{kind}\n(.*?)^`````$", DOCUMENT, re.DOTALL | re.MULTILINE)
+    return [line.partition("  # ")[0] for block in blocks for line in block.splitlines()]
+
+
+def unescaped(text: str) -> str:
+    return ESCAPE.sub(lambda escape: ESCAPED.get(escape[1]) or chr(int(escape[1][1:], 16)), text)
+
+
+def expectations(kind: str) -> list[tuple[str, str]]:
+    """Return the messages in a kind of block, and what is expected of each."""
+    return [(unescaped(text), expected) for text, _, expected in (line.rpartition(" → ") for line in lines(kind))]
+
+
+@pytest.mark.parametrize(("text", "expected"), expectations("mentions"), ids=repr)
+def test_a_text_names_what_the_document_says(text: str, expected: str) -> None:
+    assert (", ".join(mentioned_names(text)) or "-") == expected
+
+
+@pytest.mark.parametrize(("text", "problem"), expectations("problems"), ids=repr)
+def test_an_unresolved_mention_has_a_problem(text: str, problem: str) -> None:
+    """In every form if the skill exists; else only if the name can hardly be anything but a skill."""
+    assert [item.problem for item in find_mentions(text, SKILLS)] == [problem]
+
+
+def test_the_spans_of_a_phrase_are_disjoint() -> None:
+    """The first begins with the verb, the last ends with `skill`."""
+    text = "now use the pdf, docx and writing skills for it"
+    assert [item.text for item in find_mentions(text, SKILLS)] == ["use the pdf", "docx", "writing skills"]
+    assert [item.text for item in find_mentions("use the skill called 'pdf'", SKILLS)] == ["use the skill called 'pdf"]
+
+
+@pytest.mark.slow
+@given(mention_texts())
+def test_a_fence_hides_everything(text: str) -> None:
+    """Closed or not."""
+    fence = "`" * (text.count("`") + 3)
+    assert find_mentions(f"{fence}\n{text}\n{fence}", SKILLS) == ()
+    assert find_mentions(f"{fence}\n{text}", SKILLS) == ()
+    assert len(find_mentions(f"{fence}\n{text}\n{fence}\n$pdf", SKILLS)) == 1
 
 
 @given(mention_texts())
@@ -90,75 +100,6 @@ MANY = (
 NAMED = ("$", "`", "don't ", " ", "[", "use the ")
 
 
-UNITS = [
-    "/",
-    "@",
-    "/a",
-    "@a",
-    "(",
-    "$(",
-    "$a",
-    "a:",
-    "a.",
-    "://",
-    "www.",
-    "](",
-    "<!--",
-    "-->",
-    "````",
-    "`a``",
-    "\\`",
-    "\\",
-    ">",
-    "*",
-    "_",
-    "$_",
-    ".",
-    ",",
-    "'",
-    "~",
-    '"$',
-    "pack1",
-    "($($",
-]
-
-
-PHRASES = [
-    "use the skill ",
-    "skill ",
-    "not to ",
-    "not the ",
-    "without ",
-    "with the ",
-    "e.g. ",
-    "the long name ",
-    "pdf, ",
-    ", please ",
-    "don't use ",
-    "` ",
-    "- ",
-    ", ",
-]
-
-
-CONTROLS = (
-    "\n",
-    "\t",
-    "\r",
-    "\n\n    ",
-    "\n\n    x\ny",
-    "~~~\n",
-    "```\n",
-    "> ```\n",
-    "` ``\n~~~\n",
-    " >\n",
-    "\0",
-    "\ud800",
-    "\u202e",
-    "\u0301",
-)
-
-
 def find(text: str) -> None:
     find_mentions(text, MANY)
 
@@ -173,7 +114,7 @@ def test_the_mentions_of_a_megabyte_are_found_in_linear_time(unit: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", [*UNITS, *PHRASES, *CONTROLS])
+@pytest.mark.parametrize("unit", [unescaped(line) for line in lines("repeated")])
 def test_time_is_linear_in_the_text(unit: str) -> None:
     """Quadratic time would be minutes."""
     text = unit * (2**18 // len(unit))

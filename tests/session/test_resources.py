@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import os
 import resource
-import socket
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from prowess.catalog import discover
-from prowess.errors import SkillFileError, SkillNotFoundError
-from prowess.session import Session
+from prowess.errors import SkillFileError
 from prowess.session._resources import DEFAULT_LIMIT, MAX_LIMIT, FileText, read_text, resource_folder
 from support.growth import calls_at_most, ends
 from support.skills import skill
 
-if TYPE_CHECKING:
-    from prowess.catalog._entry import Entry
-
 SECRET = "the user's secret"
 OUTSIDE = "is not inside the skill's folder"
 ONLY_INSIDE = "give a path relative to the skill's folder"
-NAMES = "its files are `SKILL.md`, `notes.txt`, `references/api.md`, `references/deep/more.md`"
 
 
 @pytest.fixture
@@ -48,112 +41,29 @@ def refused(folder: Path, path: str, **more: int) -> tuple[str, str | None]:
     return str(caught.value), caught.value.hint
 
 
-# ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_what_is_read_has_its_normalized_path_and_its_size(folder: Path) -> None:
+    """`tests/cases/conversations/files.md` has the paths, links and parts that a model can ask for."""
+    found = read_text(str(folder), "references//api.md")
+    assert found == FileText(path="references/api.md", text="# API\n", offset=0, size=6, next_offset=None)
+    assert found.as_dict() == {
+        "path": "references/api.md",
+        "text": "# API\n",
+        "offset": 0,
+        "size": 6,
+        "next_offset": None,
+    }
 
 
-@pytest.mark.parametrize(
-    ("path", "shown"),
-    [
-        ("notes.txt", "notes.txt"),
-        ("./notes.txt", "notes.txt"),
-        ("references//api.md", "references/api.md"),
-        ("references/./deep/more.md", "references/deep/more.md"),
-        ("notes.txt/", "notes.txt"),
-        ("SKILL.md", "SKILL.md"),
-    ],
-)
-def test_a_file_inside_the_folder_is_read(path: str, shown: str, folder: Path) -> None:
-    """However its path is written; the normalized path is returned."""
-    text = (folder / shown).read_text()
-    found = read_text(str(folder), path)
-    assert found == FileText(path=shown, text=text, offset=0, size=len(text), next_offset=None)
-    assert found.as_dict() == {"path": shown, "text": text, "offset": 0, "size": len(text), "next_offset": None}
+def test_a_path_to_the_outside_is_refused_without_access_to_the_disk(folder: Path) -> None:
+    message = ("`../x` is not inside the skill's folder", "give a path relative to the skill's folder")
+    assert refused(folder.parent / "not there", "../x") == message
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "..",
-        "../secret.txt",
-        "references/../../secret.txt",
-        "references/../notes.txt",
-        "./../secret.txt",
-        "/etc/passwd",
-        "//etc/passwd",
-        "/",
-        ".",
-        "./",
-        "/notes.txt",
-    ],
-)
-def test_a_path_to_the_outside_is_refused(path: str, folder: Path) -> None:
-    """Without access to the disk, even if it leads back inside."""
-    assert refused(folder, path) == (f"`{path}` {OUTSIDE}", ONLY_INSIDE)
-    assert refused(folder.parent / "not there", path) == (f"`{path}` {OUTSIDE}", ONLY_INSIDE)
-
-
-@pytest.mark.parametrize("path", ["", "\0", "notes.txt\0.md", "a" * 4097], ids=["empty", "nul", "nul inside", "long"])
-def test_an_invalid_path_is_refused(path: str, folder: Path) -> None:
-    """The hint has an example."""
-    message, hint = refused(folder, path)
-    assert message.endswith("` is not a valid path")
+@pytest.mark.parametrize(("length", "words"), [(300, "the skill has no file `a"), (4097, "` is not a valid path")])
+def test_a_long_path_is_refused_in_few_words(length: int, words: str, folder: Path) -> None:
+    message, _ = refused(folder, "a" * length)
+    assert words in message
     assert len(message) < 100
-    assert hint == "name a file of the skill, as in `references/api.md`"
-
-
-@pytest.mark.skipif(os.sep != "/", reason="there a backslash is a slash")
-@pytest.mark.parametrize(
-    "path",
-    [
-        "..\\secret.txt",
-        "%2e%2e/secret.txt",
-        "%2e%2e%2fsecret.txt",
-        "..%2fsecret.txt",
-        "\uff0e\uff0e/secret.txt",
-        "..\u2215secret.txt",
-        "~/secret.txt",
-        "$HOME/secret.txt",
-        "file:secret.txt",
-        "C:\\secret.txt",
-        "...",
-        "a" * 300,
-        "\ud800",
-        "notes.txt/more",
-    ],
-    ids=repr,
-)
-def test_nothing_in_a_path_is_decoded_or_expanded(path: str, folder: Path) -> None:
-    """It names a file literally, and this file is missing."""
-    assert refused(folder, path)[0].startswith("the skill has no file `")
-
-
-@pytest.mark.parametrize(
-    ("path", "hint"),
-    [
-        ("api.md", "did you mean `references/api.md`?"),
-        ("reference/api.md", "did you mean `references/api.md` or `references/deep/more.md`?"),
-        ("note.txt", "did you mean `notes.txt`?"),
-        ("zzz", NAMES),
-    ],
-)
-def test_the_hint_names_similar_files(path: str, hint: str, folder: Path) -> None:
-    """Else the first files."""
-    assert refused(folder, path) == (f"the skill has no file `{path}`", hint)
-
-
-def test_the_hint_has_whole_names(folder: Path) -> None:
-    """It is there to be typed; hidden characters are escaped, and at most eight files are named."""
-    long = "references/" + "a-rather-long-name-" * 5 + ".md"
-    (folder / long).touch()
-    (folder / "x\x1b[2J.md").touch()
-    for number in range(9):
-        (folder / f"q{number}").touch()
-    assert refused(folder, long[:-1]) == (
-        f"the skill has no file `{long[:59]}…`",
-        f"did you mean `{long}`?",
-    )
-    assert refused(folder, "x[2J.md")[1] == "did you mean `x\\x1b[2J.md`?"
-    assert str(refused(folder, "#")[1]).endswith("`q3`, `q4`, `q5` and others")
 
 
 @pytest.mark.slow
@@ -168,57 +78,6 @@ def test_long_names_are_compared_in_bounded_time(folder: Path) -> None:
 
 
 # ── links and other things ───────────────────────────────────────────────────────────────────────────────────────────
-
-NOT_FOLLOWED = "is a link or behind one; links are not followed"
-
-
-@pytest.mark.parametrize(
-    ("link", "target", "path"),
-    [
-        ("a.md", "../secret.txt", "a.md"),
-        ("a.md", "/etc/passwd", "a.md"),
-        ("a.md", "notes.txt", "a.md"),
-        ("a.md", "gone", "a.md"),
-        ("a.md", "a.md", "a.md"),
-        ("up", "..", "up/secret.txt"),
-        ("up", "references", "up/api.md"),
-        ("references/up", "../..", "references/up/secret.txt"),
-        ("root", "/", "root/etc/passwd"),
-    ],
-)
-def test_no_link_is_followed(link: str, target: str, path: str, folder: Path) -> None:
-    """Whatever its target, and at any position in the path."""
-    (folder / link).symlink_to(target)
-    assert refused(folder, path)[0] == f"`{path}` {NOT_FOLLOWED}"
-
-
-def test_a_folder_that_became_a_link_is_not_read(folder: Path) -> None:
-    folder.rename(folder.with_name("moved"))
-    folder.symlink_to("moved")
-    with pytest.raises(SkillFileError):
-        read_text(str(folder), "notes.txt")
-
-
-def test_a_file_that_is_not_regular_is_refused_at_once(folder: Path) -> None:
-    """A folder, a FIFO without a writer, a socket."""
-    os.mkfifo(folder / "fifo")
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind("socket")
-    finally:
-        os.chdir(here)
-    with ends():
-        near = "did you mean `references/api.md` or `references/deep/more.md`?"
-        assert refused(folder, "references") == ("`references` is a folder", near)
-        assert refused(folder, "fifo") == ("`fifo` is not a regular file", NAMES)
-        assert refused(folder, "socket") == ("`socket` is not a regular file", NAMES)
-
-
-def test_a_missing_folder_is_an_error(folder: Path) -> None:
-    gone = folder.parent / "gone"
-    assert refused(gone, "notes.txt") == ("the skill's folder no longer exists", "go on without the skill")
 
 
 def test_a_skill_without_a_folder_has_no_files() -> None:
@@ -265,36 +124,6 @@ def test_no_secret_is_read_while_files_are_swapped(folder: Path) -> None:
 
 
 # ── parts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(
-    ("offset", "limit", "text", "next_offset"),
-    [
-        (0, None, "0123456789", None),
-        (0, 10, "0123456789", None),
-        (0, 9, "012345678", 9),
-        (0, 1, "0", 1),
-        (9, 1, "9", None),
-        (4, 3, "456", 7),
-        (10, 1, "", None),
-        (10**30, 10**30, "", None),
-        (0, 10**30, "0123456789", None),
-    ],
-)
-def test_a_part_begins_at_its_offset_and_ends_at_its_limit(
-    offset: int, limit: int | None, text: str, next_offset: int | None, folder: Path
-) -> None:
-    """In bytes; the next part begins where it ends."""
-    (folder / "ten").write_text("0123456789")
-    found = read_text(str(folder), "ten", offset=offset, limit=limit)
-    assert found == FileText(path="ten", text=text, offset=offset, size=10, next_offset=next_offset)
-
-
-@pytest.mark.parametrize(("offset", "limit"), [(-1, 1), (0, 0), (0, -1), (-(10**30), 5)])
-def test_an_invalid_offset_or_limit_is_refused(offset: int, limit: int, folder: Path) -> None:
-    """Before anything is opened."""
-    error = ("`offset` must be 0 or more and `limit` 1 or more", "leave them out to read from the start")
-    assert refused(folder, "notes.txt", offset=offset, limit=limit) == error
 
 
 @pytest.mark.parametrize("limit", [*range(5, 12), 64, 1000])
@@ -346,13 +175,6 @@ def test_bytes_are_decoded_as_utf8(data: bytes, text: str, folder: Path) -> None
     assert read_text(str(folder), "text") == FileText(
         path="text", text=text, offset=0, size=len(data), next_offset=None
     )
-
-
-@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "ab".encode("utf-16"), b"\0"])
-def test_a_file_with_a_nul_byte_is_not_text(data: bytes, folder: Path) -> None:
-    (folder / "x.png").write_bytes(data)
-    message = f"`x.png` is not a text file ({len(data)} bytes)"
-    assert refused(folder, "x.png") == (message, "read it with a script")
 
 
 def test_a_part_of_a_gigabyte_is_read_fast(folder: Path) -> None:
@@ -409,55 +231,3 @@ def test_a_skill_that_is_not_a_file_has_no_folder(path: str, tmp_path: Path) -> 
     skill(tmp_path / "skills/pdf")
     (entry,) = discover(tmp_path, home=tmp_path, skill_dirs=[tmp_path / "skills"], env={}, cache=False).skills
     assert resource_folder(entry.with_changes(path=path, real=path)) is None
-
-
-# ── in a conversation ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    """A conversation with a skill and one that is for its user alone, each with a file."""
-    root = tmp_path.resolve() / "project/.agents/skills"
-    (tmp_path / "project/.git").mkdir(parents=True)
-    for name, more in (("pdf", ""), ("manual", "disable-model-invocation: true\n")):
-        file = skill(root / name, more=more)
-        (file.parent / "a.md").write_text(f"{name}\n")
-    return Session(discover(tmp_path / "project", home=tmp_path / "home", env={}, cache=False))
-
-
-def entry(session: Session, name: str) -> Entry:
-    return session.catalog.resolve(name)
-
-
-def test_files_of_a_visible_skill_can_be_read_before_it_is_activated(session: Session) -> None:
-    """This does not change the ledger."""
-    assert session.read("pdf", "a.md").text == "pdf\n"
-    assert session.ledger == ()
-
-
-def test_files_of_a_user_only_skill_need_activation_by_its_user(session: Session) -> None:
-    """By a mention, or otherwise."""
-    with pytest.raises(Exception, match=r"^only the user can activate the skill `manual`$"):
-        session.read("manual", "a.md")
-    assert session.inject("use $manual") != []
-    assert session.read("manual", "a.md").text == "manual\n"
-
-
-def test_files_that_were_read_are_in_the_ledger(session: Session) -> None:
-    """Each once, in order, also after another activation; without those that could not be read."""
-    session.activate("pdf")
-    for path in ("a.md", "SKILL.md", "./a.md"):
-        session.read("pdf", path)
-    with pytest.raises(SkillFileError):
-        session.read("pdf", "b.md")
-    session.activate("pdf", "other")
-    assert [(record.name, record.files) for record in session.ledger] == [("pdf", ("a.md", "SKILL.md"))]
-
-
-def test_files_of_an_unknown_skill_cannot_be_read(session: Session) -> None:
-    """The hint has a similar name; a path is not a name for a model."""
-    with pytest.raises(SkillNotFoundError) as caught:
-        session.read("pfd", "a.md")
-    assert caught.value.hint == "did you mean `pdf`?"
-    with pytest.raises(SkillNotFoundError):
-        session.read(os.path.dirname(entry(session, "manual").path), "a.md")

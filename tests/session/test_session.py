@@ -12,14 +12,13 @@ import pytest
 import prowess._internal.files
 import prowess.session._activation
 from prowess.catalog import LiveCatalog, State
-from prowess.errors import ActivationError, ConfigError, SkillFileError, SkillNotFoundError
+from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
 from prowess.session import ActivationRecord, Session, Trust
 from prowess.session._ledger import text_fingerprint
 from support.sessions import SKILLS, discover_project, new_session
 from support.skills import skill
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -59,116 +58,11 @@ def test_a_session_belongs_to_one_conversation(project: Path) -> None:
     assert (other.ledger, other.tail(), other.activate("pdf").repeated) == ((), "", False)
 
 
-def test_the_static_block_is_an_instruction_and_the_catalog(project: Path) -> None:
-    """It lists only skills that the model may activate."""
-    path = f"{project}/{SKILLS}"
-    assert (
-        new_session(project).static_block()
-        == f"""\
-When a task fits the description of a skill, call `activate_skill` with its name before you go on.
-
-<available_skills>
-  <skill>
-    <name>pdf</name>
-    <description>Does pdf. Use it for pdf.</description>
-    <location>{path}/pdf/SKILL.md</location>
-  </skill>
-  <skill>
-    <name>xls</name>
-    <description>Does xls. Use it for xls.</description>
-    <location>{path}/xls/SKILL.md</location>
-  </skill>
-</available_skills>
-"""
-    )
-
-
-def test_the_static_block_is_the_same_bytes_until_the_catalog_changes(project: Path) -> None:
-    """Whatever is activated, read, injected, or changed on the disk."""
-    session = new_session(project)
-    before = session.static_block()
-    session.activate("pdf", "x")
-    session.inject("use $manual")
-    session.read("pdf", "SKILL.md")
-    session.tail()
-    skill(project / SKILLS / "new")
-    skill(project / SKILLS / "pdf", description="Another.")
-    assert session.static_block() == before
-    assert Session.from_json(session.to_json(), session.catalog).static_block() == before
-    session.update(discover_project(project))
-    after = session.static_block()
-    assert after != before
-    assert "<name>new</name>" in after
-    assert [record.name for record in session.ledger] == ["pdf", "manual"]
-
-
-def test_without_skills_there_are_no_texts_and_no_tools(tmp_path: Path) -> None:
-    session = Session(discover_project(tmp_path))
-    assert (session.static_block(), session.tools(), session.tail(), session.shortened) == ("", (), "", False)
-    assert (session.inject("use $pdf"), session.search("pdf")) == ([], ())
-
-
 def test_an_unknown_unit_or_format_is_an_error(project: Path) -> None:
     """When the session is created."""
     for wrong in ({"budget": 5, "unit": "words"}, {"format": "html"}):
         with pytest.raises(ConfigError):
             new_session(project, **wrong)
-
-
-def test_a_second_activation_is_one_line(project: Path) -> None:
-    """In the same turn and in later ones; the ledger does not change."""
-    session = new_session(project)
-    first = session.activate("pdf")
-    again = session.activate("PDF")
-    assert again == first.with_changes(
-        content="The skill `pdf` is already active; its instructions have not changed.", repeated=True
-    )
-    session.activate("xls")
-    session.next_turn()
-    session.activate("xls", "new")
-    before = session.ledger
-    session.next_turn()
-    line = "The skill `xls` is already active since turn 1; its instructions have not changed."
-    assert session.activate("xls", "new").content == line
-    assert session.ledger == before
-
-
-@pytest.mark.parametrize(
-    ("change", "arguments"),
-    [
-        pytest.param(lambda folder: skill(folder, body="Do it otherwise."), "a", id="content"),
-        pytest.param(lambda folder: (folder / "b.md").touch(), "a", id="files"),
-        pytest.param(lambda folder: None, "b", id="arguments"),  # noqa: ARG005 - nothing is changed on the disk
-        pytest.param(lambda folder: None, None, id="no-arguments"),  # noqa: ARG005 - the same
-    ],
-)
-def test_a_changed_skill_is_given_in_full_again(
-    change: Callable[[Path], object], arguments: str | None, project: Path
-) -> None:
-    """Once; after that it is one line again."""
-    session = new_session(project)
-    first = session.activate("pdf", "a")
-    change(project / SKILLS / "pdf")
-    second = session.activate("pdf", arguments)
-    assert (second.repeated, second.content == first.content) == (False, False)
-    assert second.content.startswith('<skill_content name="pdf">\n')
-    assert session.activate("pdf", arguments).repeated is True
-
-
-def test_a_failed_activation_can_be_tried_again(project: Path) -> None:
-    """It does not change the ledger."""
-    session = new_session(project)
-    session.activate("xls")
-    file = project / SKILLS / "pdf/SKILL.md"
-    text = file.read_text()
-    file.unlink()
-    before = session.ledger
-    for _ in range(2):
-        with pytest.raises(ActivationError):
-            session.activate("pdf")
-    assert session.ledger == before
-    file.write_text(text)
-    assert session.activate("pdf").repeated is False
 
 
 def test_ten_activations_in_two_threads_give_the_full_text_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,50 +105,13 @@ def test_a_mentioned_skill_is_a_message_of_this_turn(project: Path) -> None:
         for name, body in (("pdf", "Do pdf."), ("manual", "Do by hand."))
     ]
     assert (session.turn, session.warnings) == (1, ())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "hello",
-        "what is a pdf?",
-        "`$pdf`",
-        "```\nuse $pdf\n```",
-        "https://example.org/$pdf and /usr/bin/pdf",
-        "don't use the pdf skill",
-        "never $pdf",
-        "use $nothing",
-    ],
-)
-def test_a_text_without_mentions_gets_no_message(text: str, project: Path) -> None:
-    """Code, addresses, paths and negated names are not mentions; the turn begins all the same."""
-    session = new_session(project)
-    assert (session.inject(text), session.turn, session.ledger, session.warnings) == ([], 1, (), ())
-
-
-def test_a_skill_mentioned_again_in_a_later_turn_is_injected_again(project: Path) -> None:
-    """The message of the earlier turn is gone, also if the model activates the skill."""
-    session = new_session(project)
-    first = session.inject("$pdf")
-    assert session.activate("pdf").repeated is True
-    assert session.inject("once more $pdf") == first
-    session = new_session(project)
-    session.inject("$pdf")
-    assert session.inject("thanks") == []
-    assert session.tail() == ""
-    assert session.activate("pdf").repeated is False
-
-
-def test_a_skill_that_the_model_activates_too_stays_active(project: Path) -> None:
-    """The model gets one line, and the tail has the skill in later turns."""
-    session = new_session(project)
-    (message,) = session.inject("$pdf")
-    assert session.activate("pdf").repeated is True
-    assert session.tail(visible=[message["content"]]) == ""
-    session.inject("thanks")
-    assert message["content"] in session.tail()
-    assert session.activate("pdf").repeated is True
+    (project / SKILLS / "pdf/SKILL.md").unlink()
+    (warning,) = session.inject("$pdf")
+    words = "the skill `pdf` cannot be read now: no such file"
+    assert warning == {"role": "user", "content": f"warning: {words}", "meta_dict": {"skill": True}}
+    assert session.warnings == (words,)
+    assert session.inject("on") == []
+    assert list(session.warnings) == []
 
 
 def test_visible_content_is_not_injected_again(project: Path) -> None:
@@ -267,15 +124,6 @@ def test_visible_content_is_not_injected_again(project: Path) -> None:
     assert len(session.inject("$pdf")) == 1
     session.next_turn()
     assert session.activate("pdf").repeated is True
-
-
-def test_a_mention_keeps_the_arguments_of_the_model(project: Path) -> None:
-    """So that the text is the same as before."""
-    session = new_session(project)
-    content = session.activate("pdf", "a.pdf").content
-    assert session.inject("$pdf", visible=[content]) == []
-    assert session.inject("$pdf")[0]["content"] == content
-    assert [(record.arguments, record.by, record.turn) for record in session.ledger] == [("a.pdf", "model", 2)]
 
 
 def test_a_fork_has_the_same_skills_and_options_and_no_ledger(project: Path) -> None:
@@ -302,37 +150,6 @@ def test_restart_clears_the_ledger(project: Path) -> None:
     assert (session.tail(), session.activate("xls").repeated) == ("", False)
 
 
-def test_an_unreadable_skill_is_a_warning(project: Path) -> None:
-    """It is reported to the model, the turn goes on without the skill, and the next turn has no warning."""
-    session = new_session(project)
-    (project / SKILLS / "pdf/SKILL.md").unlink()
-    skills, warning = session.inject("$pdf and $xls")
-    assert "Do xls." in skills["content"]
-    assert warning["content"] == "warning: the skill `pdf` cannot be read now: no such file"
-    assert warning["meta_dict"] == {"skill": True}
-    assert session.warnings == ("the skill `pdf` cannot be read now: no such file",)
-    assert [record.name for record in session.ledger] == ["xls"]
-    assert session.inject("on") == []
-    assert list(session.warnings) == []
-
-
-def test_a_name_that_no_skill_has_is_reported_once(project: Path) -> None:
-    """Also after the conversation was saved; another name is reported, and a new conversation starts from nothing."""
-    session = new_session(project)
-    (message,) = session.inject("use the pdff skill")
-    assert message["content"] == "warning: no skill is called `pdff`; did you mean `pdf`?"
-    assert session.inject("use the pdff skill") == []
-    again = Session.from_json(session.to_json(), session.catalog)
-    assert again.inject("use the pdff skill") == []
-    messages = again.inject("use the pdff skill, then use the xlss skill, and $pdf")
-    assert ["Do pdf." in messages[0]["content"], *(message["content"] for message in messages[1:])] == [
-        True,
-        "warning: no skill is called `xlss`; did you mean `xls`?",
-    ]
-    again.restart()
-    assert len(again.inject("use the pdff skill")) == 1
-
-
 def test_a_thousand_unknown_names_are_bounded(project: Path) -> None:
     """A message is written by anyone: what is kept of it stays small, and what the model gets."""
     session = new_session(project)
@@ -352,16 +169,6 @@ def test_mentions_have_span_and_reason(project: Path) -> None:
     assert found[1].problem
 
 
-def test_search_finds_only_skills_that_the_model_may_activate(project: Path) -> None:
-    """In the new catalog after an update."""
-    session = new_session(project)
-    assert [hit.entry.name for hit in session.search("pdf manual hand broken")] == ["pdf"]
-    skill(project / SKILLS / "docx")
-    assert session.search("docx") == ()
-    session.update(discover_project(project))
-    assert [hit.entry.name for hit in session.search("docx")] == ["docx"]
-
-
 def test_a_disabled_skill_is_not_read_any_more(project: Path) -> None:
     """Even if it is on the ledger."""
     session = new_session(project)
@@ -378,18 +185,6 @@ def test_a_disabled_skill_is_not_read_any_more(project: Path) -> None:
     session.update(catalog.with_changes(skills=()))
     with pytest.raises(SkillNotFoundError):
         session.read("pdf", "SKILL.md")
-
-
-def test_a_colon_in_a_path_is_not_a_scope(tmp_path: Path) -> None:
-    top = tmp_path.resolve() / "a:b"
-    (top / ".git").mkdir(parents=True)
-    skill(top / SKILLS / "pdf", body="Do pdf.")
-    session = new_session(top)
-    session.activate("pdf")
-    assert "Do pdf." in session.tail()
-    assert session.read("pdf", "SKILL.md").size > 0
-    with pytest.raises(SkillFileError):
-        session.read("pdf", "x")
 
 
 def test_a_session_takes_over_a_record(project: Path) -> None:

@@ -20,7 +20,7 @@ import prowess.session._trust
 from prowess.errors import ConfigError
 from prowess.session import Trust
 from prowess.session._trust import trust_file
-from support.sessions import discover_project, entry_of
+from support.sessions import discover_project, entry_of, new_session
 from support.skills import entry_in_folder, skill
 
 if TYPE_CHECKING:
@@ -72,6 +72,13 @@ def test_a_user_without_a_home_is_an_error(home: str, monkeypatch: pytest.Monkey
 def test_the_default_file_is_in_the_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(tmp_path))
     assert Trust().file == str(tmp_path / "trust.json")
+
+
+def test_a_session_has_the_record_of_its_user(project: Path) -> None:
+    """It is outside the project."""
+    session = new_session(project)
+    assert session.trust is session.trust
+    assert session.trust.file == os.path.join(os.environ["PROWESS_CONFIG_DIR"], "trust.json")
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o777])

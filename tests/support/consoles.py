@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from prowess.cli import main
+from support.conversations import ConversationCommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,11 +51,13 @@ class Console:
     """Whether each command of Prowess runs in a process of its own."""
     cwd: str = ""
     env: dict[str, str] = field(default_factory=dict)
+    conversation: ConversationCommands = field(init=False)
 
     def __post_init__(self) -> None:
         self.cwd = str(self.top / "project")
         own = {f"PROWESS_{name}_DIR": str(self.top / "own" / name.lower()) for name in ("CACHE", "DATA", "CONFIG")}
         self.env = {**_ENV, "HOME": str(self.top / "home"), **own, **self.more_env}
+        self.conversation = ConversationCommands(self.top, self.env)
 
     def transcript(self, text: str) -> Iterator[str]:
         """Yield the lines of a console block with what its commands print now.
@@ -76,6 +79,8 @@ class Console:
                 self.cwd = os.path.normpath(os.path.join(self.cwd, *words))
             self.env.update(dict(word.split("=", 1) for word in words if name == "export"))
             return ""
+        if (answer := self.conversation.run(line)) is not None:
+            return self._placed(answer)
         command, *rest = line.split(" | ", maxsplit=1)
         if re.match(r"(\w+=\S* )*prowess( |$)", command):
             env = dict(self.env)
@@ -91,9 +96,12 @@ class Console:
         text = out.decode("utf-8", "backslashreplace")
         text += "\N{RETURN SYMBOL}\n" if text and not text.endswith("\n") else ""
         text += "".join(f"! {part}\n" for part in err.decode().splitlines())
+        return self._placed(text) + (f"[exit code {code}]\n" if code else "")
+
+    def _placed(self, text: str) -> str:
+        """Replace the times of a text by placeholders."""
         text = text.replace(time.strftime("%Y-%m-%d", time.gmtime()), "{today}")
-        text = re.sub(r"\{today\}T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "{now}", text)
-        return text + (f"[exit code {code}]\n" if code else "")
+        return re.sub(r"\{today\}T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "{now}", text)
 
     def _shell(self, line: str, env: Mapping[str, str], data: bytes = b"") -> tuple[bytes, bytes, int]:
         done = subprocess.run(
