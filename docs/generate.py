@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING
 
 from prowess.agent import role
 from prowess.agent.role import _initrunner as initrunner, _keys as keys
-from prowess.agent.role._tools import SHARED_FIELDS, TOOL_FIELDS
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.skills.hosts import folders as skills_folders
@@ -209,7 +208,7 @@ def _initrunner_table() -> Iterator[str]:
     yield f"| `kind: {'`, `'.join(initrunner.MEMBER_KEYS)}` | refused | a role is one agent; {initrunner.SEVERAL} |"
     for kind, hint in initrunner.OTHER_KINDS.items():
         yield f"| `kind: {kind}` | refused | it is not an agent; {hint} |"
-    for kind, table in TOOL_FIELDS.items():
+    for kind, table in keys.TOOL_FIELDS.items():
         yield f"| tool `{kind}` | run |  |"
         yield from _initrunner_rows({name: field for name, field in table.items() if field.unused}, f"{kind}.")
     for kind, field in initrunner.UNUSED_TOOLS.items():
@@ -268,11 +267,11 @@ def _field_default(field: FieldSpec) -> str:
 
 
 def _tool_tables() -> Iterator[str]:
-    for tool_type, fields in TOOL_FIELDS.items():
+    for tool_type, fields in keys.TOOL_FIELDS.items():
         yield from (f"### `{tool_type}`", "")
-        yield from _key_table({name: field for name, field in fields.items() if name not in SHARED_FIELDS})
+        yield from _key_table({name: field for name, field in fields.items() if name not in keys.SHARED_TOOL_FIELDS})
     yield from ("### Keys of every type", "")
-    yield from _key_table(SHARED_FIELDS)
+    yield from _key_table(keys.SHARED_TOOL_FIELDS)
 
 
 # ── architecture ─────────────────────────────────────────────────────────────────────────────────────────────────────

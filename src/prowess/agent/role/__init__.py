@@ -8,7 +8,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._keys import schema as schema
+    from ._keys import TOOL_FIELDS as TOOL_FIELDS, schema as schema
     from ._role import (
         ROLE_INVALID as ROLE_INVALID,
         Guardrails as Guardrails,
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
         server_labels as server_labels,
         skill_dirs as skill_dirs,
     )
-    from ._tools import TOOL_FIELDS as TOOL_FIELDS, ToolConfig as ToolConfig
+    from ._tools import ToolConfig as ToolConfig
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_keys": ("schema",),
+            "_keys": ("TOOL_FIELDS", "schema"),
             "_role": (
                 "Guardrails",
                 "ModelConfig",
@@ -53,6 +53,6 @@ else:  # otherwise every misspelt name would have a type
                 "server_labels",
                 "skill_dirs",
             ),
-            "_tools": ("TOOL_FIELDS", "ToolConfig"),
+            "_tools": ("ToolConfig",),
         },
     )

@@ -1,64 +1,59 @@
-"""The keys of a role's file, in both forms, as tables; and the JSON Schema that follows from them."""
+"""The keys of a role's file, in both forms, from `keys.toml`; and the JSON Schema that follows from them."""
 
 from __future__ import annotations
 
+import os
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import EMPTY
 from prowess.agent.protected import KINDS
 
-from ._initrunner import table as initrunner_table
+from ._initrunner import UNUSED_TOOLS, table as initrunner_table
 from ._schema import FieldSpec, field_schema, schema as fields_schema
-from ._tools import tools_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ._schema import FieldTable
 
 API_VERSION = "initrunner/v1"
-MAX_SKILLS = 200
-"""InitRunner, "Configuration": `max_skills: 50   # default: 50, max: 200`."""
-MODEL_FIELDS: FieldTable = {
-    "provider": FieldSpec("text", "the provider, such as `openai` or `anthropic`", default="openai"),
-    "name": FieldSpec("text", "the provider's name of the model; without it, `--model` is needed"),
-    "base_url": FieldSpec("text", "the URL of a server with OpenAI's API"),
-    "api_key_env": FieldSpec("text", "the environment variable with the API key, instead of the provider's usual one"),
-    "temperature": FieldSpec("number", "the sampling temperature", inclusive=True, maximum=2),
-    "top_p": FieldSpec("number", "nucleus sampling: the share of likely words to choose from", maximum=1),
-    "max_tokens": FieldSpec("integer", "the most tokens of one answer", minimum=1),
-    "context_window": FieldSpec(
-        "integer", "the tokens of its context window; the catalog of skills gets 2 % of it", minimum=1
-    ),
-    **initrunner_table("model"),
+_EMPTY_VALUES: Mapping[str, Any] = {"texts": (), "text-map": {}, "maps": (), "tools": ()}
+"""The values of kinds that a missing key has, unless the table says another one."""
+_INITRUNNER_PARTS = ("metadata", "spec", "model", "guardrails", "security")
+"""Tables to which `initrunner.toml` adds keys."""
+
+with open(os.path.join(os.path.dirname(__file__), "keys.toml"), "rb") as _file:
+    _DATA: Mapping[str, Any] = tomllib.load(_file)
+
+
+def _table(name: str) -> dict[str, FieldSpec]:
+    """Return the keys of a table, with those that InitRunner has in its place."""
+    more = initrunner_table(name) if name in _INITRUNNER_PARTS else {}
+    return {**_fields(_DATA[name]), **more}
+
+
+def _fields(rows: Mapping[str, Any]) -> dict[str, FieldSpec]:
+    return {name: _field(_DATA["shared"][name] if row == "shared" else row) for name, row in rows.items()}
+
+
+def _field(row: Mapping[str, Any]) -> FieldSpec:
+    values: dict[str, Any] = {"default": _EMPTY_VALUES.get(row["kind"])}
+    values |= {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    if "keys" in row:
+        values["keys"] = _table(row["keys"])
+    if row.get("choices") == "protected":
+        values["choices"] = tuple(KINDS)
+    return FieldSpec(**values)
+
+
+MODEL_FIELDS: FieldTable = _table("model")
+GUARDRAIL_FIELDS: FieldTable = _table("guardrails")
+SHARED_TOOL_FIELDS: FieldTable = _table("every_tool")
+TOOL_FIELDS: Mapping[str, FieldTable] = {
+    kind: {**_fields(rows), **SHARED_TOOL_FIELDS} for kind, rows in _DATA["tools"].items()
 }
-GUARDRAIL_FIELDS: FieldTable = {
-    "max_tokens_per_run": FieldSpec(
-        "integer", "the most tokens of all requests and answers in a run", default=50_000, minimum=1
-    ),
-    "max_tool_calls": FieldSpec("integer", "the most tool calls in a run", default=20, minimum=0),
-    "max_requests": FieldSpec("integer", "the most requests to the model in a run", default=50, minimum=1),
-    "timeout_seconds": FieldSpec("number", "the time limit of a run, in seconds", default=300.0, maximum=86_400),
-    **initrunner_table("guardrails"),
-}
-_SECURITY_FIELDS: FieldTable = {
-    "deny": FieldSpec("texts", "types or names of tools that are not offered", default=()),
-    "ask": FieldSpec("texts", "types or names of tools that need the user's confirmation before each call", default=()),
-    "allowed_hosts": FieldSpec(
-        "texts", "domains that tools may connect to, with their subdomains; empty allows all", default=()
-    ),
-    "allow_private": FieldSpec(
-        "truth", "whether commands and a skill's tools may connect to this machine and its network", default=False
-    ),
-    "roots": FieldSpec("texts", "the folders that tools may read and write", default=(".",)),
-    "unix_sockets": FieldSpec("texts", "Unix sockets that programs of the role's own tools may connect to", default=()),
-    "allow_writes": FieldSpec(
-        "texts", "kinds of protected files that tools may write", default=(), choices=tuple(KINDS)
-    ),
-    **initrunner_table("security"),
-}
-_AUTO_SKILLS_FIELDS: FieldTable = {
-    "enabled": FieldSpec("truth", "whether to discover skills", default=True),
-    "max_skills": FieldSpec("integer", "the most skills to discover", default=50, minimum=1, maximum=MAX_SKILLS),
-}
+_METADATA_FIELDS: FieldTable = _table("metadata")
 _MODEL_SCHEMA = {
     "anyOf": [
         {"type": "string", "pattern": r"\S", "description": "`provider:name` or `openai:NAME@URL`"},
@@ -66,30 +61,12 @@ _MODEL_SCHEMA = {
         {"type": "null"},
     ]
 }
-_COMMON_FIELDS: FieldTable = {
-    "model": FieldSpec("model", "the model, as a map or as `provider:name`", schema=_MODEL_SCHEMA),
-    "skills": FieldSpec("texts", "names or paths of skills to load whole", default=()),
-    "auto_skills": FieldSpec("map", "settings for discovered skills", keys=_AUTO_SKILLS_FIELDS, default=EMPTY),
-    "tools": FieldSpec("tools", "the role's own tools", default=()),
-    "guardrails": FieldSpec(
-        "guardrails",
-        "the limits of one run",
-        keys=GUARDRAIL_FIELDS,
-        schema=fields_schema(GUARDRAIL_FIELDS) | {"type": ["object", "null"]},
-    ),
-    "security": FieldSpec(
-        "map", "the policy for every tool, the role's own and those of skills", keys=_SECURITY_FIELDS, default=EMPTY
-    ),
-    **initrunner_table("spec"),
-}
-_METADATA_FIELDS: FieldTable = {
-    "name": FieldSpec("text", "the agent's name", needed=True),
-    "description": FieldSpec("text", "what the agent is for", default=""),
-    "tags": FieldSpec("texts", "words to find the role by", default=()),
-    "author": FieldSpec("text", "the role's author", default=""),
-    "version": FieldSpec("text", "the role's version", default=""),
-    **initrunner_table("metadata"),
-}
+_COMMON_FIELDS = _table("spec")
+for _name, _schema in (
+    ("model", _MODEL_SCHEMA),
+    ("guardrails", fields_schema(GUARDRAIL_FIELDS) | {"type": ["object", "null"]}),
+):
+    _COMMON_FIELDS[_name] = _COMMON_FIELDS[_name].with_changes(schema=_schema)
 _PROMPT_FIELD = FieldSpec("text", "the system prompt", needed=True)
 INITRUNNER_FIELDS: FieldTable = {
     "apiVersion": FieldSpec("text", "the version of the format", needed=True, choices=(API_VERSION,)),
@@ -102,7 +79,7 @@ FLAT_FIELDS: FieldTable = {**_METADATA_FIELDS, "prompt": _PROMPT_FIELD, **_COMMO
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a role's file, with both forms; what they share is in `$defs`."""
-    tools, definitions = tools_schema()
+    tools, definitions = _tools_schema()
     shared = {**_METADATA_FIELDS, **_COMMON_FIELDS, "tools": _COMMON_FIELDS["tools"].with_changes(schema=tools)}
     definitions |= {name: field_schema(field) for name, field in shared.items()}
     refs = {
@@ -127,3 +104,42 @@ def schema() -> dict[str, Any]:
         "oneOf": forms,
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def _tools_schema() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the JSON Schema of `tools:`, and the definitions that it refers to: the options of each type.
+
+    A misspelt type, such as `filesytem`, is an error that it does not see.
+    """
+    shared = {
+        name: field.with_changes(schema={"$ref": f"#/$defs/{name}"}, doc="")
+        for name, field in SHARED_TOOL_FIELDS.items()
+    }
+    tables = {kind: fields_schema({**table, **shared}) for kind, table in TOOL_FIELDS.items()}
+    tables |= {kind: fields_schema(field.keys, is_open=True) for kind, field in UNUSED_TOOLS.items()}
+    definitions = {
+        f"tool.{kind}": table | {"properties": {"type": True, **table["properties"]}} for kind, table in tables.items()
+    }
+    definitions |= {name: field_schema(field) for name, field in SHARED_TOOL_FIELDS.items()}
+    options = {kind: {"$ref": f"#/$defs/tool.{kind}"} for kind in tables}
+    with_type = [
+        {"properties": {"type": {"const": kind}}, "required": ["type"], "allOf": [ref]} for kind, ref in options.items()
+    ]
+    short = {}
+    for kind, table in tables.items():
+        own = {"allOf": [options[kind]], **({} if kind in UNUSED_TOOLS else {"properties": {"type": False}})}
+        short[kind] = own if "required" in table else {"anyOf": [own, {"type": "null"}]}
+    one_key = {"type": "object", "minProperties": 1, "maxProperties": 1}
+    needs_options = [kind for kind, table in tables.items() if "required" in table]
+    unknown = {"type": "string", "pattern": r"\S", "not": {"enum": [*tables]}}
+    others = [
+        one_key | {"properties": short, "additionalProperties": False},
+        {"type": "string", "pattern": r"\S", "not": {"enum": needs_options}},
+        {"type": "object", "properties": {"type": unknown}, "required": ["type"]},
+        {
+            **one_key,
+            "propertyNames": {"allOf": [unknown, {"not": {"const": "type"}}]},
+            "additionalProperties": {"type": ["object", "null"]},
+        },
+    ]
+    return {"type": ["array", "null"], "items": {"oneOf": [*others, *with_type]}}, definitions
