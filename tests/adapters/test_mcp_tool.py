@@ -271,8 +271,6 @@ def test_an_unreachable_server_is_named(transport: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "`command` is missing"),
-        ({"transport": "sse"}, "`url` is missing"),
         ({"transport": "sse", "url": "ftp://x"}, "invalid `url`"),
         ({"transport": "sse", "url": "http://127.0.0.1/"}, "invalid `url`"),
         ({"transport": "sse", "url": "https://x.example", "headers": {"A": "${NOT_SET_HERE}"}}, "NOT_SET_HERE"),

@@ -237,7 +237,7 @@ def test_a_group_ends_with_its_supervisor(tmp_path: Path) -> None:
     (own,) = groups() - before
     supervisor = supervisors._IDLE.pop()
     supervisors._ALL.discard(supervisor)
-    supervisor.close_after_fork()
+    supervisor.close()
     wait_until(lambda: own not in groups())
     os.waitpid(supervisor._pid, 0)
 

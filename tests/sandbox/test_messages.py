@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess.sandbox._messages import LENGTH_BYTES, decode_reply, send_message
+from prowess.sandbox._messages import LENGTH_BYTES, decode, send_message
 
 
 def test_a_message_is_a_length_and_a_value() -> None:
@@ -17,4 +17,4 @@ def test_a_message_is_a_length_and_a_value() -> None:
         os.close(read_fd)
         os.close(write_fd)
     assert int.from_bytes(data[:LENGTH_BYTES], "big") == len(data) - LENGTH_BYTES
-    assert dict(decode_reply(memoryview(data)[LENGTH_BYTES:])) == message
+    assert dict(decode(memoryview(data)[LENGTH_BYTES:])) == message

@@ -1,22 +1,20 @@
-"""Run blocking calls in threads that nothing waits for.
+"""Run the calls of tools in threads that nothing waits for.
 
-`asyncio.to_thread` would keep Ctrl-C, and a run that has reached its time limit, waiting for as long as a tool takes.
-Here nothing waits for a cancelled call: its command is stopped, it starts no other one, and its thread ends later.
+Ctrl-C, and a run that has reached its time limit, do not wait for as long as a tool takes: the command of a cancelled
+call is stopped, it starts no other one, and its thread ends later.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import functools
-import threading
-from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from prowess._internal.threads import start_call
 from prowess.sandbox import CommandScope
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
 
 _RUNNING_THREADS: set[threading.Thread] = set()
@@ -26,36 +24,15 @@ T = TypeVar("T")
 
 async def run_in_thread(call: Callable[..., T], **arguments: Any) -> T:
     """Run a call in a new thread and return its result, or raise its exception."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[T] = loop.create_future()
     scope = CommandScope()
 
-    def set_result(result: T) -> None:
-        if not done.done():
-            done.set_result(result)
+    def work() -> T:
+        with scope:
+            return call(**arguments)
 
-    def set_exception(error: BaseException) -> None:
-        if not done.done():
-            done.set_exception(error)
-
-    def work() -> None:
-        try:
-            with scope:
-                result = call(**arguments)
-        except StopIteration:  # a future does not accept it
-            finish = functools.partial(set_exception, RuntimeError("the call raised StopIteration"))
-        except BaseException as error:  # noqa: BLE001 - it is raised where the call is awaited
-            finish = functools.partial(set_exception, error)
-        else:
-            finish = functools.partial(set_result, result)
-        with suppress(RuntimeError):  # the loop is closed: the call was cancelled
-            loop.call_soon_threadsafe(finish)
-        _RUNNING_THREADS.discard(thread)
-
-    run = contextvars.copy_context().run
-    thread = threading.Thread(target=run, args=(work,), name="prowess-call", daemon=True)
+    thread, done = start_call(work)
+    _RUNNING_THREADS.difference_update([other for other in _RUNNING_THREADS if not other.is_alive()])
     _RUNNING_THREADS.add(thread)
-    thread.start()
     try:
         return await done
     except asyncio.CancelledError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
@@ -23,7 +23,7 @@ from .policy import Policy, ToolContext
 from .role import ROLE_INVALID, load_explicit_skills, load_role, read_skill_tools, server_labels, skill_dirs
 from .role_files import own_paths, program_paths, role_files
 from .sealed_skills import DiscoveredSkill, LoadedFolder
-from .tools import CallRules, make_tools, with_rules
+from .tools import CallRules, make_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -453,9 +453,10 @@ class Toolbox:
         else:
             rules = CallRules.from_options(config.kind, config.options, context)
             for tool in make_tools(config.kind, config.options, context):
-                checked = tool if sealed is None or config.kind == "script" else _with_check(tool, sealed)
-                checked = checked if rules is None else with_rules(checked, rules)
-                self._add_tool(checked.with_changes(origin=origin, ask=tool.ask or config.needs_approval))
+                tool = tool.with_changes(origin=origin, ask=tool.ask or config.needs_approval)
+                if sealed is not None and config.kind != "script":  # a script checks what it runs itself
+                    tool = tool.with_check(lambda _: sealed.check())
+                self._add_tool(tool if rules is None else tool.with_check(rules.check))
 
     def _visible_env(self, variables: Iterable[str] | None) -> Mapping[str, str]:
         env = self.context.env
@@ -470,16 +471,6 @@ class Toolbox:
             self.notes.append(f"the role denies the tool `{tool.name}`, requested by {quoted(tool.origin)}")
         else:
             self.tools.append(renamed.with_changes(ask="ask" in permissions))
-
-
-def _with_check(tool: AgentTool, sealed: SealedSkill) -> AgentTool:
-    """Return a tool that checks its skill before each call; a script checks what it runs itself."""
-
-    def call(**arguments: Any) -> str:
-        sealed.check()
-        return tool.call(**arguments)
-
-    return tool.with_changes(call=call)
 
 
 def _check_mcp_server(config: ToolConfig, context: ToolContext) -> None:

@@ -184,6 +184,15 @@ class AgentTool(Frozen):
     origin: str = "role"
     """`role`, or the name of the skill that the tool comes from."""
 
+    def with_check(self, check: Callable[[Mapping[str, Any]], None]) -> AgentTool:
+        """Return the tool with a check before each call, which gets the arguments and raises a `ToolFailedError`."""
+
+        def call(**arguments: Any) -> str:
+            check(arguments)
+            return self.call(**arguments)
+
+        return self.with_changes(call=call)
+
     def with_unique_name(self, used_names: Iterable[str]) -> AgentTool:
         """Return the tool under the first free name: its own, with its origin as a prefix, or with a number."""
         used = set(used_names)

@@ -20,7 +20,7 @@ from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.user_dirs import cache_folder, config_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from .role import LoadedSkill, Role
 
@@ -219,17 +219,14 @@ def _interpreter_words(folder: str, script: Mapping[str, str | None], default: s
         return []
 
 
-def _existing_file(folder: str, word: str | None) -> str | None:
+def _existing_file(folder: str, word: str | None, exists: Callable[[str], bool] = os.path.isfile) -> str | None:
     """Return the absolute path of a file that a word names, seen from a folder."""
     if not word or "\0" in word:
         return None
     path = os.path.abspath(os.path.join(folder, word))
-    return path if os.path.isfile(path) else None
+    return path if exists(path) else None
 
 
 def _existing_folder(base: str, word: str) -> str | None:
     """Return the absolute path of a folder that a word names, seen from another one."""
-    if not word or "\0" in word:
-        return None
-    path = os.path.abspath(os.path.join(base, word))
-    return path if os.path.isdir(path) else None
+    return _existing_file(base, word, os.path.isdir)

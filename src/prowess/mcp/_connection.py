@@ -27,7 +27,6 @@ MAX_SKILLS = 20_000
 """Skills of one server."""
 _MAX_PAGES = 1000
 _MAX_PAGE_BYTES = 32 << 20
-_MAX_LIST_BYTES = 256 << 20
 _MAX_CURSOR = 4096
 _SMALL = 1 << 20
 """Bytes of an answer that describes a server or one skill at most."""

@@ -17,22 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-__all__ = [
-    "FIELD_HINTS",
-    "InvalidEntryError",
-    "MAX_BYTES",
-    "MAX_FILES",
-    "RemoteFile",
-    "RemoteSkill",
-    "directories",
-    "entry_problems",
-    "field_problems",
-    "is_large",
-    "parse_entry",
-    "same_json",
-    "sorted_files",
-]
-
 MAX_FILES, MAX_BYTES = 512, 16 * 1024 * 1024
 """Files and bytes of a skill that every client accepts, and Prowess at most."""
 _URI = re.compile(r"([a-z][a-z0-9+.-]{0,31})://([\x21-\x7e]{1,2000})").fullmatch

@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
+from prowess._internal.threads import start_call
+
 from ._raw_json import encode_answer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -132,7 +134,7 @@ class _Transport:
     async def _lines(self) -> AsyncIterator[bytes | None]:
         """Yield the lines of standard input that are not blank; `None` for one that is too long."""
         line, is_long = bytearray(), False
-        while chunk := await _in_thread(os.read, self._source, _CHUNK_BYTES):
+        while chunk := await start_call(partial(os.read, self._source, _CHUNK_BYTES))[1]:
             first, *more = chunk.split(b"\n")
             for part, ends in [(first, bool(more)), *((part, at < len(more) - 1) for at, part in enumerate(more))]:
                 if not is_long:
@@ -156,7 +158,7 @@ class _Transport:
         try:
             async with answers:
                 async for answer in answers:
-                    await _in_thread(_write_all, self._target, encode_answer(answer.message))
+                    await start_call(partial(_write_all, self._target, encode_answer(answer.message)))[1]
         except OSError:  # the client is gone
             scope.cancel()
 
@@ -165,28 +167,3 @@ def _write_all(target: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(target, view) :]
-
-
-async def _in_thread(function: Callable[..., Any], *args: Any) -> Any:
-    """Return the result of a call in a thread that does not keep the process from ending."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(result: Any, error: OSError | None) -> None:
-        if not future.done():
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
-
-    def work() -> None:
-        outcome: tuple[Any, OSError | None]
-        try:
-            outcome = function(*args), None
-        except OSError as error:
-            outcome = None, error
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, *outcome)
-
-    threading.Thread(target=work, daemon=True).start()
-    return await future

@@ -15,7 +15,7 @@ from contextlib import ExitStack, suppress
 
 from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import SandboxError
-from prowess.sandbox import Limits, server_command
+from prowess.sandbox import user_server_command, user_variables
 
 from ._messages import ServerFailedError, UnreachableError, answer_to, encode, parse, remaining
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import IO, Any
 
-_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "LOGNAME", "SHELL", "TERM")
-"""Variables of the user's environment that a server gets; the configuration gives it more."""
-_NO_LIMITS = Limits(memory=None, file_size=None, descriptors=None, processes=None)
 _MAX_ERROR_BYTES = 4096
 """Bytes that are kept of what a server writes to its error stream."""
 _MAX_SHOWN = 200
@@ -127,11 +124,9 @@ class StdioClient:
         self.close()
         # Of a file, the supervisor keeps the last part.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        env = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ} | self._env
+        env = user_variables(os.environ) | self._env
         try:
-            words = self._stack.enter_context(
-                server_command(self._argv, cwd=self._cwd, env=env, limits=_NO_LIMITS, sandbox="none", python=False)
-            )
+            words = self._stack.enter_context(user_server_command(self._argv, cwd=self._cwd, env=env))
             self._process = subprocess.Popen(
                 words,
                 stdin=subprocess.PIPE,

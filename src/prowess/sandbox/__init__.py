@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from ._limits import Limits as Limits
     from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
-    from ._server import server_command as server_command
+    from ._server import (
+        server_command as server_command,
+        user_server_command as user_server_command,
+        user_variables as user_variables,
+    )
     from ._supervisors import CommandScope as CommandScope, stop as stop
     from ._user_programs import find_user_program as find_user_program, search_path as search_path
 else:  # otherwise every misspelt name would have a type
@@ -39,7 +43,7 @@ else:  # otherwise every misspelt name would have a type
                 "make_temp_folder",
                 "remove_runtime_folder",
             ),
-            "_server": ("server_command",),
+            "_server": ("server_command", "user_server_command", "user_variables"),
             "_supervisors": (
                 "CommandScope",
                 "stop",

@@ -25,13 +25,14 @@ from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.errors import SandboxError
 
+from ._messages import make_request
 from ._profiles import Confinement, bwrap_arguments, seatbelt_profile
 from ._seccomp import filter_program
 from ._supervisors import run_supervised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._messages import Reply, Request
+    from ._messages import Reply
 
 CHOICES = ("auto", "bwrap", "seatbelt", "none")
 _SEATBELT = "/usr/bin/sandbox-exec"
@@ -168,22 +169,9 @@ def _probe(backend: Backend) -> None:
     confinement = Confinement(cwd="/", env={}, readable=(), writable=(), network=False)
     words, files = backend.command_words(confinement, ["/bin/sh", "-c", f"exit {_PROBE_EXIT_CODE}"])
     argv = [os.fsencode(word) for word in words]
-    request: Request = {
-        "path": argv[0],
-        "argv": argv,
-        "env": {},
-        "cwd": b"/",
-        "stdin": b"",
-        "bwrap_files": files,
-        "network": None,
-        "limits": {"core": 0},
-        "needs_group": False,
-        "group": None,
-        "tmpfs": (),
-        "scratch": b"",
-        "timeout": _PROBE_TIMEOUT,
-        "output": 4096,
-    }
+    request = make_request(
+        path=argv[0], argv=argv, bwrap_files=files, limits={"core": 0}, timeout=_PROBE_TIMEOUT, output=4096
+    )
     reply = run_supervised(request, b"PROWESS_TRY=")
     if reply["error"] or reply["timed_out"] or reply["status"] != _PROBE_EXIT_CODE:
         allow = "allow it to create user namespaces (in Docker: `--security-opt seccomp=unconfined`)"

@@ -14,6 +14,8 @@ import os
 from contextlib import suppress
 from time import time
 
+from ._processes import read_bytes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,18 +89,9 @@ def leave_group(group: Group) -> None:
 def read_file(path: str) -> str:
     """Return a value of a group; empty if it does not exist."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return read_bytes(path).decode("ascii", "replace").strip()
     except OSError:
         return ""
-    parts = []
-    try:
-        while part := os.read(fd, 65536):
-            parts.append(part)
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
-    return b"".join(parts).decode("ascii", "replace").strip()
 
 
 def write_file(path: str, value: object) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic, process_time
 
 from ._control_groups import read_file, write_file
-from ._processes import kill, list_processes
+from ._processes import children_of_processes, kill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,13 +203,11 @@ def _used_already(group: Group) -> int:
 
 
 def _descendants() -> Iterator[int]:
-    children = dict[int, list[int]]()
-    for pid, parent, *_ in list_processes():
-        children.setdefault(parent, []).append(pid)
-    parents = [os.getpid()]
+    children, parents = children_of_processes(), [os.getpid()]
     for parent in parents:
-        yield from children.get(parent, ())
-        parents += children.get(parent, ())
+        pids = [pid for pid, *_ in children.get(parent, ())]
+        yield from pids
+        parents += pids
 
 
 def _data_bytes(pid: int) -> int:

@@ -85,17 +85,28 @@ def send_message(fd: int, message: Mapping[str, object]) -> None:
     write_all(fd, len(data).to_bytes(LENGTH_BYTES, "big") + data)
 
 
-def decode_request(data: bytes) -> Request:
-    """Decode the bytes of a request."""
-    request: Request = _decode(data)
-    return request
-
-
-def decode_reply(data: memoryview) -> Reply:
-    """Decode the bytes of a reply."""
-    reply: Reply = _decode(data)
-    return reply
-
-
-def _decode(data: bytes | memoryview) -> Any:
+def decode(data: bytes | memoryview) -> Any:
+    """Decode the bytes of a request or a reply."""
     return marshal.loads(data)  # noqa: S302 - from a process that Prowess started, or that started this one
+
+
+def make_request(**values: object) -> Request:
+    """Return a request with some values; the others say that a command needs nothing of the kind."""
+    request: Request = {
+        "path": b"",
+        "argv": [],
+        "env": {},
+        "cwd": b"/",
+        "stdin": b"",
+        "bwrap_files": {},
+        "network": None,
+        "limits": {},
+        "needs_group": False,
+        "group": None,
+        "tmpfs": (),
+        "scratch": b"",
+        "timeout": 0.0,
+        "output": 0,
+    }
+    request.update(values)  # type: ignore[typeddict-item]
+    return request

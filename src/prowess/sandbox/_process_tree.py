@@ -17,7 +17,7 @@ from time import monotonic
 from ._captured_stream import CapturedStream
 from ._launch import Launch
 from ._memory import MemoryGuard, killed_first
-from ._processes import child_pids, kill, list_processes, terminate
+from ._processes import child_pids, children_of_processes, kill, terminate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,9 +282,7 @@ class ProcessTree:
 
     def _descendants(self) -> list[tuple[int, int, int]]:
         """Return the number, group and start time of each process besides the command, or of each inside bwrap."""
-        own_pid, children = os.getpid(), dict[int, list[tuple[int, int, int]]]()
-        for pid, parent, group, start in list_processes():
-            children.setdefault(parent, []).append((pid, group, start))
+        own_pid, children = os.getpid(), children_of_processes()
         # The first two processes of bwrap are bwrap itself: the one outside, and the first one inside.
         descendants, parents = [], [own_pid]
         while parents:

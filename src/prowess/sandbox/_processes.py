@@ -14,7 +14,7 @@ def child_pids() -> list[int]:
     """Return the children of this process, ended or not; each stays until it was waited for."""
     own_pid = os.getpid()
     try:
-        return [int(pid) for pid in _read(f"/proc/self/task/{own_pid}/children").split()]
+        return [int(pid) for pid in read_bytes(f"/proc/self/task/{own_pid}/children").split()]
     except OSError:
         return [pid for pid, parent, *_ in list_processes() if parent == own_pid]
 
@@ -22,7 +22,7 @@ def child_pids() -> list[int]:
 def count_tasks() -> int:
     """Return the number of processes and threads; 0 if the system does not report it."""
     try:
-        return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
+        return int(read_bytes("/proc/loadavg").split()[3].partition(b"/")[2])
     except (OSError, ValueError, IndexError):
         return 0
 
@@ -38,13 +38,21 @@ def list_processes() -> list[tuple[int, int, int, int]]:
     return processes
 
 
+def children_of_processes() -> dict[int, list[tuple[int, int, int]]]:
+    """Return the children of each running process: number, group and start time."""
+    children: dict[int, list[tuple[int, int, int]]] = {}
+    for pid, parent, group, start in list_processes():
+        children.setdefault(parent, []).append((pid, group, start))
+    return children
+
+
 def pids_with_environment(variable: bytes) -> list[int]:
     """Return the other processes whose environment contains some bytes."""
     pids = []
     for pid in _pids():
         if pid != os.getpid():
             with suppress(OSError):
-                if variable in _read(f"/proc/{pid}/environ", _MAX_ENVIRONMENT_BYTES):
+                if variable in read_bytes(f"/proc/{pid}/environ", _MAX_ENVIRONMENT_BYTES):
                     pids.append(pid)
     return pids
 
@@ -77,10 +85,15 @@ def _pids() -> list[int]:
 
 def _status_fields(pid: int) -> list[bytes]:
     """Return the fields of `/proc/PID/stat` from the state on; the name before them may contain anything."""
-    return _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    return read_bytes(f"/proc/{pid}/stat").rpartition(b")")[2].split()
 
 
-def _read(path: str, limit: int = 1 << 30) -> bytes:
+def read_bytes(path: str, limit: int = 1 << 30) -> bytes:
+    """Return what a file of the system contains.
+
+    Raises:
+        OSError: it cannot be read.
+    """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = b""

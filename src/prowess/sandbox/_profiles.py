@@ -217,26 +217,22 @@ def seatbelt_profile(confinement: Confinement) -> str:
         "(allow process-info* (target same-sandbox))",
         "(allow sysctl-read)",
         "(allow file-read-metadata)",
-        _allow_rule("mach-lookup", "global-name", _MAC_SERVICES),
-        _allow_rule("file-read*", "literal", _MAC_FILES),
-        _allow_rule("file-read*", "subpath", (*_MAC_SYSTEM, *read)),
-        _allow_rule("file-write-data", "literal", ("/dev/null", "/dev/zero")),
+        _rule("allow", "mach-lookup", "global-name", _MAC_SERVICES),
+        _rule("allow", "file-read*", "literal", _MAC_FILES),
+        _rule("allow", "file-read*", "subpath", (*_MAC_SYSTEM, *read)),
+        _rule("allow", "file-write-data", "literal", ("/dev/null", "/dev/zero")),
     ]
     if write:
-        lines.append(_allow_rule("file-write*", "subpath", tuple(write)))
+        lines.append(_rule("allow", "file-write*", "subpath", tuple(write)))
     for path in confinement.read_only:
         # A later rule wins. The folders on the way to a path keep their names.
         lines.append(_rule("deny", "file-write*", "subpath", (real_path(path),)))
         if above := _folders_between(real_path(path), write):
             lines.append(_rule("deny", "file-write-unlink", "literal", above))
     if confinement.network:
-        lines += [_allow_rule("network-outbound", "remote ip", (f"localhost:{PORT_PLACEHOLDER}",))]
-        lines += ["(allow system-socket)", _allow_rule("mach-lookup", "global-name", _MAC_NETWORK)]
+        lines += [_rule("allow", "network-outbound", "remote ip", (f"localhost:{PORT_PLACEHOLDER}",))]
+        lines += ["(allow system-socket)", _rule("allow", "mach-lookup", "global-name", _MAC_NETWORK)]
     return "\n".join((*lines, ""))
-
-
-def _allow_rule(operation: str, kind: str, names: Sequence[str]) -> str:
-    return _rule("allow", operation, kind, names)
 
 
 def _rule(action: str, operation: str, kind: str, names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from ._arguments import check_argv, check_env, check_input, existing_folder, exi
 from ._backends import Backend, find_backend, forget_probe
 from ._control_groups import is_usable
 from ._limits import Limits, system_limits
+from ._messages import make_request
 from ._profiles import Confinement, tmpfs_folders
 from ._proxy_settings import proxy_variables
 from ._runtime import make_temp_folder, runtime_folder
@@ -205,48 +206,28 @@ def prepare(
         scratch=scratch if in_memory else None,
         counted_memory=needs_group or limits.memory is None,
     )
-    request = _request(backend, confinement, words, scratch)
-    request |= {
-        "network": proxy_rules,
-        "limits": numbers,
-        "needs_group": needs_group,
-        "scratch": b"" if in_memory else os.fsencode(scratch),
-        "timeout": float(limits.timeout),
-        "output": limits.output,
-    }
-    return Prepared(name=words[0], backend=backend, request=request)
-
-
-def _request(backend: Backend, confinement: Confinement, words: list[str], scratch_folder: str) -> Request:
-    """Return the request for a command, without input and limits.
-
-    Raises:
-        SandboxError: its program does not exist, or may not be executed.
-    """
-    program = find_program(words[0], confinement.cwd, confinement.env["PATH"])
-    argv, bwrap_files = backend.command_words(confinement, [program, *words[1:]])
-    env, cwd = confinement.env, confinement.cwd
+    program = find_program(words[0], folder, variables["PATH"])
+    command, bwrap_files = backend.command_words(confinement, [program, *words[1:]])
     if backend.name == "bwrap":
         # A variable such as LD_PRELOAD must not reach bwrap itself; the command gets its variables from the arguments.
-        env, cwd = {"HOME": scratch_folder}, "/"
-    elif argv[0] == program:
-        argv[0] = words[0]
-    return {
-        "path": os.fsencode(program if backend.name == "none" else backend.path),
-        "argv": [os.fsencode(word) for word in argv],
-        "env": {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
-        "cwd": os.fsencode(cwd),
-        "stdin": b"",
-        "bwrap_files": bwrap_files,
-        "network": None,
-        "limits": {},
-        "needs_group": False,
-        "group": None,
-        "tmpfs": tuple(map(os.fsencode, tmpfs_folders(confinement.scratch))) if backend.name == "bwrap" else (),
-        "scratch": b"",
-        "timeout": 0.0,
-        "output": 0,
-    }
+        variables, folder = {"HOME": scratch}, "/"
+    elif command[0] == program:
+        command[0] = words[0]
+    request = make_request(
+        path=os.fsencode(program if backend.name == "none" else backend.path),
+        argv=[os.fsencode(word) for word in command],
+        env={os.fsencode(name): os.fsencode(value) for name, value in variables.items()},
+        cwd=os.fsencode(folder),
+        bwrap_files=bwrap_files,
+        network=proxy_rules,
+        limits=numbers,
+        needs_group=needs_group,
+        tmpfs=tuple(map(os.fsencode, tmpfs_folders(confinement.scratch))) if backend.name == "bwrap" else (),
+        scratch=b"" if in_memory else os.fsencode(scratch),
+        timeout=float(limits.timeout),
+        output=limits.output,
+    )
+    return Prepared(name=words[0], backend=backend, request=request)
 
 
 def _network(network: bool | NetworkRules, backend: str) -> tuple[dict[str, object] | None, dict[str, str]]:

@@ -25,11 +25,14 @@ from ._runtime import make_temp_folder
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from prowess.net import NetworkRules
 
     Path = str | os.PathLike[str]
 
+_USER_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "LOGNAME", "SHELL", "TERM")
+_NO_LIMITS = Limits(memory=None, file_size=None, descriptors=None, processes=None)
 _CODE = "import sys; sys.path.append(sys.argv[1]); from prowess.sandbox._server_main import main; main(sys.argv[2])"
 
 
@@ -102,3 +105,15 @@ def server_command(
         yield [sys.executable, "-I", "-S", "-c", _CODE, os.path.dirname(package_folder()), file]
     finally:
         remove_tree(top)
+
+
+def user_server_command(
+    argv: Sequence[Path], *, cwd: Path, env: Mapping[str, str]
+) -> AbstractContextManager[list[str]]:
+    """Yield the command line of a server that is the user's own: as `server_command`, without a sandbox and limits."""
+    return server_command(argv, cwd=cwd, env=env, limits=_NO_LIMITS, sandbox="none", python=False)
+
+
+def user_variables(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of the user that a server of their own gets; its configuration names all others."""
+    return {name: env[name] for name in _USER_VARIABLES if name in env}

@@ -15,7 +15,7 @@ from prowess._internal.fs import READ_FLAGS, open_fd, remove_tree
 from prowess._internal.processes import set_subreaper
 
 from ._control_groups import leave_group, make_group
-from ._messages import LENGTH_BYTES, decode_request
+from ._messages import LENGTH_BYTES, decode
 from ._process_tree import CallerGoneError, ProcessTree
 from ._supervisor_main import make_wakeup_pipe, move_streams
 
@@ -60,7 +60,8 @@ def _read_request(file: str) -> Request:
         while len(data) < size and (part := os.read(fd, size - len(data))):
             data += part
     os.unlink(file)
-    return decode_request(data[LENGTH_BYTES:])
+    request: Request = decode(data[LENGTH_BYTES:])
+    return request
 
 
 class _LogStream:

@@ -16,7 +16,7 @@ from prowess._internal.processes import set_subreaper
 
 from ._control_groups import leave_group
 from ._memory import prepare_to_read
-from ._messages import LENGTH_BYTES, decode_request, send_message
+from ._messages import LENGTH_BYTES, decode, send_message
 from ._process_tree import CallerGoneError, ProcessTree
 
 TYPE_CHECKING = False
@@ -24,18 +24,20 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from ._control_groups import Group
+    from ._messages import Request
 
 
 def main() -> NoReturn:
     """Serve requests until there are no more."""
     with suppress(OSError):
         os.setsid()
-    request_fd, reply_fd, wakeup_fd = _open_channels()
+    request_fd, reply_fd, _ = move_streams()
+    wakeup_fd = make_wakeup_pipe()
     is_subreaper = set_subreaper()
     os.chdir("/")
     group: Group | None = None
     while data := _read_message(request_fd, group):
-        request = decode_request(data)
+        request: Request = decode(data)
         group = request["group"]
         tree = ProcessTree(request_fd, wakeup_fd, is_subreaper=is_subreaper)
         try:
@@ -52,16 +54,6 @@ def main() -> NoReturn:
     if data is None and group is not None:
         leave_group(group)  # the caller, which would remove it, is gone
     os._exit(0)
-
-
-def _open_channels() -> tuple[int, int, int]:
-    """Keep the two pipes of the caller, close everything else, and prepare for signals.
-
-    Returns:
-        Descriptors: of requests, of replies, and one that can be read after a signal.
-    """
-    request_fd, reply_fd, _ = move_streams()
-    return request_fd, reply_fd, make_wakeup_pipe()
 
 
 def move_streams() -> list[int]:

@@ -19,7 +19,7 @@ from prowess._internal.text import describe_os_error
 from prowess.errors import SandboxError
 
 from ._control_groups import is_usable, make_group, remove_group
-from ._messages import LENGTH_BYTES, decode_reply, send_message
+from ._messages import LENGTH_BYTES, decode, send_message
 from ._processes import kill, pids_with_environment
 
 TYPE_CHECKING = False
@@ -173,7 +173,7 @@ class _Supervisor:
                 sys.executable, argv, {**env, "LANG": "C.UTF-8"}, file_actions=actions, setsigmask=()
             )
         except OSError as error:
-            self._close()
+            self.close()
             message = f"the supervisor of commands cannot be started: {describe_os_error(error)}"
             raise SandboxError(message, hint=_python_hint()) from None
         finally:
@@ -222,7 +222,8 @@ class _Supervisor:
             data += part
             if size == LENGTH_BYTES and len(data) >= LENGTH_BYTES:
                 size += int.from_bytes(data[:LENGTH_BYTES], "big")
-        return decode_reply(memoryview(data)[LENGTH_BYTES:])
+        reply: Reply = decode(memoryview(data)[LENGTH_BYTES:])
+        return reply
 
     def stop(self) -> None:
         """Make it end everything it started, and itself."""
@@ -257,26 +258,23 @@ class _Supervisor:
         _ALL.discard(self)
         with suppress(OSError):
             write_all(self._request_fd, bytes(LENGTH_BYTES))  # its group is removed here
-        self._close()
+        self.close()
         with suppress(OSError):
             os.waitpid(self._pid, 0)
         if self.group is not None:
             remove_group(self.group)
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Close the pipes to it."""
         for fd in (self._request_fd, self._reply_fd):
             if fd >= 0:
                 os.close(fd)
         self._request_fd = self._reply_fd = -1
 
-    def close_after_fork(self) -> None:
-        """Close the pipes to a supervisor of the process that this one was forked from."""
-        self._close()
-
 
 def _close_all_after_fork() -> None:
     for supervisor in tuple(_ALL):
-        supervisor.close_after_fork()
+        supervisor.close()
     _ALL.clear()
     _IDLE.clear()
 

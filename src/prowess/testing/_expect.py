@@ -144,8 +144,6 @@ def _json_chunks(value: Any) -> Iterator[str]:
         yield json.dumps(value)
 
 
-TYPE_CHECKING = False
-
 _MAX_QUOTED_CHARS = 200
 """Characters of a text to show in a message."""
 _MAX_DIFFERENCES = 20
@@ -170,7 +168,7 @@ class Failure(Frozen):
 
 def decode_output(output: bytes) -> str:
     """Return an output as text: invalid UTF-8 becomes U+FFFD, and every line ends in a line feed."""
-    return output.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    return _normalize_newlines(output.decode("utf-8", "replace"))
 
 
 def failures(case: Case, result: Result) -> Iterator[Failure]:

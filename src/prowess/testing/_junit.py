@@ -40,35 +40,34 @@ def _add_suite(root: ET.Element, skill: SkillResult) -> None:
     errors = sum(case.status == "error" for case in skill.cases) + bool(skill.findings)
     seconds = sum(case.duration for case in skill.cases)
     numbers = _count_attributes(len(skill.cases), failed, errors, seconds)
-    suite = ET.SubElement(root, "testsuite", {"name": _escape_forbidden(skill.name), **numbers})
+    suite = _add(root, "testsuite", name=skill.name, **numbers)
     if skill.findings:
         # JUnit has no place for a problem of the whole suite, so it is a test case of its own.
-        case = ET.SubElement(suite, "testcase", classname=_escape_forbidden(skill.name), name="tests")
+        case = _add(suite, "testcase", classname=skill.name, name="tests")
         details = "\n".join(f"{item.path}:{item.line or 1}: {item.message}" for item in skill.findings)
-        ET.SubElement(
-            case, "error", type="test-invalid", message=_escape_forbidden(skill.findings[0].message)
-        ).text = _escape_forbidden(details)
+        _add(case, "error", details, type="test-invalid", message=skill.findings[0].message)
     for result in skill.cases:
         _add_case(suite, skill, result)
 
 
 def _add_case(suite: ET.Element, skill: SkillResult, result: CaseResult) -> None:
-    case = ET.SubElement(
-        suite,
-        "testcase",
-        classname=_escape_forbidden(skill.name),
-        name=_escape_forbidden(result.case.name),
-        file=_escape_forbidden(result.case.file),
-        time=f"{result.duration:.3f}",
-    )
+    name, file, time = result.case.name, result.case.file, f"{result.duration:.3f}"
+    case = _add(suite, "testcase", classname=skill.name, name=name, file=file, time=time)
     if result.failures:
         first = result.failures[0]
         kind = "error" if result.status == "error" else "failure"
-        element = ET.SubElement(case, kind, type=first.kind, message=_escape_forbidden(first.message))
-        element.text = _escape_forbidden("\n".join(f"{failure.kind}: {failure.message}" for failure in result.failures))
-    for name, text in (("system-out", result.stdout), ("system-err", result.stderr)):
+        details = "\n".join(f"{failure.kind}: {failure.message}" for failure in result.failures)
+        _add(case, kind, details, type=first.kind, message=first.message)
+    for stream, text in (("system-out", result.stdout), ("system-err", result.stderr)):
         if text:
-            ET.SubElement(case, name).text = _escape_forbidden(text[:_MAX_OUTPUT_CHARS])
+            _add(case, stream, text[:_MAX_OUTPUT_CHARS])
+
+
+def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
+    """Add an element to another one; what XML cannot contain is escaped as in JSON."""
+    element = ET.SubElement(parent, tag, {name: _escape_forbidden(value) for name, value in attributes.items()})
+    element.text = None if text is None else _escape_forbidden(text)
+    return element
 
 
 def _escape_forbidden(text: str) -> str:

@@ -124,8 +124,6 @@ class TestReport(Frozen):
         return {"skills": skills, "interrupted": self.interrupted, "counts": self.counts}
 
 
-TYPE_CHECKING = False
-
 MAX_ENTRIES = 20_000
 """The most files, folders and links a skill may have."""
 MAX_BYTES = 512 * 1024 * 1024
@@ -279,9 +277,6 @@ def _remove_copy(contents: SkillContents, copy: str, top: str) -> None:
     remove_tree(top)
 
 
-TYPE_CHECKING = False
-
-
 class SuiteRun:
     """A run of the tests of one skill."""
 
@@ -415,8 +410,6 @@ def _case_result(case: Case, result: Result, timeout: float) -> CaseResult:
         stderr=decode_output(result.stderr),
     )
 
-
-TYPE_CHECKING = False
 
 _POLL_SECONDS = 0.05
 """How often the main thread checks for signals and reports progress."""

@@ -9,13 +9,13 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._making import CallRules as CallRules, make_tools as make_tools, with_rules as with_rules
+    from ._making import CallRules as CallRules, make_tools as make_tools
     from .mcp import make_mcp_toolset as make_mcp_toolset
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_making": ("CallRules", "make_tools", "with_rules"),
+            "_making": ("CallRules", "make_tools"),
             "mcp": ("make_mcp_toolset",),
         },
     )

@@ -253,16 +253,6 @@ def _leaves(value: object) -> Iterator[str]:
             yield str(item)
 
 
-def with_rules(tool: AgentTool, rules: CallRules) -> AgentTool:
-    """Return a tool whose calls are checked first."""
-
-    def call(**arguments: Any) -> str:
-        rules.check(arguments)
-        return tool.call(**arguments)
-
-    return tool.with_changes(call=call)
-
-
 def make_tools(kind: str, options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
     """Make the tools of one configuration.
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
-import threading
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess._internal.threads import start_call
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
 from prowess.net import MAX_ADDRESSES, NetworkRules, canonical_host, look_up_host
@@ -171,19 +172,8 @@ async def _resolve_host(host: str, port: int) -> tuple[str, ...]:
     Raises:
         ToolFailedError: the name does not exist.
     """
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[tuple[str, ...]] = loop.create_future()
-
-    def look_up() -> None:
-        addresses = look_up_host(host, port)
-        try:
-            loop.call_soon_threadsafe(lambda: None if done.done() else done.set_result(addresses))
-        except RuntimeError:
-            return  # the loop is closed: the request was cancelled
-
     # In a thread of its own: the loop waits for its own threads at its end, however long a look-up takes.
-    threading.Thread(target=look_up, daemon=True).start()
-    addresses = await done
+    addresses = await start_call(partial(look_up_host, host, port))[1]
     if not addresses:
         raise ToolFailedError(f"host not found: {quoted(host, PATH_LIMIT)}")
     return addresses

@@ -23,7 +23,14 @@ from prowess.agent.policy import RefusedError
 from prowess.agent.role_files import python_module
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
 from prowess.errors import ConfigError
-from prowess.sandbox import Limits, find_user_program, search_path, server_command
+from prowess.sandbox import (
+    Limits,
+    find_user_program,
+    search_path,
+    server_command,
+    user_server_command,
+    user_variables,
+)
 
 from ._commands import command_network, within_memory
 from ._making import CallRules
@@ -31,15 +38,13 @@ from ._network import GuardedTransport, NetworkAccess, parse_url
 from ._paths import resolve_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from typing import IO
 
-    from prowess.agent.policy import ToolContext
+    from prowess.agent.policy import SealedSkill, ToolContext
 
     Permit = Callable[[str, bool, Mapping[str, Any]], Awaitable[None]]
-    from collections.abc import AsyncIterator, Iterator, Mapping
-
-    from prowess.agent.policy import SealedSkill
 
 __all__ = ["make_mcp_toolset", "stdio_transport"]
 
@@ -126,13 +131,8 @@ def _http_transport(options: Mapping[str, Any], context: ToolContext) -> Any:
     """Return the transport for a server at a URL, limited to that origin and by the policy.
 
     Raises:
-        ConfigError: `url` is missing, invalid or not allowed.
+        ConfigError: `url` is invalid or not allowed.
     """
-    if not options["url"]:
-        raise ConfigError(
-            f"`url` is missing: an `mcp` tool with the transport `{options['transport']}` needs it",
-            hint="add `url: ...`",
-        )
     access = NetworkAccess.from_options(options, context)
     try:
         url = parse_url(options["url"])
@@ -153,22 +153,12 @@ def _http_transport(options: Mapping[str, Any], context: ToolContext) -> Any:
     return transport(str(url), headers=headers, httpx_client_factory=client)
 
 
-_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "LOGNAME", "SHELL", "TERM")
-"""Variables of the user's environment that a role's own server gets; the configuration names all others."""
-_NO_LIMITS = Limits(memory=None, file_size=None, descriptors=None, processes=None)
-
-
 def stdio_transport(options: Mapping[str, Any], context: ToolContext) -> StdioTransport:
     """Return the transport for a server that is a process; it starts when a run connects, and ends with the run.
 
     Raises:
-        ConfigError: `command` is missing, a variable is not set, or a skill's server may not run here.
+        ConfigError: a variable is not set, or a skill's server may not run here.
     """
-    if not options["command"]:
-        raise ConfigError(
-            "`command` is missing: an `mcp` tool with the transport `stdio` needs it",
-            hint="add `command: ...`, or `url` and another `transport`",
-        )
     if context.skill is not None and not context.trusted:
         raise ConfigError(
             f"the skill's MCP server {quoted(options['command'])} is not started: the skill is untrusted",
@@ -176,8 +166,8 @@ def stdio_transport(options: Mapping[str, Any], context: ToolContext) -> StdioTr
         )
     env = {name: context.expand_variables(text, f"the variable `{name}`")[0] for name, text in options["env"].items()}
     if context.skill is not None:
-        return _SupervisedTransport(_SkillServer(options, context, env))
-    env = {name: context.env[name] for name in _PASSED_VARIABLES if name in context.env} | env
+        return _SupervisedTransport(_SkillServer(options, context, env).command)
+    env = user_variables(context.env) | env
     cwd = context.absolute_path(options["cwd"]) if options["cwd"] else context.folder
     is_local = any((path.folder, path.name) == (cwd, "*.py") for path in context.protected_paths)
     if python_module([options["command"], *options["args"]]) and not is_local:
@@ -185,38 +175,24 @@ def stdio_transport(options: Mapping[str, Any], context: ToolContext) -> StdioTr
         env = {"PYTHONSAFEPATH": "1"} | env
     if sys.platform == "win32":  # no supervisor there
         return StdioTransport(options["command"], [*options["args"]], env=env, cwd=cwd, keep_alive=False)
-    return _SupervisedTransport(_OwnServer(options, cwd, env))
+    argv = [options["command"], *options["args"]]
+    return _SupervisedTransport(lambda: user_server_command(argv, cwd=cwd, env=env))
 
 
 class _SupervisedTransport(StdioTransport):
     """A transport whose process is prepared when it connects, and removed when it is closed."""
 
-    def __init__(self, server: _SkillServer | _OwnServer) -> None:
+    def __init__(self, prepare: Callable[[], AbstractContextManager[list[str]]]) -> None:
         # Without `keep_alive` the process cannot outlive the run.
         super().__init__("", [], env={}, cwd="/", keep_alive=False)
-        self._server = server
+        self._prepare = prepare
 
     @asynccontextmanager
     async def connect_session(self, **options: Any) -> AsyncIterator[Any]:
         with ExitStack() as stack:
-            self.command, *self.args = stack.enter_context(self._server.command())
+            self.command, *self.args = stack.enter_context(self._prepare())
             async with super().connect_session(**options) as session:
                 yield session
-
-
-class _OwnServer:
-    """A server that the role declares."""
-
-    def __init__(self, options: Mapping[str, Any], cwd: str, env: Mapping[str, str]) -> None:
-        self._argv, self._cwd, self._env = [options["command"], *options["args"]], cwd, env
-
-    @contextmanager
-    def command(self) -> Iterator[list[str]]:
-        """Yield the command line to start."""
-        with server_command(
-            self._argv, cwd=self._cwd, env=self._env, limits=_NO_LIMITS, sandbox="none", python=False
-        ) as words:
-            yield words
 
 
 class _SkillServer:
