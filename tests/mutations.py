@@ -201,7 +201,8 @@ class World:
         moving = {
             root.path[1:].split("|")[0].split("/")[0] for host in hosts for root in host.roots if root.path[:1] == "$"
         }
-        switches = {name for host in hosts for name in (host.switch_variable, host.trust_variable) if name}
+        switches = {host.switch_variable for host in hosts if host.switch_variable}
+        switches |= {"GEMINI_CLI_TRUST_WORKSPACE" for host in hosts if host.name == "gemini-cli"}
         self.variables = sorted(moving | switches)
         for below in (self.cwd, "home", "cache", "repo/other"):
             (self.top / below).mkdir(parents=True, exist_ok=True)

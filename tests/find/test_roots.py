@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def paths(top: Path, *roots: Root, cwd: str = "repo/a/b", env: dict[str, str] | None = None, **more: Any) -> list[str]:
-    host = Host(name="x", title="X", roots=roots, **{key: more.pop(key) for key in ("levels_first",) if key in more})
+    host = Host(name=more.pop("client", "x"), title="X", roots=roots)
     where = find_scan_roots(host, Question(cwd=str(top / cwd), home=str(top / "home"), env=env or {}, **more))
     return [os.path.relpath(place.path, top) for place in where]
 
@@ -63,10 +63,11 @@ def test_a_walk_may_go_up_to_the_root_of_the_file_system(top: Path) -> None:
 
 
 def test_adjacent_roots_are_searched_level_by_level(top: Path) -> None:
-    """All roots of a nearer folder come first, unless the host goes up root by root."""
+    """All roots of a nearer folder come first, but Copilot goes up root by root."""
     roots = (project(".x", walk="git-root"), project(".y", walk="git-root"))
     assert paths(top, *roots, cwd="repo/a") == ["repo/a/.x", "repo/a/.y", "repo/.x", "repo/.y"]
-    assert paths(top, *roots, cwd="repo/a", levels_first=False) == ["repo/a/.x", "repo/.x", "repo/a/.y", "repo/.y"]
+    write_repository(top / "repo/.git")
+    assert paths(top, *roots, cwd="repo/a", client="copilot") == ["repo/a/.x", "repo/.x", "repo/a/.y", "repo/.y"]
 
 
 def test_a_root_may_start_with_the_home_a_slash_or_a_variable(top: Path) -> None:
@@ -82,6 +83,8 @@ def test_a_root_may_start_with_the_home_a_slash_or_a_variable(top: Path) -> None
     env = {"X_HOME": str(top / "moved"), "X_DIRS": os.pathsep.join([str(top / "d1"), "", "d2"])}
     assert paths(top, *roots, env=env)[2:] == ["moved/skills", "d1", "repo/a/b/d2"]
     assert paths(top, *roots, env=env, is_own_home=False)[2:] == ["home/.xx/skills", "d1", "repo/a/b/d2"]
+    with_commas = {"X_DIRS": "d1,,d2"}
+    assert paths(top, *roots, env=with_commas, client="copilot")[3:] == ["repo/a/b/d1", "repo/a/b/d2"]
 
 
 def test_skill_dirs_are_scanned_in_their_order(top: Path) -> None:
@@ -140,14 +143,14 @@ def test_a_git_root_is_a_folder_or_a_worktrees_file(top: Path) -> None:
 
 
 def test_a_clients_list_may_go_further_up_than_its_model_sees(top: Path) -> None:
-    """A skill that only the list has hides none, and is hidden by those below it."""
+    """Copilot's does. A skill that only the list has hides none, and is hidden by those below it."""
     (top / "plain/.git").write_text("gitdir: ../missing\n")
     roots = [{"path": ".x", "scope": "project", "walk": "git-root", "without_git": "filesystem-root"}]
     roots.append({"path": "~/.x", "scope": "user"})
     for folder, name in (("plain/.x/a", "a"), (".x/a", "a"), (".x/b", "b"), (".x/c", "c"), ("home/.x/b", "b")):
         (top / folder).mkdir(parents=True)
         (top / folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n---\n")
-    host = host_from_table("x", {"title": "X", "git_marker": "named", "list_git_marker": "valid", "roots": roots})
+    host = host_from_table("copilot", {"title": "X", "git_marker": "named", "roots": roots})
     found = discover(top / "plain/c", host=host, home=top / "home", env={}, cache=False).skills
     states = {os.path.relpath(entry.path, top).removesuffix("/SKILL.md"): str(entry.state) for entry in found}
     assert states == {

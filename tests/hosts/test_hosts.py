@@ -148,7 +148,7 @@ def test_every_word_of_a_host_is_known(name: str) -> None:
     assert host.collision in {"first", "last", "keep-all", "undefined"}
     assert host.compare in {"exact", "lower", "folded"}
     assert host.collision_in_root in {"", "undefined"}
-    assert {host.git_marker, host.list_git_marker} <= {"", "exists", "entry", "valid", "named", "git"}
+    assert host.git_marker in {"exists", "entry", "valid", "named", "git"}
     assert host.name_rules.identity in {"name", "folder"}
     assert host.description_rules.past_limit in {"keep", "cut", "drop"}
     assert set(host.suppressed_scopes) | set(host.scope_words) <= SCOPES

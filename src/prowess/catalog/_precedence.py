@@ -12,6 +12,7 @@ import sys
 from itertools import groupby
 
 from prowess._internal.text import neutral, normalize_name, quoted
+from prowess.clients import of_client
 from prowess.findings import Finding, finding
 from prowess.hosts import collation_key
 from prowess.skill import MAX_NAME
@@ -71,9 +72,7 @@ class Precedence:
         entries = hide_all(self.host, self.settings, entries, self.evaluator.is_typed)
         entries = fit_to_budget(self.host, entries, self.evaluator.first_line, scan_roots)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
-            hint = f"trust the folder in {self.host.title}"
-            if self.host.trust_variable:
-                hint += f", or set {self.host.trust_variable}=true"
+            hint = of_client(self.host.name, trust_hint)(self.host)
             self.findings.append(finding("host-trust", self.host.trust_note, hint=hint))
         return tuple(entries)
 
@@ -316,6 +315,11 @@ def _wins_by_folder(entry: Entry, winner: Entry) -> str:
 
 
 # ── order, and names that are taken ──────────────────────────────────────────────────────────────────────────────────
+
+
+def trust_hint(host: Host) -> str:
+    """Return how a user trusts a folder."""
+    return f"trust the folder in {host.title}"
 
 
 def _scan_root(entry: Entry) -> ScanRoot:

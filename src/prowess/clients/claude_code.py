@@ -27,17 +27,20 @@ if TYPE_CHECKING:
 
     from prowess.clients.plugins import InstalledPlugin, PluginQuestion
     from prowess.clients.settings import Places, SettingsLayer, SettingsReader
-    from prowess.filesystem import Filesystem
+    from prowess.filesystem import Filesystem, Question
+    from prowess.hosts import Root
 
 __all__ = [
     "ListedPlugin",
     "Marketplaces",
     "counted_layers",
+    "folders_read",
     "named_skills",
     "plugin_commands",
     "plugin_finder",
     "read_arguments",
     "read_own_settings",
+    "reason_unread",
     "settings_paths",
     "words_of_own_trust",
 ]
@@ -129,7 +132,7 @@ def read_own_settings(reader: SettingsReader) -> None:
         is_denied = argument.name in ("--disallowedTools", "--disallowed-tools") and _denies_skills(rules)
         if is_denied or (argument.name == "--tools" and not {_SKILL_TOOL, "default"} & set(rules)):
             reader.hide_catalog(argument.name)
-    reader.found["closed"] = _closed(reader)
+    reader.found["unread"] = _closed(reader)
     for _, variables in reader.values("env"):
         texts = {name: str(text) for name, text in _items(variables) if isinstance(text, str | int | float)}
         reader.variables = {**texts, **reader.variables}
@@ -163,6 +166,24 @@ def _closed(reader: SettingsReader) -> dict[str, str]:
         if not isinstance(value, list | tuple):
             break
     return closed
+
+
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+    """Return what keeps Claude Code from reading a root: managed settings that leave skills to plugins.
+
+    Managed skills and plugins of arguments and marketplaces are always read.
+    """
+    if root.plugins:
+        file = (unread.get("closed") or unread.get("partly")) if root.plugins == "skill_folders" else None
+    else:
+        file = unread.get("closed") if root.scope in ("user", "project") or root.files else None
+    return f"managed settings keep the agent from reading it, says {neutral(file)}" if file else ""
+
+
+def folders_read(root: Root, folders: list[str], question: Question) -> list[str]:
+    """Return the project folders that Claude Code reads: those below the home, where the walk upwards ends."""
+    ends = root.walk != "none" and question.home in folders
+    return folders[: folders.index(question.home)] if ends else folders
 
 
 def _denies_skills(rules: object) -> bool:

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
-    from prowess.hosts import SettingsFile
+    from prowess.hosts import Host, Root, SettingsFile
 
 __all__ = [
     "as_toml_1_0",
     "check_merged",
     "compare_versions",
     "find_project",
+    "git_marker_of",
     "hiding_settings",
     "is_trusted_file",
     "parse_settings",
@@ -120,6 +121,11 @@ def find_project(reader: SettingsReader) -> str:
             reader.found |= {"root_markers": found, "project": project}
             return project
     return reader.project
+
+
+def git_marker_of(host: Host, root: Root) -> str:
+    """Return what makes a git root: for `.codex/skills` a folder `.git` must have a `HEAD`."""
+    return "head" if root.path == ".codex/skills" else host.git_marker
 
 
 def _names_of_users(reader: SettingsReader) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from prowess._internal.text import neutral, quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import MAX_PLUGINS, MAX_SKILL_FOLDERS, CommandPlace, InstalledPlugin, PluginFinder
 from prowess.clients.settings import find_wrong_type, get_dotted, texts_of
-from prowess.filesystem import read_json_or_report
+from prowess.filesystem import ancestors, git_root, read_json_or_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,16 +23,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.plugins import PluginQuestion
-    from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
-    from prowess.filesystem import Question
-    from prowess.hosts import SettingsFile
+    from prowess.clients.settings import ClientArguments, NamedFolder, SettingsFiles, SettingsLayer, SettingsReader
+    from prowess.filesystem import Filesystem, Question
+    from prowess.hosts import Root, SettingsFile
 
 __all__ = [
+    "folders_listed",
+    "is_read",
     "is_trusted_file",
     "moved_folders",
+    "named_directory",
     "parse_settings",
+    "places_of",
     "plugin_finder",
     "read_own_settings",
+    "reason_unread",
+    "split_paths",
     "words_of_own_trust",
 ]
 
@@ -97,7 +103,65 @@ def read_own_settings(reader: SettingsReader) -> None:
         if len(folders) > _MAX_UNREAD_FOLDERS:
             reader.files.report(path, f"only {_MAX_UNREAD_FOLDERS:,} folders of this list count")
         unread |= dict.fromkeys(folders[:_MAX_UNREAD_FOLDERS], path)
-    reader.found["unread_folders"] = tuple(unread.items())
+    reader.found["unread"] = unread
+
+
+# ── folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def named_directory(
+    root: Root, named: NamedFolder, question: Question, project: str, filesystem: Filesystem
+) -> str | None:
+    """Return the directory that `skillDirectories` or `--add-dir` names; `~` is the home only after `--add-dir`.
+
+    A repository's settings name only relative directories inside the project, links resolved.
+    """
+    if root.argument:
+        return usual.named_directory(root, named, question, project, filesystem)
+    written = named.folder.strip() if root.strips else named.folder
+    directory = usual.join_named(root, named, written, question, project)
+    if not written or (root.scope == "project" and not _is_in_project(named.folder, directory, project, filesystem)):
+        return None
+    return directory
+
+
+def _is_in_project(written: str, directory: str, project: str, filesystem: Filesystem) -> bool:
+    inside = os.path.join(project, "")
+    whole = os.path.normpath(directory) + os.sep
+    plain = not written.startswith(("/", "~"))
+    return plain and whole.startswith(inside) and f"{filesystem.real(whole)}/".startswith(inside)
+
+
+def split_paths(text: str) -> list[str]:
+    """Return the directories in `COPILOT_SKILLS_DIRS`, which has commas between them."""
+    return text.split(",")
+
+
+def is_read(root: Root, question: Question) -> bool:
+    """Return whether Copilot reads a root: `~/.agents/skills` only if its own folder is not elsewhere."""
+    moved = question.variables.get("COPILOT_HOME") if root.path == "~/.agents/skills" else None
+    return not moved or os.path.normpath(moved) == expand_home("~/.copilot", question.home)
+
+
+def folders_listed(root: Root, folders: list[str], question: Question, filesystem: Filesystem) -> list[str]:
+    """Return the folders in which only its own list looks: that stops at a valid repository, or not at all."""
+    if root.walk != "git-root":
+        return []
+    found = ancestors(question.cwd, git_root(question.cwd, "valid", filesystem))
+    return found[len(folders) :] if found[: len(folders)] == folders else []
+
+
+def places_of(levels: list[tuple[int, str]], roots: list[Root]) -> list[tuple[int, str, Root]]:
+    """Return where roots that walk upwards may be: all levels of a root come before the next root."""
+    return [(up, level, root) for root in roots for up, level in levels]
+
+
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+    """Return which of `ignoredSkillsLocations` contains a folder of skills. Paths are compared as written."""
+    for folder, file in unread.items():
+        if (path + os.sep).startswith(os.path.join(folder, "")) and not root.files:
+            return f"the agent reads no skills in {neutral(folder)}, says {neutral(file)}"
+    return ""
 
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────

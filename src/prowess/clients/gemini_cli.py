@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginFinder, PluginQuestion
     from prowess.clients.settings import SettingsLayer, SettingsReader
+    from prowess.hosts import Host
 
 __all__ = [
     "AllowedSources",
@@ -34,8 +35,13 @@ __all__ = [
     "named_skills",
     "plugin_finder",
     "read_own_settings",
+    "trust_hint",
     "words_of_own_trust",
 ]
+
+
+_TRUST_VARIABLE = "GEMINI_CLI_TRUST_WORKSPACE"
+"""Whether the project is trusted, whatever any file says."""
 
 
 def is_trusted_file(reader: SettingsReader, layer: SettingsLayer) -> bool:
@@ -45,10 +51,9 @@ def is_trusted_file(reader: SettingsReader, layer: SettingsLayer) -> bool:
 
 def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
     """Yield what a variable, the switch for all folders, and the folder with the longest text say."""
-    variable = reader.host.trust_variable
-    trusted = reader.files.read_bool_variable(variable)
+    trusted = reader.files.read_bool_variable(_TRUST_VARIABLE)
     if trusted is not None:
-        yield variable, "trusted" if trusted else "untrusted"
+        yield _TRUST_VARIABLE, "trusted" if trusted else "untrusted"
     source, on = reader.folder_trust_switch()
     if on is False:
         yield source, "trusted"
@@ -58,6 +63,11 @@ def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[st
             if len(written) > longest and contains(reader.files.filesystem.real(spelled), reader.cwd):
                 longest, answer = len(written), trust
         yield path, answer
+
+
+def trust_hint(host: Host) -> str:
+    """Return how a user trusts a folder."""
+    return f"trust the folder in {host.title}, or set {_TRUST_VARIABLE}=true"
 
 
 def named_skills(reader: SettingsReader) -> Iterator[NamedSkill]:

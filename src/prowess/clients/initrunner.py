@@ -11,10 +11,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.clients.settings import SettingsReader
 
-__all__ = ["apply_role"]
+__all__ = ["apply_role", "read_own_settings"]
 
+_USUAL_SKILLS = 50
 _MAX_SKILLS = 200
 """`max_skills: 50   # default: 50, max: 200`."""
+
+
+def read_own_settings(reader: SettingsReader) -> None:
+    """Limit the skills, unless the role has another limit."""
+    reader.found["max_skills"] = _USUAL_SKILLS
 
 
 def apply_role(reader: SettingsReader, role: str) -> None:

@@ -16,11 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from prowess.clients.settings import Places, SettingsFiles, SettingsLayer, SettingsReader
-    from prowess.filesystem import Filesystem
-    from prowess.hosts import SettingsFile
+    from prowess.clients.settings import NamedFolder, Places, SettingsFiles, SettingsLayer, SettingsReader
+    from prowess.filesystem import Filesystem, Question
+    from prowess.hosts import Root, SettingsFile
 
-__all__ = ["counted_layers", "named_skills", "parse_settings", "read_own_settings", "settings_paths", "substitute"]
+__all__ = [
+    "counted_layers",
+    "named_directory",
+    "named_skills",
+    "parse_settings",
+    "read_own_settings",
+    "reason_unread",
+    "settings_paths",
+    "substitute",
+]
 
 _AGENTS = {
     **dict.fromkeys(("build", "plan"), "primary"),
@@ -44,7 +53,36 @@ _MAX_LENGTH = 16 * 1024 * 1024
 _VARIABLE = re.compile(r"\{env:([^}]+)\}")
 _FILE = re.compile(r"\{file:([^}]+)\}")
 _FRONT_MATTER = re.compile(rb"(?s)(?:\xef\xbb\xbf)?---[ \t]*\r?\n(.*?)\n---[ \t]*(?:\r?\n|\Z)")
+_EXTERNAL = ("OPENCODE_DISABLE_EXTERNAL_SKILLS",)
+_DISABLING = {
+    ".opencode": ("OPENCODE_DISABLE_PROJECT_CONFIG=1|true",),
+    ".claude": (*_EXTERNAL, "OPENCODE_DISABLE_CLAUDE_CODE", "OPENCODE_DISABLE_CLAUDE_CODE_SKILLS"),
+    ".agents": _EXTERNAL,
+}
+"""The folder of a root, in a project or, for other clients' folders, in the home, to the variables that disable it."""
 _ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+# ── folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def named_directory(
+    root: Root, named: NamedFolder, question: Question, project: str, filesystem: Filesystem
+) -> str | None:
+    """Return the directory that a setting names; `~` alone is not the home."""
+    if named.folder == "~":
+        return usual.join_named(root, named, named.folder, question, project)
+    return usual.named_directory(root, named, question, project, filesystem)
+
+
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+    """Return which variable keeps opencode from reading a root; one is on with `1` or `true`, in any case."""
+    folder, _, below = root.path.removeprefix("~/").partition("/")
+    disabling = _DISABLING.get(folder, ()) if below in ("skills", "skill") else ()
+    if folder == ".opencode" and root.scope != "project":
+        return ""
+    variable = next((name.partition("=")[0] for name in disabling if is_switched_on(name, env)), None)
+    return f"the variable `{variable}` is set" if variable else ""
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────

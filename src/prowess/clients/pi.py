@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from prowess._internal.files import expand_home
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
+from prowess.clients import settings as usual
 from prowess.clients.plugins import InstalledPlugin, PluginFinder
 from prowess.clients.settings import MAX_PATTERNS, PathPatterns, is_pattern, texts_of, word_of_nearest
 from prowess.filesystem import minimatch, read_json_or_report
@@ -24,13 +25,24 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.plugins import PluginQuestion
-    from prowess.clients.settings import SettingsReader
+    from prowess.clients.settings import NamedFolder, Settings, SettingsReader
+    from prowess.filesystem import Filesystem, Question
     from prowess.hosts import Root
 
     Version = tuple[Any, ...]
     """Three numbers, and what compares a release with its pre-releases."""
 
-__all__ = ["git_folder", "is_in_range", "npm_name", "plugin_finder", "read_own_settings", "words_of_own_trust"]
+__all__ = [
+    "git_folder",
+    "is_in_range",
+    "listed_folders",
+    "named_directory",
+    "npm_name",
+    "path_patterns",
+    "plugin_finder",
+    "read_own_settings",
+    "words_of_own_trust",
+]
 
 _SCOPES = frozenset(("managed", "project", "user", "system", "package", "plugin", "extra"))
 
@@ -55,22 +67,56 @@ def read_own_settings(reader: SettingsReader) -> None:
     reader.hide_without_tool("read", "bash", source=source, tools=tools)
     if reader.arguments.last("--no-skills", "-ns"):
         reader.found["only_named"] = _SCOPES
-    reader.found["path_patterns"] = {
-        " ".join((root.switched_by, *root.switching_files)): found
-        for root in reader.host.roots
-        if root.switched_by and (found := _patterns(reader, root)) is not None
-    }
+    found = {scope: _patterns(reader, scope) for scope in _SETTINGS_FILES}
+    reader.found["path_patterns"] = {scope: patterns for scope, patterns in found.items() if patterns is not None}
 
 
-def _patterns(reader: SettingsReader, root: Root) -> tuple[str, tuple[str, ...]] | None:
-    """Return the settings file with patterns for the paths of a root's skills, and the patterns."""
-    for path, value in reader.values(root.switched_by, root.switching_files):
+def _patterns(reader: SettingsReader, scope: str) -> tuple[str, tuple[str, ...]] | None:
+    """Return the settings file with patterns for the paths of a scope's skills, and the patterns."""
+    for path, value in reader.values("skills", (scope,)):
         if isinstance(value, list | tuple):
             patterns = [item for item in texts_of(value) if is_pattern(item)]
             if len(patterns) > MAX_PATTERNS:
-                reader.files.report(path, f"only {MAX_PATTERNS:,} patterns of `{root.switched_by}` count")
+                reader.files.report(path, f"only {MAX_PATTERNS:,} patterns of `skills` count")
             return (path, tuple(patterns[:MAX_PATTERNS])) if patterns else None
     return None
+
+
+# ── folders ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def listed_folders(value: object) -> list[str]:
+    """Return what `skills` names as folders or files; other entries are patterns for the paths of skills."""
+    return [item for item in texts_of(value) if not is_pattern(item)]
+
+
+def named_directory(
+    root: Root,
+    named: NamedFolder,
+    question: Question,
+    project: str,
+    filesystem: Filesystem,  # noqa: ARG001
+) -> str | None:
+    """Return the path that `skills` or `--skill` names; it may be a `file://` URL, and empty for what it belongs to."""
+    path = named.folder.strip()
+    if path.startswith("file:///"):
+        from urllib.parse import unquote
+
+        path = unquote(path.removeprefix("file://"))
+    return usual.join_named(root, named, expand_home(path, question.home), question, project)
+
+
+def path_patterns(root: Root, path: str, settings: Settings) -> tuple[PathPatterns, ...]:
+    """Return the patterns in `skills` for a root; `!GLOB` switches off, `+PATH` on again, `-PATH` off.
+
+    Paths are relative to the settings file for what `skills` names, else to the folder above the root.
+    """
+    found = settings.path_patterns.get(root.scope)
+    if found is None:
+        return ()
+    file, patterns = found
+    form, base = ("select", os.path.dirname(file)) if root.setting else ("switch", os.path.dirname(path))
+    return (PathPatterns(base=base, patterns=patterns, file=file, form=form),)
 
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────

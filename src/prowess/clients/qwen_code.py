@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginFinder, PluginQuestion
     from prowess.clients.settings import SettingsFiles, SettingsReader
     from prowess.filesystem import Filesystem
-    from prowess.hosts import SettingsFile
+    from prowess.hosts import Root, SettingsFile
 
 __all__ = [
     "PluginStore",
@@ -43,6 +43,7 @@ __all__ = [
     "plugin_finder",
     "read_own_settings",
     "read_plugin_store",
+    "reason_unread",
     "source_identity",
     "words_of_own_trust",
 ]
@@ -92,12 +93,18 @@ def _folded(name: str) -> str:
 
 def read_own_settings(reader: SettingsReader) -> None:
     """Read whose skills are not read at all."""
-    reader.found["scopes_off"] = {
+    reader.found["unread"] = {
         _SCOPES[word]: path
         for path, value in reader.values("skills.disabledLevels", merge="union")
         for word in texts_of(value)
         if word in _SCOPES
     }
+
+
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+    """Return what keeps Qwen Code from reading the folders of a scope: `skills.disabledLevels`."""
+    file = unread.get(root.scope)
+    return f"the agent does not read skills of the scope `{root.scope}`, says {neutral(file)}" if file else ""
 
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import neutral
-from prowess._internal.variable_paths import moved_path, usual_path, variable_path
+from prowess._internal.variable_paths import variable_path
+from prowess.clients import of_client
 from prowess.clients.plugins import CommandPlace
-from prowess.clients.settings import PathPatterns, is_switched_on
+from prowess.clients.settings import named_directory
 from prowess.filesystem import Filesystem, ancestors, git_root, marked_root
 from prowess.hosts import Host, Root
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from prowess.clients.plugins import InstalledPlugin
-    from prowess.clients.settings import Settings
+    from prowess.clients.settings import PathPatterns, Settings
     from prowess.filesystem import Question
 
 _MAX_NESTED_FOLDERS = 2000
@@ -85,7 +84,8 @@ def find_scan_roots(
         filesystem: what was read so far; needed for nested folders and packages.
     """
     filesystem = filesystem or Filesystem()
-    cwd, home, variables = question.cwd, question.home, question.variables
+    cwd, home = question.cwd, question.home
+    named_roots, reads_root = of_client(host.name, named_directory), of_client(host.name, is_read)
     markers = settings.root_markers if settings is not None else None
     top = git_root(cwd, host.git_marker, filesystem) if markers is None else marked_root(cwd, markers, filesystem)
     result: list[ScanRoot] = []
@@ -97,31 +97,30 @@ def find_scan_roots(
         if block[0].scope in only_named and not block[0].argument:
             continue
         if block[0].setting or block[0].argument:
-            result += _named_roots(block[0], cwd, top or cwd, home, settings, filesystem)
+            for named in settings.folders.get(block[0].named_by, ()) if settings is not None else ():
+                directory = named_roots(block[0], named, question, top or cwd, filesystem)
+                if directory is not None:
+                    path = os.path.normpath(os.path.join(directory, block[0].path))
+                    result.append(ScanRoot(path, block[0].scope, block[0]))
             continue
         if block[0].plugins:
             result += _plugin_roots(block[0], plugins.get(block[0].plugins, ()))
             continue
-        own_marker = block[0].git_marker if markers is None else ""
-        marked = git_root(cwd, own_marker, filesystem) if own_marker else top
-        folders = _project_folders(block[0], cwd, marked)
-        if block[0].home_stops and home in folders:
-            folders = folders[: folders.index(home)]
-        further = _further_folders(host, block[0], cwd, folders, filesystem) if markers is None else []
+        marker = of_client(host.name, git_marker_of)(host, block[0]) if markers is None else host.git_marker
+        marked = top if marker == host.git_marker else git_root(cwd, marker, filesystem)
+        folders = of_client(host.name, folders_read)(block[0], _project_folders(block[0], cwd, marked), question)
+        further = of_client(host.name, folders_listed)(block[0], folders, question, filesystem)
         levels = list(enumerate([*folders, *further]))
-        pairs = [(up, level, root) for up, level in levels for root in block]
-        if not host.levels_first:
-            pairs = [(up, level, root) for root in block for up, level in levels]
-        for up, level, root in pairs:
-            if not (root.not_home and level == home) and not _is_moved(root, home, variables):
-                expanded = _expand_root(root, level, question, filesystem)
+        for up, level, root in of_client(host.name, places_of)(levels, block):
+            if not (root.not_home and level == home) and reads_root(root, question):
+                expanded = _expand_root(host, root, level, question, filesystem)
                 reason = _BEYOND_ROOT if up >= len(folders) else ""
                 result += [item.with_changes(level=up, list_only=reason) for item in expanded] if up else expanded
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
     # What is not read, or only later, must not hide the same folder where it is.
-    switched = _with_switches(result, settings, question.env)
+    switched = _with_switches(host, result, settings, question)
     untrusted = settings is not None and settings.trust == "untrusted" and host.trust_hides
     return tuple(
         sorted(switched, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
@@ -131,18 +130,68 @@ def find_scan_roots(
 _BEYOND_ROOT = "it is above the git root at which the agent stops, so only its own list has it"
 
 
-def _further_folders(host: Host, root: Root, cwd: str, folders: list[str], filesystem: Filesystem) -> list[str]:
-    """Return the project folders above others in which only the client's own list looks."""
-    if not host.list_git_marker or root.walk != "git-root" or root.git_marker:
-        return []
-    found = _project_folders(root, cwd, git_root(cwd, host.list_git_marker, filesystem))
-    return found[len(folders) :] if found[: len(folders)] == folders else []
+# ── what a client may do in its own way ──────────────────────────────────────────────────────────────────────────────
 
 
-def _is_moved(root: Root, home: str, variables: Mapping[str, str]) -> bool:
-    """Return whether a variable names another folder than the one with which the client reads the root."""
-    folder = moved_path(root.unless_moved, variables)
-    return folder is not None and os.path.normpath(folder) != expand_home(usual_path(root.unless_moved), home)
+def is_read(root: Root, question: Question) -> bool:  # noqa: ARG001
+    """Return whether the client reads a root at all."""
+    return True
+
+
+def git_marker_of(host: Host, root: Root) -> str:  # noqa: ARG001
+    """Return what makes a git root for a root, as `git_marker` of its host."""
+    return host.git_marker
+
+
+def folders_read(root: Root, folders: list[str], question: Question) -> list[str]:  # noqa: ARG001
+    """Return the project folders that the client reads, out of those from the working directory upwards."""
+    return folders
+
+
+def folders_listed(root: Root, folders: list[str], question: Question, filesystem: Filesystem) -> list[str]:  # noqa: ARG001
+    """Return the folders above the project folders of a root in which only the client's own list looks."""
+    return []
+
+
+def places_of(levels: list[tuple[int, str]], roots: list[Root]) -> list[tuple[int, str, Root]]:
+    """Return where roots that walk upwards may be, highest precedence first: all of a nearer folder come first.
+
+    Args:
+        levels: the project folders, each with how far up it is.
+        roots: those of the host.
+    """
+    return [(up, level, root) for up, level in levels for root in roots]
+
+
+def split_paths(text: str) -> list[str]:
+    """Return the directories in a variable with a list of paths."""
+    return text.split(os.pathsep)
+
+
+def path_patterns(root: Root, path: str, settings: Settings) -> tuple[PathPatterns, ...]:  # noqa: ARG001
+    """Return what switches skills of a root off and on by their paths.
+
+    Args:
+        root: the root.
+        path: where it is.
+        settings: of the client's user.
+    """
+    return ()
+
+
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+    """Return why the client does not read a root, of which its findings tell; empty if it does.
+
+    Args:
+        root: the root.
+        path: where it is.
+        env: the environment.
+        unread: what the settings say, as in `Settings`.
+    """
+    return ""
+
+
+# ── places ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _root_blocks(host: Host) -> Iterator[list[Root]]:
@@ -166,7 +215,7 @@ def _root_blocks(host: Host) -> Iterator[list[Root]]:
 
 
 def _shares_walk(first: Root, other: Root) -> bool:
-    same = all(getattr(first, name) == getattr(other, name) for name in ("scope", "walk", "without_git", "git_marker"))
+    same = all(getattr(first, name) == getattr(other, name) for name in ("scope", "walk", "without_git"))
     apart = other.setting or other.argument or other.plugins or other.path.startswith(("~", "/", "$", "@"))
     return same and not apart
 
@@ -179,7 +228,7 @@ def _project_folders(root: Root, cwd: str, top: str | None) -> list[str]:
     return ancestors(cwd, top) if root.walk == "git-root" and top else [cwd]
 
 
-def _expand_root(root: Root, level: str, question: Question, filesystem: Filesystem) -> Iterator[ScanRoot]:
+def _expand_root(host: Host, root: Root, level: str, question: Question, filesystem: Filesystem) -> Iterator[ScanRoot]:
     """Yield the directories of one root."""
     path = root.path
     if path == "@skill-dir":
@@ -190,7 +239,7 @@ def _expand_root(root: Root, level: str, question: Question, filesystem: Filesys
             )
         return
     if path.startswith("$") and not set(path) & {"/", "|"}:
-        named = question.env.get(path[1:], "").split(root.separator)
+        named = of_client(host.name, split_paths)(question.env.get(path[1:], ""))
         for directory in filter(None, map(str.strip, named) if root.strips else named):
             yield ScanRoot(os.path.abspath(os.path.join(level, directory)), root.scope, root, user_named=True)
         return
@@ -212,50 +261,6 @@ def _expand_root(root: Root, level: str, question: Question, filesystem: Filesys
             yield ScanRoot(
                 os.path.normpath(before + name + after), root.scope, root, namespace=name, project_folder=project_folder
             )
-
-
-def _named_roots(
-    root: Root, cwd: str, project: str, home: str, settings: Settings | None, filesystem: Filesystem
-) -> Iterator[ScanRoot]:
-    """Yield the directories that settings or arguments of the client name for a root."""
-    if settings is None:
-        return
-    for named in settings.folders.get(root.named_by, ()):
-        expands = root.tilde and (root.tilde_alone or named.folder != "~")
-        directory = _plain_path(named.folder, home) if root.trims else named.folder
-        directory = directory.strip() if root.strips else directory
-        if root.strips and not directory:
-            continue
-        directory = expand_home(directory, home) if expands else directory
-        if not os.path.isabs(directory):
-            if root.relative_to == "none" and named.file:
-                continue
-            bases = {"project": project, "file": os.path.dirname(named.file), "home": home}
-            base = bases.get(root.relative_to, cwd) if named.file or root.relative_to == "project" else cwd
-            directory = os.path.join(base, directory)
-        if root.in_project and not _is_in_project(named.folder, directory, project, filesystem):
-            continue
-        yield ScanRoot(os.path.normpath(os.path.join(directory, root.path)), root.scope, root)
-
-
-def _is_in_project(written: str, directory: str, project: str, filesystem: Filesystem) -> bool:
-    """Return whether a directory is written as a relative one, and is in the project, links resolved."""
-    inside = os.path.join(project, "")
-    whole = os.path.normpath(directory) + os.sep
-    plain = not written.startswith(("/", "~"))
-    return plain and whole.startswith(inside) and f"{filesystem.real(whole)}/".startswith(inside)
-
-
-def _plain_path(text: str, home: str) -> str:
-    """Return a path without white space around it, from a `file://` URL, or the home for `~`."""
-    path = text.strip()
-    if path == "~":
-        return home
-    if path.startswith("file:///"):
-        from urllib.parse import unquote
-
-        path = unquote(path.removeprefix("file://"))
-    return path
 
 
 def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[ScanRoot]:
@@ -308,50 +313,14 @@ def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[
 
 
 def _with_switches(
-    scan_roots: Iterable[ScanRoot], settings: Settings | None, env: Mapping[str, str]
+    host: Host, scan_roots: Iterable[ScanRoot], settings: Settings | None, question: Question
 ) -> Iterator[ScanRoot]:
     """Yield roots with what switches them, or some of their skills, off; `settings` are `None` if none count."""
+    patterns_of, reason_of = of_client(host.name, path_patterns), of_client(host.name, reason_unread)
+    unread = EMPTY if settings is None else settings.unread
     for scan_root in scan_roots:
-        result = _with_patterns(scan_root, settings) if scan_root.root.switched_by else scan_root
-        result = _switched_off(result, env) if scan_root.root.unless else result
-        if settings is not None:
-            result = _as_closed(_as_read(result, settings), settings.closed)
-            if not result.off and (file := settings.scopes_off.get(result.scope)):
-                off = f"the agent does not read skills of the scope `{result.scope}`, says {neutral(file)}"
-                result = result.with_changes(off=off)
-        yield result
-
-
-def _with_patterns(scan_root: ScanRoot, settings: Settings | None) -> ScanRoot:
-    """Return a root with the patterns of its settings."""
-    root = scan_root.root
-    found = settings and settings.path_patterns.get(" ".join((root.switched_by, *root.switching_files)))
-    if not found:
-        return scan_root
-    file, patterns = found
-    form, base = ("select", os.path.dirname(file)) if root.setting else ("switch", os.path.dirname(scan_root.path))
-    return scan_root.with_changes(patterns=(PathPatterns(base=base, patterns=patterns, file=file, form=form),))
-
-
-def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
-    """Return a root, off if a variable says that the client does not read it."""
-    variable = next((name for name in scan_root.root.unless if is_switched_on(name, env)), None)
-    return scan_root.with_changes(off=f"the variable `{variable.partition('=')[0]}` is set") if variable else scan_root
-
-
-def _as_closed(scan_root: ScanRoot, closed: Mapping[str, str]) -> ScanRoot:
-    """Return a root, off if it is one of those that the settings close."""
-    closable = scan_root.root.closable
-    file = closed.get("closed", "") or (closed.get("partly", "") if closable == "partly" else "")
-    if closable == "no" or not file or scan_root.off:
-        return scan_root
-    return scan_root.with_changes(off=f"managed settings keep the agent from reading it, says {neutral(file)}")
-
-
-def _as_read(scan_root: ScanRoot, settings: Settings) -> ScanRoot:
-    """Return a root as the settings leave it: those in some folders are not read. Paths are compared as written."""
-    for folder, file in settings.unread_folders:
-        inside = (scan_root.path + os.sep).startswith(os.path.join(folder, ""))
-        if inside and not scan_root.off and not scan_root.root.files:
-            return scan_root.with_changes(off=f"the agent reads no skills in {neutral(folder)}, says {neutral(file)}")
-    return scan_root
+        patterns = () if settings is None else patterns_of(scan_root.root, scan_root.path, settings)
+        off = scan_root.off or reason_of(scan_root.root, scan_root.path, question.env, unread)
+        if patterns or off != scan_root.off:
+            scan_root = scan_root.with_changes(off=off, patterns=patterns or scan_root.patterns)
+        yield scan_root

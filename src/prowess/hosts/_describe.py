@@ -118,8 +118,6 @@ _RELATIVE_PHRASES = {
     "cwd": "relative to the working directory",
     "project": "relative to the git root",
     "file": "relative to the folder of the settings file",
-    "home": "relative to the home directory",
-    "none": "absolute paths only",
 }
 
 
@@ -127,14 +125,11 @@ def _where(root: Root) -> Iterator[str]:
     """Yield the place of a root in words."""
     if root.setting or root.argument:
         yield _RELATIVE_PHRASES[root.relative_to]
-        if not root.tilde:
-            yield "`~` is not the home directory"
     elif not root.plugins and not root.path.startswith(("~", "/", "$", "@")):
         yield _WALK_PHRASES[root.walk]
         if root.without_git != "none":
             yield "without git up to the file system root"
-        if root.home_stops:
-            yield "stopping below the home directory"
+    yield from root.where
 
 
 def _traits(root: Root) -> list[str]:
@@ -147,8 +142,7 @@ def _traits(root: Root) -> list[str]:
         _OWN_SKILL_PHRASES.get(root.own),
         "also skills inside skills" if root.inside else None,
         "also hidden folders" if root.hidden else None,
-        f"not if {' or '.join(name.partition('=')[0] for name in root.unless)} is set" if root.unless else None,
-        _moved_phrase(root.unless_moved) if root.unless_moved else None,
+        *root.facts,
         "its skills are not in the agent's own list" if root.unlisted else None,
         "also a hidden folder that is a skill itself" if root.skip_inside else None,
         "skills right below a folder come before those further down" if root.skills_first else None,
@@ -159,11 +153,6 @@ def _traits(root: Root) -> list[str]:
         f"a linked SKILL.md {_LINK_PHRASES[root.linked_files]}" if root.linked_files in _LINK_PHRASES else None,
     )
     return [note for note in notes if note]
-
-
-def _moved_phrase(path: str) -> str:
-    variable, _, usual = path.removeprefix("$").partition("|")
-    return f"not if {variable} is another folder than {usual}"
 
 
 # ── precedence ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -184,16 +173,13 @@ _COMPARE_PHRASES = {
 
 def _describe_precedence(host: Host) -> Iterator[str]:
     yield _COLLISION_PHRASES.get(host.collision, host.collision)
-    if not host.levels_first and any(root.walk != "none" for root in host.roots):
-        yield "the order of the folders above counts more than how close a folder is"
+    yield from host.facts.get("precedence", ())
     if host.folder_names_win:
         yield "inside one folder above, a skill whose valid name equals its own folder wins over others"
     if host.collision_in_root:
         yield f"inside one folder above: {_COLLISION_PHRASES.get(host.collision_in_root, host.collision_in_root)}"
     if host.compare in _COMPARE_PHRASES:
         yield _COMPARE_PHRASES[host.compare]
-    if host.max_skills:
-        yield f"at most {host.max_skills} skills"
     if host.suppressed_scopes:
         yield f"findings in {', '.join(host.suppressed_scopes)} are not reported"
 

@@ -121,8 +121,7 @@ def describe_trust(host: Host) -> Iterator[str]:
     """Yield what decides whether a project is trusted."""
     if host.trust_note:
         yield host.trust_note
-    if host.trust_variable:
-        yield f"the variable `{host.trust_variable}` says whether a project is trusted"
+    yield from host.facts.get("trust", ())
     for setting in host.settings:
         if setting.form == "trust":
             files = "; ".join(_name_file(host.settings_files[name], host) for name in setting.files)

@@ -235,8 +235,6 @@ class Host(Frozen):
     """An environment variable that enables or disables all skills, and overrides any file."""
     enabled: bool = True
     """Whether skills are enabled without any setting."""
-    trust_variable: str = ""
-    """An environment variable that says whether the project is trusted, and overrides any file."""
     trust_switch: str = ""
     """A dotted key in the settings files of this host; false means that every folder is trusted."""
     trust_switch_files: tuple[str, ...] = ()
@@ -247,8 +245,9 @@ class Host(Frozen):
     """The trust of a project about which nothing is set: `unknown` (its skills are shown), `trusted` or `untrusted`."""
     trust_note: str = ""
     """Set if the client loads project skills only in folders that its user trusts."""
-    max_skills: int = 0
-    """Skills at most; the rest are `disabled`. 0 is no limit."""
+    facts: Mapping[str, tuple[str, ...]] = EMPTY
+    """What the client's module does, in words: lines of `prowess hosts NAME` by where they are: `precedence` or
+    `trust`."""
     suppressed_scopes: tuple[str, ...] = ()
     """Scopes whose findings the client does not report."""
     activation: str = ""
@@ -259,14 +258,9 @@ class Host(Frozen):
     `runs` (by name within successive skills of one scope; parent folders are separate)."""
     scope_order: tuple[str, ...] = ()
     """For `sorts = "scopes"`: the scopes, first to last; `user|plugin` are two that count as one."""
-    levels_first: bool = True
-    """Whether all roots of a nearer folder come before those of its parent; otherwise all levels of a root come before
-    the next root."""
     git_marker: str = "exists"
     """What makes a git root: `.git` `exists`, is an `entry` (also a link to itself), has a `head` if it is a folder, or
     is a `valid` repository; `named` is the same, but a file needs only to name a folder, which may be missing; `git` is
     the same as `valid`, but a `.git` file that is invalid ends the search, as the program git does."""
-    list_git_marker: str = ""
-    """The same for the client's own list, if it goes further up than its model sees."""
     scope_words: Mapping[str, str] = EMPTY
     """Scope to the client's own word for it."""

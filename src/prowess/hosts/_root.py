@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from prowess._internal.frozen import EMPTY, Frozen
 
 TYPE_CHECKING = False
@@ -33,36 +31,17 @@ class Root(Frozen):
     commands."""
     argument: str = ""
     """An argument of the client whose values are directories."""
-    tilde: bool = True
-    """For `setting` and `argument`: whether `~/` at the beginning of a directory is the user's home."""
-    tilde_alone: bool = True
-    """Whether a directory that is only `~` is the user's home too."""
     relative_to: str = "cwd"
-    """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root, also for `argument`), `file`
-    (the folder of the settings file), `home`, or `none` (the client ignores it)."""
-    in_project: bool = False
-    """For `setting`: whether only relative directories count, and only if they are inside the project, links
-    resolved."""
-    unless: tuple[str, ...] = ()
-    """Environment variables; if one of them is true, the client does not read the directory. `NAME=WORD|WORD` is true
-    only with one of these words, whatever their case."""
-    closable: str = "no"
-    """Whether a setting of the form `closed` keeps the client from reading it: `no`, if its effect is `closed`, or also
-    if it is only `partly`."""
-    trims: bool = False
-    """For `setting` and `argument`: whether white space around a directory is removed, an empty text is the folder that
-    relative ones belong to, and `file://` URLs are paths."""
+    """For `setting` and `argument`: what a relative directory belongs to: `cwd`, `project` (the git root), or `file`
+    (the folder of the settings file)."""
     strips: bool = False
     """For `setting` and a path list: whether white space around a directory is removed."""
+    where: tuple[str, ...] = ()
+    """What the client's module says about its place, in words."""
+    facts: tuple[str, ...] = ()
+    """What else the client's module does with it, in words."""
     unlisted: bool = False
     """Whether the client's own list leaves out its skills; then one that its model does not see is not seen at all."""
-    unless_moved: str = ""
-    """A folder as `$VAR/...|~/...`; the client does not read the directory if the variable names another folder."""
-    switched_by: str = ""
-    """A dotted key of settings, a list with patterns for the paths of its skills: `!GLOB` switches off, `+PATH` on
-    again, `-PATH` off. Paths are relative to the settings file for `setting`, else to the folder above the root."""
-    switching_files: tuple[str, ...] = ()
-    """The names of the settings files whose patterns count."""
     may_be_file: bool = False
     """For `setting` and `argument`: whether a file `*.md` may be named too, which is a skill."""
     walk: str = "none"
@@ -77,14 +56,8 @@ class Root(Frozen):
     """Levels of folders below the root that may contain a skill; -1 is any number."""
     own: str = "no"
     """A SKILL.md in the root itself: `no`, `yes`, `last` (after those below it), or `alone` (it hides the others)."""
-    git_marker: str = ""
-    """`git_marker` of this root, if it differs from that of the host."""
-    home_stops: bool = False
-    """Whether the walk upwards ends below the user's home."""
     not_home: bool = False
     """Whether the root is ignored if its project folder is the user's home."""
-    separator: str = os.pathsep
-    """Between the directories of a path list."""
     inside: bool = False
     """Whether the folders of a skill are scanned for more skills."""
     hidden: bool = False

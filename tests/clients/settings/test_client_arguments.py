@@ -22,10 +22,10 @@ FILES: dict[str, Any] = {
 USER, PROJECT = "home/.x/settings.json", "repo/.x/s.json"
 
 
-def host(*roots: dict[str, Any], **table: Any) -> Host:
-    """Return a host with one project folder and a settings file of the user."""
+def host(*roots: dict[str, Any], client: str = "x", **table: Any) -> Host:
+    """Return a host with one project folder and a settings file of the user; a client does what it alone does."""
     files = {"user": {"path": "~/.x/settings.json"}, "project": {"path": ".x/s.json", "needs_trust": True}}
-    return host_from_table("x", {"title": "X", "roots": [OWN, *roots], "settings_files": files, **table})
+    return host_from_table(client, {"title": "X", "roots": [OWN, *roots], "settings_files": files, **table})
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,14 @@ def test_an_unknown_argument_is_a_finding(tmp_path: Path) -> None:
     ("folder", "keys", "seen"),
     [
         ("~/far", {}, "far"),
-        ("~/far", {"tilde": False}, ""),
+        ("~/far", {"client": "copilot"}, ""),
+        ("~/far", {"client": "opencode"}, "far"),
+        ("~", {"path": "far"}, "far"),
+        ("~", {"path": "far", "client": "opencode"}, ""),
         ("near/skills", {}, "near"),
         (" near/skills\n", {"strips": True}, "near"),
         ("  ", {"strips": True}, ""),
-        ("near/skills", {"relative_to": "none"}, ""),
         ("beside", {"relative_to": "file"}, "beside"),
-        ("far", {"relative_to": "home"}, "far"),
         ("", {}, ""),
         ("a\0b", {}, ""),
         (7, {}, ""),
@@ -79,7 +80,9 @@ def test_an_unknown_argument_is_a_finding(tmp_path: Path) -> None:
 )
 def test_a_setting_names_folders(folder: Any, keys: dict[str, Any], seen: str, tmp_path: Path) -> None:
     """Relative to what the client takes; other values are ignored."""
-    one = host({"setting": "skills.dirs", "scope": "extra", **keys})
+    client = keys.get("client", "x")
+    root = {key: value for key, value in keys.items() if key != "client"}
+    one = host({"setting": "skills.dirs", "scope": "extra", **root}, client=client)
     assert active(tmp_path, one, FILES | {USER: {"skills": {"dirs": [folder]}}}) == ["own", *([seen] if seen else [])]
 
 
@@ -96,12 +99,12 @@ def test_a_setting_names_folders(folder: Any, keys: dict[str, Any], seen: str, t
         ("~/far/\0", []),
     ],
 )
-def test_a_setting_names_a_path_as_node_reads_it(written: str, seen: list[str], tmp_path: Path) -> None:
+def test_a_setting_of_pi_names_a_path_as_node_reads_it(written: str, seen: list[str], tmp_path: Path) -> None:
     """Also a file, and the folder of the settings file."""
     loose = "---\nname: loose\ndescription: d\n---\n"
     files = {"home/.x/loose.md": loose, "home/far/loose.md": loose, "home/far/loose.txt": loose}
-    root = {"setting": "paths", "relative_to": "file", "trims": True, "may_be_file": True, "depth": 2, "scope": "extra"}
-    found = active(tmp_path, host(root), FILES | files | {USER: {"paths": [written]}})
+    root = {"setting": "paths", "relative_to": "file", "may_be_file": True, "depth": 2, "scope": "extra"}
+    found = active(tmp_path, host(root, client="pi"), FILES | files | {USER: {"paths": [written]}})
     assert found in (["own", *seen], ["own", *[name for name in seen if name != "loose"]])
 
 
@@ -186,7 +189,7 @@ def test_a_bad_file_has_the_clients_consequence(
 
 
 def test_a_variable_may_list_folders(tmp_path: Path) -> None:
-    """White space between the separators may be removed."""
-    one = host(roots=[{"path": "$X_DIRS", "scope": "extra", "separator": ",", "strips": True}])
+    """Those of Copilot are separated by commas; white space between them may be removed."""
+    one = host(roots=[{"path": "$X_DIRS", "scope": "extra", "strips": True}], client="copilot")
     found = see(tmp_path, one, FILES, env={"X_DIRS": " TOP/home/far , "})
     assert [root.path for root in found.scan_roots] == [f"{tmp_path}/home/far"]

@@ -28,7 +28,7 @@ NAMES = row(".x/c.json", key="skills.off", form="names")
 
 def read(top: Path, *rows: Row, env: dict[str, str] | None = None, role: str | None = None, **host: Any) -> Settings:
     one = Host(
-        name="x",
+        name=host.pop("name", "x"),
         title="X",
         settings_files={file: SettingsFile(path=file, where="both") for file, _ in rows},
         settings=tuple(setting.with_changes(files=(file,)) for file, setting in rows),
@@ -167,13 +167,13 @@ def test_an_invalid_switch_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_a_role_has_two_forms(tmp_path: Path) -> None:
-    """`spec.auto_skills`, and the flat form."""
+    """`spec.auto_skills`, and the flat form; without them InitRunner uses 50 skills."""
     nested = write(tmp_path, "r1.yaml", "spec:\n  auto_skills:\n    enabled: false\n    max_skills: 7\n")
     flat = write(tmp_path, "r2.yaml", "name: x\nauto_skills:\n  enabled: false\n  max_skills: 7\n")
     for role in (nested, flat):
-        settings = read(tmp_path, role=role, max_skills=50)
+        settings = read(tmp_path, role=role, name="initrunner")
         assert (settings.enabled, settings.enabled_source, settings.max_skills) == (False, role, 7)
-    assert read(tmp_path, max_skills=50).max_skills == 50
+    assert (read(tmp_path, name="initrunner").max_skills, read(tmp_path).max_skills) == (50, 0)
 
 
 def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

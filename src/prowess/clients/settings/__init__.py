@@ -7,6 +7,12 @@ if TYPE_CHECKING:
     from ._bounded_expressions import TOKEN as TOKEN, count_steps as count_steps
     from ._client_arguments import ClientArguments as ClientArguments
     from ._name_patterns import name_matcher as name_matcher
+    from ._named_folders import (
+        NamedFolder as NamedFolder,
+        join_named as join_named,
+        listed_folders as listed_folders,
+        named_directory as named_directory,
+    )
     from ._path_patterns import MAX_PATTERNS as MAX_PATTERNS, PathPatterns as PathPatterns, is_pattern as is_pattern
     from ._settings_files import (
         ARGUMENTS as ARGUMENTS,
@@ -58,6 +64,7 @@ else:  # otherwise every misspelt name would have a type
             "_bounded_expressions": ("TOKEN", "count_steps"),
             "_client_arguments": ("ClientArguments",),
             "_name_patterns": ("name_matcher",),
+            "_named_folders": ("NamedFolder", "join_named", "listed_folders", "named_directory"),
             "_path_patterns": ("MAX_PATTERNS", "PathPatterns", "is_pattern"),
             "_settings_files": (
                 "ARGUMENTS",

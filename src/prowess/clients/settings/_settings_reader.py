@@ -16,10 +16,10 @@ from prowess.filesystem import Filesystem, git_root
 
 from ._client_arguments import ClientArguments
 from ._name_patterns import name_matcher
-from ._path_patterns import is_pattern
+from ._named_folders import NamedFolder, listed_folders
 from ._settings_files import ARGUMENTS, Places, SettingsFiles, settings_layers
 from ._settings_values import find_wrong_type, merge_files, merge_union, parse_bool, texts_of
-from ._user_settings import NamedFolder, NamedSkill, Settings
+from ._user_settings import NamedSkill, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class SettingsReader:
         self.files = SettingsFiles(host, question, filesystem)
         self.arguments = ClientArguments(host, question.client_args)
         self.trust = "unknown"
-        self.found: dict[str, Any] = {"enabled": host.enabled, "max_skills": host.max_skills}
+        self.found: dict[str, Any] = {"enabled": host.enabled}
         """The fields of `Settings` that are known so far."""
         self._switch_found = False
         self._void_files: set[str] = set()
@@ -385,13 +385,12 @@ class SettingsReader:
         """Return the directories that settings or arguments name for a root."""
         named = [NamedFolder(value, "") for value in self.arguments.values(root.argument)] if root.argument else []
         for path, value in self.values(root.setting, root.setting_files, root.merge) if root.setting else ():
-            folders = [item for item in texts_of(value) if not (root.switched_by and is_pattern(item))]
+            folders = of_client(self.host.name, listed_folders)(value)
             if len(named) + len(folders) > _MAX_NAMED_FOLDERS:
                 folders = folders[: _MAX_NAMED_FOLDERS - len(named)]
                 self.files.report(path, f"only {_MAX_NAMED_FOLDERS:,} folders of `{root.setting}` count")
             named += [NamedFolder(folder, path) for folder in folders]
-        # A path with a NUL is no path, and an empty one would be the folder that it is relative to.
-        return tuple(item for item in named if (item.folder or root.trims) and "\0" not in item.folder)
+        return tuple(item for item in named if "\0" not in item.folder)
 
 
 def _names(values: Sequence[str]) -> list[str]:

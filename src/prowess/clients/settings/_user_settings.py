@@ -11,20 +11,13 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
 
+    from ._named_folders import NamedFolder
+
     class NameFilter(Protocol):
         """Which skills stay, by their names."""
 
         def effect(self, name: str) -> tuple[str, str]:
             """Return the effect on a skill, as `NamedSkill.effect`, and the file that says so."""
-
-
-class NamedFolder(Frozen, kw_only=False):
-    """A directory of skills that a settings file or an argument names."""
-
-    folder: str
-    """As it is written there."""
-    file: str
-    """The settings file; empty for an argument."""
 
 
 class NamedSkill(Frozen):
@@ -84,8 +77,6 @@ class Settings(Frozen):
     """What lists of entries say."""
     catalog_off: str = ""
     """The file that hides all skills from the model; empty if none does."""
-    closed: Mapping[str, str] = EMPTY
-    """`closed` and `partly` to the file that keeps the client from reading such roots."""
     budget_limit: int | None = None
     """In place of the host's own."""
     description_limit: int | None = None
@@ -101,15 +92,13 @@ class Settings(Frozen):
     folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
     """`named_by` of a root to the directories that are named for it."""
     path_patterns: Mapping[str, tuple[str, tuple[str, ...]]] = EMPTY
-    """`named_by` or `switching` of a root to the settings file with patterns for its skills, and those patterns."""
+    """Scope to the settings file with patterns for the skills of its roots, and those patterns."""
     only_named: frozenset[str] = frozenset()
     """Scopes of whose roots only those count that arguments name."""
-    unread_folders: tuple[tuple[str, str], ...] = ()
-    """Folders in which no root is read, absolute and with their links, each with the file that says so."""
+    unread: Mapping[str, str] = EMPTY
+    """What keeps the client from reading some roots, as its module names it, to the file that says so."""
     hidden_folders: Mapping[str, str] = EMPTY
     """The folders whose own SKILL.md is not read, since they are plugins that are switched off, with the reason."""
-    scopes_off: Mapping[str, str] = EMPTY
-    """Scopes whose folders are not read, each with the file that says so."""
     chosen_plugins: frozenset[str] | None = None
     """The names of the only plugins that count, in lower case, if an argument chooses them."""
     findings: tuple[Finding, ...] = ()
