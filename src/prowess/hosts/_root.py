@@ -39,7 +39,7 @@ class Root(Frozen):
     where: tuple[str, ...] = ()
     """What the client's module says about its place, in words."""
     facts: tuple[str, ...] = ()
-    """What else the client's module does with it, in words."""
+    """What the client's module does with it, in words."""
     unlisted: bool = False
     """Whether the client's own list leaves out its skills; then one that its model does not see is not seen at all."""
     may_be_file: bool = False
