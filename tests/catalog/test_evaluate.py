@@ -181,17 +181,12 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "name-pattern": {"name_rules": {"pattern": "[a-z]+"}},
     "name-must-equal-folder": {"name_rules": {"must_equal_folder": True}},
     "name-must-equal-folder-and-replaced": {"name_rules": {"must_equal_folder": True, "replace": {"-": "_"}}},
-    "name-reserved": {"name_rules": {"reserved": ("claude",)}},
     "name-replaced": {"name_rules": {"replace": {"-": "_", "f": "g"}}},
     "name-replaced-by-folder": {"name_rules": {"replace": {"-": "_"}, "identity": "folder"}},
     "description-dropped": {"description_rules": {"limit": 20, "past_limit": "drop"}},
     "description-cut": {"description_rules": {"limit": 8, "past_limit": "cut"}},
     "description-as-it-is": {"description_rules": {"trim": False}},
     "description-one-line": {"description_rules": {"one_line": True}},
-    "description-clean": {"description_rules": {"clean": True}},
-    "description-escaped": {"description_rules": {"escape": "<>&"}},
-    "description-with-scope": {"description_rules": {"append": ("scope",)}},
-    "description-with-more": {"description_rules": {"append": ("when_to_use",)}},
     "first-line": {"budget": {"limit": 10, "degrade": "first-line"}},
 }
 

@@ -88,14 +88,6 @@ def test_a_host_without_the_key_knows_no_plugins_above(tmp_path: Path) -> None:
     assert [entry.name for entry in entries(tmp_path, namespace_manifests=[])] == ["one"]
 
 
-def test_a_name_with_its_plugin_may_be_too_long(tmp_path: Path) -> None:
-    skill(tmp_path / "repo/.x/skills/one")
-    manifest(tmp_path / "repo", '{"name": "plugin"}')
-    for most, state in ((10, "active"), (9, "rejected")):
-        (entry,) = entries(tmp_path, name_rules={"max_qualified": most})
-        assert entry.state == state
-
-
 @pytest.mark.parametrize("kind", ["fifo", "folder", "large", "loop", "nothing"])
 def test_a_hostile_manifest_names_nothing_in_bounded_time(kind: str, tmp_path: Path) -> None:
     for number in range(200):

@@ -70,3 +70,15 @@ def test_a_hostile_list_is_a_finding(kind: str, machine: Machine) -> None:
             file.symlink_to(file)
     assert machine.problems() == ["config-invalid"]
     assert machine.active() == (["s"] if kind == "many" else [])
+
+
+def test_a_loose_file_is_called_by_its_own_name_and_described_by_its_text(machine: Machine) -> None:
+    """Without a name and a description that are text."""
+    machine.write("repo/.kimi-code/skills/note.md", "\n# Notes\n")
+    machine.write("repo/.kimi-code/skills/b.md", "---\nname: named\ndescription: d\n---\nBody.\n")
+    machine.write("repo/.kimi-code/skills/c.md", "---\nname: 5\ndescription: 5\n---\n" + "é" * 241 + "\n")
+    assert {(entry.name, entry.description, str(entry.state)) for entry in machine.catalog().skills} == {
+        ("named", "d", "active"),
+        ("note", "# Notes", "active"),
+        ("c", "é" * 239 + "…", "active"),
+    }

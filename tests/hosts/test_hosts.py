@@ -172,7 +172,7 @@ def test_every_word_of_a_host_is_known(name: str) -> None:
         assert row.form in FORMS or (row.doc and not row.form)
     for argument in host.arguments:
         assert argument.effect in EFFECTS or (argument.doc and argument.effect in {"", "settings"})
-    for pattern in (host.name_rules.pattern, host.name_rules.alias_pattern, *host.name_rules.replace):
+    for pattern in (host.name_rules.pattern, *host.name_rules.replace):
         re.compile(pattern)
     assert set(host.name_rules.on) | set(host.description_rules.on) <= KINDS
 

@@ -56,17 +56,6 @@ def test_a_collision_in_one_root_may_be_undefined(tmp_path: Path) -> None:
     assert reasons == {"1": True, "2": True, "3": False}
 
 
-def test_descriptions_that_the_model_does_not_get_are_empty(tmp_path: Path) -> None:
-    (entry,) = catalog(tmp_path, {".x/a/SKILL.md": front(GOOD)}, description_rules={"shown": False}).skills
-    assert (entry.name, entry.description, str(entry.state)) == ("a", "", "active")
-
-
-def test_a_name_may_be_written_in_lower_case(tmp_path: Path) -> None:
-    files = {".x/1/SKILL.md": front('name: "NS:A"\ndescription: d'), ".x/2/SKILL.md": front("name: B\ndescription: d")}
-    found = catalog(tmp_path, files, name_rules={"lower": ":"})
-    assert [entry.name for entry in found.skills] == ["ns:a", "B"]
-
-
 def test_a_skill_without_instructions_may_be_rejected(tmp_path: Path) -> None:
     files = {".x/a/SKILL.md": front(GOOD), ".x/b/SKILL.md": f"---\n{GOOD}\n---\n \n", ".x/c/SKILL.md": ""}
     rules = {"body_needed": True, "whole_file": True, "as_body": ["frontmatter-missing"]}
@@ -137,22 +126,6 @@ def test_a_value_of_the_wrong_type_may_void_its_key_alone(tmp_path: Path) -> Non
     assert [item.code for item in found.findings] == ["config-invalid"]
 
 
-def test_a_loose_file_may_be_called_by_its_own_name(tmp_path: Path) -> None:
-    """And take its description from its text."""
-    found = catalog(
-        tmp_path,
-        {".x/note.md": "\n# Notes\n", ".x/b.md": front("name: named\ndescription: d")},
-        roots=[{"path": ".x", "scope": "project", "loose": True}],
-        name_rules={"loose": "file"},
-        description_rules={"loose_on": {"missing": "body"}},
-        reading={"rejects": ["frontmatter-missing"], "loose_as_body": ["frontmatter-missing"]},
-    )
-    assert [(entry.name, entry.description, str(entry.state)) for entry in found.skills] == [
-        ("named", "d", "active"),
-        ("note", "# Notes", "active"),
-    ]
-
-
 @pytest.mark.parametrize("rule", ["spec", "name_is_folder"])
 def test_one_root_may_be_stricter(rule: str, tmp_path: Path) -> None:
     """With fields that are not in the specification, or a name that is not the folder's."""
@@ -185,33 +158,6 @@ def test_a_list_of_texts_has_no_other_items(tmp_path: Path) -> None:
     flags = [{"when": {"t": "not-texts"}, "state": "rejected", "reason": "no"}]
     found = states(catalog(tmp_path, files, flags=flags))
     assert {key for key, state in found.items() if state == "active"} == {"1", "3", "6"}
-
-
-@pytest.mark.parametrize(("rules", "name"), [({}, "trail"), ({"trim_folder": False, "replace": {" +": "-"}}, "trail-")])
-def test_blanks_around_the_name_of_a_folder_may_stay(tmp_path: Path, rules: dict[str, Any], name: str) -> None:
-    """Those around a name in the front matter are removed all the same."""
-    files = {".x/trail /SKILL.md": front("description: d"), ".x/b/SKILL.md": front("name: ' b '\ndescription: d")}
-    names = [entry.name for entry in catalog(tmp_path, files, name_rules=rules).skills]
-    assert sorted(names) == ["b", name]
-
-
-@pytest.mark.parametrize(
-    ("written", "state"),
-    [
-        ("|\n  12345", "active"),
-        ("|\n  12345\n", "rejected"),
-        ("|\n  12345\nb: c", "rejected"),
-        ("|\n  12345\n# comment", "rejected"),
-        ("|+\n  1234\n", "active"),
-        ("|+\n  12345\n", "rejected"),
-        ('"12345\\n"', "rejected"),
-    ],
-)
-def test_a_block_scalar_at_an_open_end_has_no_line_end(tmp_path: Path, written: str, state: str) -> None:
-    """It is one character shorter only if nothing follows it before the fence."""
-    rules = {"limit": 5, "past_limit": "drop", "open_end": True, "trim": False}
-    files = {".x/a/SKILL.md": front(f"name: a\ndescription: {written}")}
-    assert states(catalog(tmp_path, files, description_rules=rules)) == {"a": state}
 
 
 def test_a_command_may_be_called_like_a_skill_file(tmp_path: Path) -> None:

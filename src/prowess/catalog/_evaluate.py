@@ -134,8 +134,7 @@ class Evaluator:
             (self._unread_verdict, settings.hidden_folders),
             (lambda reading: reading.unreadable, False),
             (lambda reading: reading.name_verdict, self._fields.limits_names),
-            (self._whole_name_verdict, host.name_rules.max_qualified),
-            (lambda reading: self._fields.refused_name(reading.name), host.name_rules.refused),
+            (self._own_name_verdict, self._fields.has_own_name_rules),
             (lambda reading: reading.description_verdict, False),
             (self._root_verdict, False),
             (self._hiding_verdict, self._has_settings or host.flags),
@@ -219,9 +218,9 @@ class Evaluator:
         fields = self._visible_fields(item)
         if fields is not None and scan_root.root.ignores:
             fields = {key: value for key, value in fields.items() if key not in scan_root.root.ignores}
-        if is_loose(item) and self.host.name_rules.loose == "file":
-            name, reading.name_verdict = self._fields.name_of_file(fields, item.path), None
-        else:
+        name = self._fields.name_of_file(fields, item.path) if is_loose(item) else None
+        reading.name_verdict = None
+        if name is None:
             name, reading.name_verdict = self._fields.name(fields, item)
         name = name_in_root(item, fields, name)
         description, first_line, reading.description_verdict = self._fields.description(item, fields)
@@ -337,13 +336,9 @@ class Evaluator:
             return name if name.strip() else os.path.basename(folder)
         return None
 
-    def _whole_name_verdict(self, reading: Reading) -> Verdict | None:
-        """Return the verdict if a name with its namespace is too long."""
-        most = self.host.name_rules.max_qualified
-        namespace = self.namespace(reading.item) if most else None
-        if namespace is None or (length := len(reading.name) + 1 + len(namespace)) <= most:
-            return None
-        return rejection("name-too-long", f"with its plugin, its name has {length} characters, more than {most}")
+    def _own_name_verdict(self, reading: Reading) -> Verdict | None:
+        """Return the verdict if the client alone refuses a name."""
+        return self._fields.own_name_verdict(reading.name, self.namespace(reading.item))
 
     def _root_verdict(self, reading: Reading) -> Verdict | None:
         """Return the verdict if the root is stricter than the host's other roots."""
@@ -505,8 +500,6 @@ class Evaluator:
 
     def shown_description(self, text: str, scope: str) -> tuple[str, str]:
         """Return the description of a plain skill as the host shows it, and its first line."""
-        if not self.host.description_rules.shown:
-            return "", ""
         return self._fields.shown_description(text, "", scope)
 
     def is_typed(self, entry: Entry) -> bool:

@@ -5,21 +5,33 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.text import collapse_hidden_runs, quoted
+from prowess._internal.text import quoted
+from prowess.clients import of_client
 from prowess.clients.reading import (
-    WHITE_SPACE,
+    action_for_file,
     apply_dialect,
+    clean_description,
+    counted_length,
+    cut_description,
+    final_description,
+    final_name,
     javascript_literal,
     javascript_string,
+    name_of_file,
+    name_problem,
     plain_front_check,
+    text_from_body,
+    trim_name,
     value_kind,
+    when_to_use,
+    white_space,
 )
 from prowess.hosts import (
     DESCRIPTION_ACTIONS,
     NAME_ACTIONS,
-    escape_entities,
     measure_text,
 )
 
@@ -30,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.filesystem import Filesystem
     from prowess.find import FoundSkill
-    from prowess.hosts import DescriptionRules, Host
+    from prowess.hosts import Host
     from prowess.skill import FastFrontmatter, Field, Skill
 
 _FOLDED_DESCRIPTION, _LITERAL_DESCRIPTION = b"\ndescription: >\n", b"\ndescription: |\n"
@@ -41,23 +53,32 @@ class FieldEvaluator:
 
     def __init__(self, host: Host, filesystem: Filesystem) -> None:
         self.host, self.filesystem = host, filesystem
-        self._white_space = WHITE_SPACE[host.reading.white_space]
+        own = partial(of_client, host.name)
+        self._white_space = own(white_space)()
         names = host.name_rules
-        self.limits_names = bool(names.max_length or names.pattern or names.must_equal_folder or names.reserved)
+        self.limits_names = bool(names.max_length or names.pattern or names.must_equal_folder)
         """Whether `name_limit_verdict` may reject a name."""
+        self._name_problem = own(name_problem)
+        self.has_own_name_rules = self._name_problem is not name_problem
+        """Whether `own_name_verdict` may reject a name."""
+        self._trim_name, self._final_name, self.name_of_file = own(trim_name), own(final_name), own(name_of_file)
         self._matches_name = re.compile(names.pattern or "(?s:.*)").fullmatch
-        self._finds_refused = re.compile(names.refused).search if names.refused else None
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
         shown = host.description_rules
         self._loose_as_body = frozenset((*host.reading.as_body, *host.reading.loose_as_body))
         self._is_plain_front = plain_front_check(host.reading)
         self._not_texts = re.compile(host.reading.not_texts).fullmatch if host.reading.not_texts else None
         self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on})
-        self._loose_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on, **shown.loose_on})
+        self._when_text, self._clean, self._cut = own(when_to_use), own(clean_description), own(cut_description)
+        self._final_description = own(final_description)
+        self._counted_length, self._text_from_body = own(counted_length), own(text_from_body)
+        self._action_for_file = own(action_for_file)
+        self._adds_when_to_use = self._when_text is not when_to_use
         self.only_trims = (
-            shown.shown
-            and shown.trim
-            and not (shown.one_line or shown.append or shown.clean or shown.escape or shown.limit)
+            shown.trim
+            and not (shown.one_line or shown.limit or self._adds_when_to_use)
+            and self._clean is clean_description
+            and self._final_description is final_description
         )
         """Whether the host only strips white space around a description."""
 
@@ -66,17 +87,11 @@ class FieldEvaluator:
         return apply_dialect(
             skill,
             item.path,
-            self.host.reading,
+            self.host,
             lambda: self.filesystem.text(item.real, by_mark=self.host.reading.byte_order_marks),
         )
 
     # ── name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def name_of_file(self, fields: Mapping[str, Field] | None, path: str) -> str:
-        """Return the name of a loose Markdown file that is called by its own name if it has no other."""
-        value = None if fields is None else fields.get("name")
-        text = str(value.value).strip() if value is not None and value.kind == "text" else ""
-        return text or os.path.basename(path).removesuffix(".md")
 
     def name(self, fields: Mapping[str, Field] | None, item: FoundSkill) -> tuple[str, Verdict | None]:
         """Return the name that the host uses, and the verdict if it rejects the skill for its name.
@@ -85,16 +100,13 @@ class FieldEvaluator:
             fields: the front matter; `None` if the host sees none.
             item: the skill.
         """
-        rules, folder = self.host.name_rules, item.folder
+        folder = item.folder
         value, kind, action = self._field_action(fields, "name", self._name_actions)
         verdict = value_rejection("name", kind) if action == "reject" else None
         name = folder
         if action not in ("reject", "folder") and value is not None:
             name = javascript_string(value)
-        if rules.one_line:
-            name = " ".join(name.split())
-        elif rules.trim and (rules.trim_folder or action != "folder"):
-            name = name.strip(self._white_space)
+        name = self._trim_name(name, self.host.name_rules, is_folder=action == "folder")
         if verdict is None and (fields is not None or action != "folder"):
             verdict = self._name_limit_verdict(name, folder)
         return self._changed_name(name, item), verdict
@@ -106,11 +118,7 @@ class FieldEvaluator:
 
     def _changed_name(self, name: str, item: FoundSkill) -> str:
         rules = self.host.name_rules
-        if rules.identity == "folder":
-            return item.folder
-        for old, new in rules.replace.items():
-            name = re.sub(old, new, name)
-        return name.lower() if rules.lower and re.search(rules.lower, name) else name
+        return item.folder if rules.identity == "folder" else self._final_name(name, rules)
 
     def alias(self, fields: Mapping[str, Field] | None) -> str:
         """Return the name in the front matter as the host writes it; empty if it reads no name."""
@@ -130,18 +138,18 @@ class FieldEvaluator:
             return rejection("name-characters", f"{self.host.title} does not accept the name {quoted(name)}")
         if rules.must_equal_folder and name != folder:
             return rejection("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
-        for word in rules.reserved:
-            if word in name.lower():
-                return rejection("name-reserved", f"the name {quoted(name)} contains the reserved word `{word}`")
         return None
+
+    def own_name_verdict(self, name: str, namespace: str | None) -> Verdict | None:
+        """Return the verdict if the client alone refuses what it calls a skill."""
+        problem = self._name_problem(name, namespace)
+        return None if problem is None else rejection(*problem)
 
     # ── description ──────────────────────────────────────────────────────────────────────────────────────────────────
 
     def description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, str, Verdict | None]:
         """Return the description, its first line, and the verdict if the host rejects or hides the skill for it."""
         text, verdict = self._own_description(item, fields)
-        if not self.host.description_rules.shown:
-            return "", "", verdict
         return *self.shown_description(text, self._when_to_use(fields), item.scan_root.scope), verdict
 
     def shown_description(self, text: str, when: str, scope: str) -> tuple[str, str]:
@@ -149,7 +157,7 @@ class FieldEvaluator:
 
         Args:
             text: as in the front matter.
-            when: the text of `when_to_use`, if the host adds it.
+            when: what the host adds for `when_to_use`.
             scope: of the skill.
         """
         rules = self.host.description_rules
@@ -159,29 +167,13 @@ class FieldEvaluator:
         elif rules.trim:
             text = text.strip(self._white_space)
         line = text.split("\n", 1)[0].strip(self._white_space)
-        if when:
-            text = f"{text}{rules.joiner}{when}"
-        if rules.removes and not (text.isascii() and text.isprintable()):
-            text = re.sub(rules.removes, "", text)
-        if rules.clean:
-            text = collapse_hidden_runs(text)
-        text = escape_entities(text, rules.escape)
-        text = cut_description(text, rules)
-        if "scope" in rules.append:
-            word = self.host.scope_words.get(scope, scope)
-            text, line = f"{text} ({word})", f"{line} ({word})"
-        return text, line
+        text = self._cut(self._clean(f"{text}{when}"), rules)
+        return self._final_description(text, line, self.host.scope_words.get(scope, scope))
 
     def _when_to_use(self, fields: Mapping[str, Field] | None) -> str:
         """Return the text that is added to the description; empty if nothing is."""
         value = fields.get("when_to_use") if fields is not None else None
-        if value is None or "when_to_use" not in self.host.description_rules.append:
-            return ""
-        if self.host.description_rules.append_texts and value.kind != "text":
-            return ""
-        if value_kind(value) in ("number", "bool"):
-            return javascript_literal(str(value.value))
-        return "" if value_kind(value) == "null" else javascript_string(value)
+        return "" if value is None else self._when_text(value)
 
     def is_described(self, fields: Mapping[str, Field] | None) -> bool:
         """Return whether the front matter says what the skill is for."""
@@ -193,8 +185,9 @@ class FieldEvaluator:
     def _own_description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, Verdict | None]:
         """Return the description before the host shortens or extends it, and the verdict."""
         rules = self.host.description_rules
-        actions = self._loose_actions if is_loose(item) else self._description_actions
-        value, kind, action = self._field_action(fields, "description", actions)
+        value, kind, action = self._field_action(fields, "description", self._description_actions)
+        if is_loose(item) and kind != "text":
+            action = self._action_for_file(kind, action)
         verdict = None
         text = javascript_string(value) if value is not None else ""
         if action == "reject":
@@ -207,9 +200,7 @@ class FieldEvaluator:
             no_front = is_loose(item) and any(f.code in self._loose_as_body for f in item.skill.findings)
             text = self._description_from_body(item, whole=fields is None or no_front)
         if verdict is None and rules.limit and rules.past_limit == "drop":
-            length = measure_text(text, rules.unit)
-            if length > rules.limit and rules.open_end and _is_at_open_end(item.skill, value):
-                length -= 1
+            length = self._counted_length(text, value, item.skill, rules.unit)
             if length > rules.limit:
                 word = "bytes" if rules.unit == "bytes" else "characters"
                 reason = f"its description has {length:,} {word}, more than {rules.limit:,}"
@@ -225,17 +216,9 @@ class FieldEvaluator:
         """
         if item.skill.document is None:
             return ""  # a file that was not read, perhaps a link to somewhere else, is not read here either
-        rules = self.host.description_rules
         text = self.filesystem.text(item.real) if whole else self._own_body(item)
         lines = [line for line in (line.strip(self._white_space) for line in text.split("\n")) if line]
-        if rules.fallback_headings == "skip":
-            lines = [line for line in lines if not line.startswith("#")]
-        joined = " ".join(lines[: rules.fallback_lines])
-        if rules.fallback_headings == "strip":
-            joined = re.sub(r"^#+\s+", "", joined)
-        if rules.fallback_length and measure_text(joined, rules.unit) > rules.fallback_length:
-            joined = _truncate(joined, rules.fallback_length, rules.fallback_ellipsis, rules.unit, whole=rules.whole)
-        return joined or item.scan_root.root.fallback or rules.fallback
+        return self._text_from_body(lines) or item.scan_root.root.fallback or self.host.description_rules.fallback
 
     def _own_body(self, item: FoundSkill) -> str:
         """Return the body between the host's own fences, with the file's own line ends if it has such fences."""
@@ -248,12 +231,6 @@ class FieldEvaluator:
                 return text[closing.end() :]
         document = self.apply_dialect(item, self.filesystem.skill(item.path, real=item.real, whole=True)).document
         return "" if document is None else document.body
-
-    def refused_name(self, name: str) -> Verdict | None:
-        """Return the verdict if the host refuses what it calls a skill."""
-        if self._finds_refused is not None and self._finds_refused(name):
-            return rejection("name-characters", f"{self.host.title} does not accept the name {quoted(name)}")
-        return None
 
     # ── plain front matter ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -269,7 +246,7 @@ class FieldEvaluator:
             return False
         if not (rules.trim or rules.one_line) and (_FOLDED_DESCRIPTION in front or _LITERAL_DESCRIPTION in front):
             return False  # its line end is shown too
-        return not ("when_to_use" in keys and "when_to_use" in rules.append)
+        return not ("when_to_use" in keys and self._adds_when_to_use)
 
     # ── kinds of values ──────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -315,18 +292,6 @@ def name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str
     return name
 
 
-def _is_at_open_end(skill: Skill, value: Field | None) -> bool:
-    """Return whether a value is a block scalar that ends with the last line of the front matter."""
-    front = skill.document.frontmatter if skill.document is not None else None
-    if not front or value is None or not str(value.value).endswith("\n"):
-        return False
-    last = front.removesuffix("\n").rpartition("\n")[2]
-    keeps = re.search(r":[ \t]+[|>][0-9]?\+[0-9]?[ \t]*(?:#.*)?\Z", value.source) is not None
-    return value.line == max(field.line for field in skill.fields.values()) and (
-        (last.startswith(" ") and last.strip() != "") or keeps
-    )
-
-
 def _kind_of_items(value: Field) -> str:
     """Return what a list counts as that is written as text: `list`, `empty`, or `map` if that cannot be written."""
     items = value.value if isinstance(value.value, tuple) else ()
@@ -340,24 +305,3 @@ def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:
     if "empty" in actions:
         actions.setdefault("blank", actions["empty"])
     return actions
-
-
-def cut_description(text: str, rules: DescriptionRules) -> str:
-    """Return a description as the client shows it, which may cut long ones."""
-    if rules.limit and rules.past_limit == "cut" and measure_text(text, rules.unit) > rules.limit:
-        return _truncate(text, rules.limit, rules.ellipsis, rules.unit, whole=rules.whole)
-    return text
-
-
-def _truncate(text: str, limit: int, ellipsis: str, unit: str, *, whole: bool) -> str:
-    """Cut a text to a limit, the ellipsis included."""
-    available = limit - len(ellipsis)
-    kept = available
-    if unit == "utf16":
-        # A character takes two units at most, so half of the excess can go at once.
-        while (over := measure_text(text[:kept], unit) - available) > 0:
-            kept -= over + 1 >> 1
-        if not whole and kept < len(text) and measure_text(text[:kept], unit) < available:
-            # A character of two units is cut in half, and such a half is shown as one character.
-            return f"{text[:kept]}\ufffd{ellipsis}"
-    return text[:kept] + ellipsis

@@ -13,6 +13,7 @@ from itertools import groupby
 
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.clients import of_client
+from prowess.clients.reading import cut_description, is_alias
 from prowess.findings import Finding, finding
 from prowess.hosts import collation_key
 from prowess.skill import MAX_NAME
@@ -20,7 +21,6 @@ from prowess.skill import MAX_NAME
 from ._budget import fit_to_budget, hide_all
 from ._entry import Entry, State
 from ._evaluate import Evaluator
-from ._evaluate_fields import cut_description
 from ._verdicts import LIST_ONLY
 
 TYPE_CHECKING = False
@@ -45,6 +45,7 @@ class Precedence:
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.host, self.settings, self.filesystem = host, settings, filesystem
         self.evaluator = Evaluator(host, settings, filesystem)
+        self._is_alias = of_client(host.name, is_alias)
         self.findings: list[Finding] = []
         self.moved: set[str] = set()
         """The paths of skills that are shown under another name, since theirs is taken."""
@@ -215,7 +216,7 @@ class Precedence:
                 and alias not in used_names
                 and aliases.get(alias, entry.name) == entry.name
                 and not (entry.state is State.REJECTED and not self.is_loaded(entry))
-                and re.fullmatch(rules.alias_pattern or ".+", alias)
+                and self._is_alias(alias)
                 and (entry.state is not State.SHADOWED or entry.path in self.hidden_losers)
                 and entry.path not in self.moved
             ):

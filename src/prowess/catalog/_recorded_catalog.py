@@ -160,13 +160,12 @@ def refresh(recorded: Recorded, host: str, filesystem: Filesystem) -> bytes | No
             return None
         row = [*skills[number]]
         row[_COUNT] = None
-        if shown.shown:
-            description, _ = evaluator.shown_description(new[1], row[_SCOPE])
-            if limit and measure_text(new[1], shown.unit) > limit:
-                return None  # its user may have set another one
-            if rules.budget.limit and (is_cut or description != row[_DESCRIPTION]):
-                return None
-            row[_DESCRIPTION] = description
+        description, _ = evaluator.shown_description(new[1], row[_SCOPE])
+        if limit and measure_text(new[1], shown.unit) > limit:
+            return None  # its user may have set another one
+        if rules.budget.limit and (is_cut or description != row[_DESCRIPTION]):
+            return None
+        row[_DESCRIPTION] = description
         skills[number] = tuple(row)
     return marshal.dumps((skills, *rest, marshal.dumps(fronts)))
 

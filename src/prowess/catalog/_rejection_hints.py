@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from prowess.clients import of_client
+from prowess.clients.reading import name_problem
 from prowess.skill import name_hint, suggest_name
 
 TYPE_CHECKING = False
@@ -89,7 +91,7 @@ def _name_hint(host: Host, skill: Skill, problem: str) -> str:
     is_accepted = (
         target is not None
         and (not rules.pattern or re.fullmatch(rules.pattern, target))
-        and not any(word in target for word in rules.reserved)
+        and of_client(host.name, name_problem)(target, None) is None
     )
     if target is not None and not is_accepted:
         return "choose another name, also for the folder"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["CLIENT_MODULES", "client", "of_client"]
 
 CLIENT_MODULES = (
-    *("claude_code", "cline", "codex", "copilot", "gemini_cli", "initrunner", "kimi_code", "mistral_vibe", "opencode"),
-    *("pi", "qwen_code"),
+    *("claude_code", "cline", "codex", "copilot", "gemini_cli", "infer", "initrunner", "kimi_code", "mistral_vibe"),
+    *("opencode", "pi", "qwen_code"),
 )
 """The modules of single clients, in this package; a host's name has `-` where its module has `_`."""
 

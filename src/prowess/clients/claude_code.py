@@ -14,11 +14,12 @@ from itertools import chain, islice
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import collapse_hidden_runs, neutral, quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import MAX_SKILL_FOLDERS, CommandPlace, PluginCandidate, PluginFinder
+from prowess.clients.reading import cut_text, javascript_literal, javascript_string, value_kind
 from prowess.clients.settings import ARGUMENTS, NamedSkill, find_problem, get_dotted, main_working_tree, texts_of
-from prowess.hosts import SettingsFile
+from prowess.hosts import SettingsFile, escape_entities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +30,16 @@ if TYPE_CHECKING:
     from prowess.clients.settings import Places, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
     from prowess.hosts import Root
+    from prowess.skill import Field
 
 __all__ = [
     "ListedPlugin",
     "Marketplaces",
+    "clean_description",
     "counted_layers",
     "folders_read",
+    "is_alias",
+    "name_problem",
     "named_skills",
     "plugin_commands",
     "plugin_finder",
@@ -42,6 +47,8 @@ __all__ = [
     "read_own_settings",
     "reason_unread",
     "settings_paths",
+    "text_from_body",
+    "when_to_use",
     "words_of_own_trust",
 ]
 
@@ -588,3 +595,51 @@ class _Plugins(PluginFinder):
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds the plugins of one table."""
     return _Plugins(table, question)
+
+
+# ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_REFUSED = (
+    r"[\x00-\x1f\x7f-\x9f<>\u2028\u2029\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\uffff\ue000-\uf8ff\ufdd0-\ufdef\U0001d173-\U0001d17a"
+    r"\U000e0000-\U0010ffff\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|^ | $|  |(?:^|:) | (?::|$)|^:|:$|^.{257,}"
+)
+"""What no name contains."""
+_REMOVED = (
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])(?:(?!\x1b\\)[^\x07\x9c])*"
+    r"(?:\x07|\x1b\\|\x9c|\Z)|\x1b[ -/]*[0-~]"
+)
+"""Commands of terminals, which it removes from descriptions."""
+
+
+def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  # noqa: ARG001
+    """Refuse names with control and hidden characters, blanks around parts, and long ones; folders have such too."""
+    if re.search(_REFUSED, name) is None:
+        return None
+    return "name-characters", f"Claude Code does not accept the name {quoted(name)}"
+
+
+def is_alias(name: str) -> bool:
+    """Return whether a name in the front matter is shown beside that of the folder."""
+    return re.fullmatch("(?:[\\w:.-]|[\u0300-\u036f])+", name) is not None
+
+
+def when_to_use(value: Field) -> str:
+    """Return what is added to a description: any value, as JavaScript writes it."""
+    if value_kind(value) in ("number", "bool"):
+        return f" - {javascript_literal(str(value.value))}"
+    text = "" if value_kind(value) == "null" else javascript_string(value)
+    return text and f" - {text}"
+
+
+def clean_description(text: str) -> str:
+    """Remove commands of terminals and hidden characters, and escape what could be a tag."""
+    if not (text.isascii() and text.isprintable()):
+        text = re.sub(_REMOVED, "", text)
+    return escape_entities(collapse_hidden_runs(text), "<>")
+
+
+def text_from_body(lines: Sequence[str]) -> str:
+    """Return the beginning of the first line, which may be a heading."""
+    return cut_text(re.sub(r"^#+\s+", "", lines[0]) if lines else "", 100, "...", "utf16")

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
+    from prowess.hosts import NameRules
 
-__all__ = ["plugin_finder"]
+__all__ = ["final_description", "final_name", "plugin_finder"]
 
 _MAX_FILES = 1000
 """Files that count in one manifest."""
@@ -62,3 +63,16 @@ def _named_files(value: Any, folder: str) -> Iterator[str]:
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds the plugins of one table."""
     return _Plugins(table, question)
+
+
+# ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def final_name(name: str, rules: NameRules) -> str:  # noqa: ARG001
+    """Return a name in lower case if it contains a colon."""
+    return name.lower() if ":" in name else name
+
+
+def final_description(text: str, line: str, scope: str) -> tuple[str, str]:  # noqa: ARG001
+    """Return no description: the model gets only names."""
+    return "", ""

@@ -14,6 +14,7 @@ from prowess._internal.files import expand_home
 from prowess._internal.text import quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import PluginFinder
+from prowess.clients.reading import UNICODE_SPACE
 from prowess.clients.settings import (
     ARGUMENTS,
     EntryRules,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
-    from prowess.hosts import Host, Root, SettingsFile
+    from prowess.hosts import Host, NameRules, Root, SettingsFile
 
 __all__ = [
     "as_toml_1_0",
@@ -43,10 +44,13 @@ __all__ = [
     "git_marker_of",
     "hiding_settings",
     "is_trusted_file",
+    "name_problem",
     "parse_settings",
     "plugin_finder",
     "read_arguments",
     "read_own_settings",
+    "trim_name",
+    "white_space",
 ]
 
 _ENTRIES, _ROOT_MARKERS = "skills.config", "project_root_markers"
@@ -371,3 +375,27 @@ def _identifiers(text: str | None) -> tuple[tuple[int, int, str], ...]:
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds its plugins."""
     return _Plugins(table, question)
+
+
+# ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_MAX_QUALIFIED = 129
+"""Characters of a name with that of its plugin at most."""
+
+
+def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:  # noqa: ARG001
+    """Return a name in which each run of white space is one blank."""
+    return " ".join(name.split())
+
+
+def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:
+    """Refuse long names of skills of plugins."""
+    if namespace is None or (length := len(name) + 1 + len(namespace)) <= _MAX_QUALIFIED:
+        return None
+    return "name-too-long", f"with its plugin, its name has {length} characters, more than {_MAX_QUALIFIED}"
+
+
+def white_space() -> str:
+    """Return what Unicode calls white space, as Rust does."""
+    return UNICODE_SPACE

@@ -8,26 +8,31 @@ The plugin `PLUGIN` of the marketplace `MARKET` is `PLUGIN@MARKET` for the setti
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 from prowess._internal.files import SKILL_FILE, expand_home
 from prowess._internal.text import neutral, quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import MAX_PLUGINS, MAX_SKILL_FOLDERS, CommandPlace, InstalledPlugin, PluginFinder
+from prowess.clients.reading import JAVASCRIPT_SPACE, cut_text
 from prowess.clients.settings import find_wrong_type, get_dotted, texts_of
 from prowess.filesystem import ancestors, git_root, read_json_or_report
+from prowess.hosts import measure_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from prowess.clients.plugins import PluginQuestion
     from prowess.clients.settings import ClientArguments, NamedFolder, SettingsFiles, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
-    from prowess.hosts import Root, SettingsFile
+    from prowess.hosts import NameRules, Root, SettingsFile
+    from prowess.skill import Field, Skill
 
 __all__ = [
+    "counted_length",
     "folders_listed",
     "is_read",
     "is_trusted_file",
@@ -39,6 +44,8 @@ __all__ = [
     "read_own_settings",
     "reason_unread",
     "split_paths",
+    "text_from_body",
+    "trim_name",
     "words_of_own_trust",
 ]
 
@@ -423,3 +430,29 @@ def _is_inside(path: str, folder: str) -> bool:
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds the plugins of one table."""
     return _Plugins(table, question)
+
+
+# ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:  # noqa: ARG001
+    """Return a name without white space around it; the name of a folder keeps it."""
+    return name if is_folder else name.strip(JAVASCRIPT_SPACE)
+
+
+def text_from_body(lines: Sequence[str]) -> str:
+    """Return the first three lines that are no headings."""
+    text = " ".join([line for line in lines if not line.startswith("#")][:3])
+    return cut_text(text, 1024, "", "utf16")
+
+
+def counted_length(text: str, value: Field | None, skill: Skill, unit: str) -> int:
+    """Return the length without a line end before the closing fence, which is the end of the front matter."""
+    length = measure_text(text, unit)
+    front = skill.document.frontmatter if skill.document is not None else None
+    if not front or value is None or not str(value.value).endswith("\n"):
+        return length
+    last = front.removesuffix("\n").rpartition("\n")[2]
+    keeps = re.search(r":[ \t]+[|>][0-9]?\+[0-9]?[ \t]*(?:#.*)?\Z", value.source) is not None
+    is_at_end = value.line == max(field.line for field in skill.fields.values())
+    return length - 1 if is_at_end and ((last.startswith(" ") and last.strip()) or keeps) else length

@@ -7,16 +7,19 @@ import os
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
 from prowess.clients.plugins import PluginFinder
+from prowess.clients.reading import cut_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginQuestion
     from prowess.clients.settings import SettingsReader
+    from prowess.hosts import DescriptionRules
+    from prowess.skill import Field
 
-__all__ = ["plugin_finder", "read_own_settings"]
+__all__ = ["action_for_file", "cut_description", "name_of_file", "plugin_finder", "read_own_settings", "text_from_body"]
 
 
 def read_own_settings(reader: SettingsReader) -> None:
@@ -63,3 +66,28 @@ class _Plugins(PluginFinder):
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds its plugins."""
     return _Plugins(table, question)
+
+
+# ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def name_of_file(fields: Mapping[str, Field] | None, path: str) -> str | None:
+    """Return the name of a loose file, which is called like the file if it has no other."""
+    value = None if fields is None else fields.get("name")
+    text = str(value.value).strip() if value is not None and value.kind == "text" else ""
+    return text or os.path.basename(path).removesuffix(".md")
+
+
+def action_for_file(kind: str, action: str) -> str:  # noqa: ARG001
+    """Take a description that is not text from the body."""
+    return "body"
+
+
+def text_from_body(lines: Sequence[str]) -> str:
+    """Return the beginning of the first line."""
+    return cut_text(lines[0] if lines else "", 240, "…", "utf16", whole=True)
+
+
+def cut_description(text: str, rules: DescriptionRules) -> str:
+    """Return a description that is cut between characters."""
+    return cut_text(text, rules.limit, rules.ellipsis, rules.unit, whole=True)

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from prowess.clients.settings import SettingsFiles, SettingsReader
     from prowess.filesystem import Filesystem
     from prowess.hosts import Root, SettingsFile
+    from prowess.skill import Field
 
 __all__ = [
     "PluginStore",
+    "final_description",
     "named_skills",
     "parse_settings",
     "plugin_finder",
@@ -45,6 +47,7 @@ __all__ = [
     "read_plugin_store",
     "reason_unread",
     "source_identity",
+    "when_to_use",
     "words_of_own_trust",
 ]
 
@@ -325,3 +328,16 @@ class _Extensions(ExtensionFinder):
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds its extensions."""
     return _Extensions(table, question)
+
+
+# ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def when_to_use(value: Field) -> str:
+    """Return what is added to a description, if it is text."""
+    return f" — {value.value}" if value.kind == "text" and value.value else ""
+
+
+def final_description(text: str, line: str, scope: str) -> tuple[str, str]:
+    """Return a description and its first line, each with the scope."""
+    return f"{text} ({scope})", f"{line} ({scope})"

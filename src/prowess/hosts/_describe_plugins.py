@@ -52,7 +52,6 @@ def _describe_kind(rules: PluginRules) -> Iterator[str]:
     rules = rules.with_changes(id=identity)
     for name in PLUGIN_PHRASES if rules.manifests else ():
         yield from describe_table(rules, {name: PLUGIN_PHRASES[name]})
-        yield from rules.facts.get(name, ())
     if rules.manifests:
         usual = "its folder of skills is `skills`, unless another line here says more"
         yield from rules.facts.get("skills", (usual,))

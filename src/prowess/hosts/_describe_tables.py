@@ -32,8 +32,6 @@ _VALUE_PHRASES = {
     "omit": "the first skill that does not fit and all after it are left out",
     "name-list": "the first skill that does not fit and all after it are listed by name in the last line",
     "name-only": "skills that do not fit lose their description",
-    "skip": "left out",
-    "strip": "used without `#`",
     "bytes": "bytes of UTF-8",
     "tokens": "tokens of four bytes",
     "utf16": "UTF-16 code units",
@@ -44,41 +42,19 @@ NAME_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "identity": "a skill is called by its {}",
     "on": "a name that is",
     "trim": "white space around it is kept",
-    "one_line": "each run of white space becomes one blank",
     "pattern": "must match `{}`",
     "max_length": "at most {} characters",
     "must_equal_folder": "must be the folder's name",
-    "reserved": "must not contain {}",
     "replace": "every match of `{}` becomes `{}`",
-    "loose": {"file": "a single `.md` file without a usable name is called like the file"},
-    "trim_folder": "white space around the name of a folder is kept",
-    "max_qualified": "at most {} characters together with the name of its plugin",
-    "refused": "a name in which `{}` is found rejects the skill",
-    "lower": "a name with `{}` is written in lower case",
-    "alias_pattern": "the name in the front matter is an alias if it matches `{}`",
 }
 DESCRIPTION_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "on": "a description that is",
-    "loose_on": "in a single `.md` file, a description that is",
-    "shown": "the model gets no descriptions, only names",
     "trim": "white space around it is kept",
     "fallback": "if the body is empty too, it is `{}`",
-    "fallback_lines": "from the body, {} lines are taken",
-    "fallback_headings": "headings of the body: {}",
-    "fallback_length": "from the body, at most {} characters are taken",
-    "fallback_ellipsis": "if cut there, it ends in `{}`",
     "limit": "at most {} characters",
     "past_limit": "beyond the limit: {}",
     "ellipsis": "if cut, it ends in `{}`",
     "one_line": "each run of white space becomes one blank",
-    "removes": "every match of `{}` is removed first",
-    "whole": "no character is cut in half",
-    "clean": "each run of hidden characters becomes one blank",
-    "escape": "written as entities: `{}`",
-    "append": "appended to it: `{}`",
-    "append_texts": "a `when_to_use` that is not text is not appended",
-    "joiner": "between the two: `{}`",
-    "open_end": "a line end before the closing fence does not count in it",
     "unit": "counted in {}",
 }
 READING_PHRASES: Mapping[str, str | Mapping[str, str]] = {
@@ -112,7 +88,6 @@ READING_PHRASES: Mapping[str, str | Mapping[str, str]] = {
         "raw": "if the YAML is invalid, fields are read line by line, with quotes and comments",
         "values": "if the YAML is invalid, fields are read line by line, without double quotes",
     },
-    "white_space": {"unicode": "it removes what Unicode calls white space around texts"},
     "null_items": "nulls in lists are left out",
     "second_for_types": "the same if a name or description is missing or not text",
     "body_needed": "it does not load a skill without instructions",
@@ -199,7 +174,7 @@ def quote_all(items: Iterable[str], joiner: str = ", ") -> str:
 def describe_table(
     table: Any, phrases: Mapping[str, str | Mapping[str, str]], default_actions: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Yield a line for each field of a host's table that is not the default.
+    """Yield a line for each field of a host's table that is not the default, and the facts that follow it.
 
     Args:
         table: one of the tables of a `Host`.
@@ -209,18 +184,28 @@ def describe_table(
     """
     defaults = type(table)()
     for name in filter(phrases.__contains__, type(table).__annotations__):
-        value, phrase = getattr(table, name), phrases[name]
-        if name == "on":
-            value = {**_DEFAULT_ACTIONS, **(default_actions or {}), **value}
-        elif value == getattr(defaults, name) and name != "identity":
-            continue
-        if isinstance(phrase, Mapping):
-            lines = iter([phrase[value]])
-        elif name in ("on", "loose_on"):
-            lines = _describe_actions(phrase, value)
-        else:
-            lines = _fill_phrase(phrase, value)
-        yield from filter(None, lines)
+        yield from _describe_field(table, name, phrases[name], getattr(defaults, name), default_actions)
+        yield from map(neutral, getattr(table, "facts", {}).get(name, ()))
+
+
+def _describe_field(
+    table: Any,
+    name: str,
+    phrase: str | Mapping[str, str],
+    default: object,
+    default_actions: Mapping[str, str] | None,
+) -> Iterator[str]:
+    """Yield the lines of one field of a table."""
+    value = getattr(table, name)
+    if name == "on":
+        value = {**_DEFAULT_ACTIONS, **(default_actions or {}), **value}
+        yield from _describe_actions(str(phrase), value)
+    elif value == default and name != "identity":
+        return
+    elif isinstance(phrase, Mapping):
+        yield from filter(None, [phrase[value]])
+    else:
+        yield from filter(None, _fill_phrase(phrase, value))
 
 
 def _describe_actions(start: str, actions: Mapping[str, str]) -> Iterator[str]:

@@ -91,8 +91,6 @@ class ReadingRules(Frozen):
     second_parser: str = ""
     """If YAML fails, fields are parsed line by line: `raw` (quotes and comments are kept, indented lines below are
     joined) or `values` (one line a field, double quotes are removed)."""
-    white_space: str = "javascript"
-    """The characters that it removes around texts: those that `javascript` removes, or `unicode` calls white space."""
     second_for_types: bool = False
     """Whether the second parser also reads a name or description that is not text, or missing."""
     body_needed: bool = False
@@ -101,6 +99,8 @@ class ReadingRules(Frozen):
     """Whether nulls in lists are items; otherwise a list with a table cannot be written as text either."""
     whole_file: bool = False
     """Whether problems in the body matter too, so that the whole file is read."""
+    facts: Mapping[str, tuple[str, ...]] = EMPTY
+    """What the client's module does besides, in words: lines by the key whose line they follow."""
 
 
 class NameRules(Frozen):
@@ -112,33 +112,18 @@ class NameRules(Frozen):
     """What it does with a name that is `missing`, `null`, `empty`, `blank` (by default as `empty`), a `number`, `bool`,
     `list` or `map`: `folder` (uses the name of the folder), `reject`, `text` (as JavaScript writes it: the items
     of a list joined by commas), `value` (the value of a number or boolean as JavaScript writes it)."""
-    loose: str = "folder"
-    """How a loose Markdown file without a usable name is called: as a SKILL.md would be (`folder`), or by its own name
-    without `.md` (`file`)."""
     trim: bool = True
     """Whether white space around it is removed."""
-    trim_folder: bool = True
-    """The same for a name that is that of the folder."""
-    one_line: bool = False
-    """Whether white space is collapsed."""
     pattern: str = ""
     """A regular expression for the whole name; other names reject the skill."""
-    max_qualified: int = 0
-    """Characters of a name with its namespace at most; 0 is no limit."""
     max_length: int = 0
     """In characters; longer names reject the skill; 0 is no limit."""
     must_equal_folder: bool = False
     """Whether a name that differs from the folder rejects the skill."""
-    reserved: tuple[str, ...] = ()
-    """Words that a name must not contain."""
     replace: Mapping[str, str] = EMPTY
     """Regular expression to text: what the client replaces in the name, after all limits."""
-    lower: str = ""
-    """A regular expression: a name in which it is found is written in lower case."""
-    refused: str = ""
-    """A regular expression; a skill is rejected if it is found in the shown name, even if that is the folder's."""
-    alias_pattern: str = ""
-    """If identity is the folder: names that match are shown as an alias."""
+    facts: Mapping[str, tuple[str, ...]] = EMPTY
+    """What the client's module does besides, in words: lines by the key whose line they follow."""
 
 
 class DescriptionRules(Frozen):
@@ -148,46 +133,19 @@ class DescriptionRules(Frozen):
     """What it does with one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
     `keep` (shows it empty), `hide` (lists the skill, but not to the model), `body` (takes it from the body),
     `text`, `value` (as for a name)."""
-    loose_on: Mapping[str, str] = EMPTY
-    """The same for a loose Markdown file, if it differs."""
-    shown: bool = True
-    """Whether the model gets descriptions; otherwise it gets only names, and descriptions are shown as empty."""
     trim: bool = True
     """Whether white space around it is removed."""
     fallback: str = ""
     """The result of `body` if the body has no text either."""
-    fallback_lines: int = 1
-    """How many lines of the body `body` joins; blank lines do not count."""
-    fallback_headings: str = "keep"
-    """What `body` does with a line that begins with `#`: `keep`, `strip` (`# Title` becomes `Title`) or `skip`."""
-    fallback_length: int = 0
-    """Characters that `body` takes, `fallback_ellipsis` included; 0 is no limit."""
-    fallback_ellipsis: str = ""
-    """The end of a text that is cut to `fallback_length`."""
     limit: int = 0
     """In `unit`; 0 is no limit."""
     past_limit: str = "keep"
     """What it does past the limit: `keep`, `cut` (to the limit, `ellipsis` included) or `drop` (reject the skill)."""
     ellipsis: str = "…"
     """The end of a description that is cut to the limit."""
-    whole: bool = False
-    """Whether a character that takes two units of UTF-16 is never cut in half."""
     one_line: bool = False
     """Whether white space is collapsed."""
-    removes: str = ""
-    """A regular expression for what is removed, before anything is cleaned or cut; printable ASCII is left as it is."""
-    clean: bool = False
-    """Whether each run of hidden characters, line ends included, becomes one blank."""
-    escape: str = ""
-    """Characters to write as XML entities."""
-    append: tuple[str, ...] = ()
-    """What is added, in order: `when_to_use` (after `joiner`), `scope` (as ` (SCOPE)`)."""
-    append_texts: bool = False
-    """Whether only a `when_to_use` that is text counts; otherwise it is converted as by JavaScript's `String`."""
-    joiner: str = " - "
-    """The text before `when_to_use`."""
-    open_end: bool = False
-    """Whether front matter ends before its last line end, so that a block scalar at its end is one character shorter
-    for the limit."""
     unit: str = "chars"
     """The unit of `limit`: `chars` (Unicode), `utf16` (units of UTF-16) or `bytes` (of UTF-8)."""
+    facts: Mapping[str, tuple[str, ...]] = EMPTY
+    """What the client's module does besides, in words: lines by the key whose line they follow."""

@@ -4,6 +4,16 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._descriptions import (
+        action_for_file as action_for_file,
+        clean_description as clean_description,
+        counted_length as counted_length,
+        cut_description as cut_description,
+        cut_text as cut_text,
+        final_description as final_description,
+        text_from_body as text_from_body,
+        when_to_use as when_to_use,
+    )
     from ._dialect import (
         INVALID_YAML_CODES as INVALID_YAML_CODES,
         apply_dialect as apply_dialect,
@@ -22,17 +32,42 @@ if TYPE_CHECKING:
     )
     from ._line_parsers import (
         JAVASCRIPT_SPACE as JAVASCRIPT_SPACE,
-        WHITE_SPACE as WHITE_SPACE,
+        UNICODE_SPACE as UNICODE_SPACE,
         parse_fallback_fields as parse_fallback_fields,
+        white_space as white_space,
+    )
+    from ._names import (
+        final_name as final_name,
+        is_alias as is_alias,
+        name_of_file as name_of_file,
+        name_problem as name_problem,
+        trim_name as trim_name,
     )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_descriptions": (
+                "action_for_file",
+                "clean_description",
+                "counted_length",
+                "cut_description",
+                "cut_text",
+                "final_description",
+                "text_from_body",
+                "when_to_use",
+            ),
             "_dialect": ("INVALID_YAML_CODES", "apply_dialect", "plain_front_check"),
             "_field_values": ("field_or_entry", "value_kind", "value_matches", "without_null_items"),
             "_javascript": ("javascript_literal", "javascript_string"),
             "_lenient_yaml": ("has_unquoted_controls", "replace_half_pairs"),
-            "_line_parsers": ("JAVASCRIPT_SPACE", "WHITE_SPACE", "parse_fallback_fields"),
+            "_line_parsers": ("JAVASCRIPT_SPACE", "UNICODE_SPACE", "parse_fallback_fields", "white_space"),
+            "_names": (
+                "final_name",
+                "is_alias",
+                "name_of_file",
+                "name_problem",
+                "trim_name",
+            ),
         },
     )

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import re
 
+from prowess.clients import of_client
 from prowess.findings import finding
 from prowess.skill import from_document, parse_frontmatter
 
 from ._lenient_yaml import has_unquoted_controls, replace_half_pairs, write_flow_keys
-from ._line_parsers import JAVASCRIPT_SPACE, WHITE_SPACE, fenced_lines, host_pattern
+from ._line_parsers import JAVASCRIPT_SPACE, fenced_lines, host_pattern, white_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prowess.hosts import ReadingRules, Repair
+    from prowess.hosts import Host, ReadingRules, Repair
     from prowess.skill import Document, Skill
 
 INVALID_YAML_CODES = frozenset(
@@ -49,17 +50,18 @@ _FENCE_CODES = frozenset(
 _UNREADABLE_CODES = frozenset(("frontmatter-too-large", "encoding-utf16"))
 
 
-def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Callable[[], str]) -> Skill:
+def apply_dialect(skill: Skill, path: str, host: Host, read_text: Callable[[], str]) -> Skill:
     """Return a skill as a host reads it.
 
     Args:
         skill: as Prowess reads it.
         path: of its file.
-        reading: the rules of the host.
+        host: whose rules to follow.
         read_text: returns the whole file with its own line ends; called only if the fences are unusual.
     """
     if skill.document is None:
         return skill
+    reading, blanks = host.reading, of_client(host.name, white_space)()
     codes = _codes(skill)
     if reading.byte_order_marks and "encoding-utf16" in codes:
         codes = codes - {"encoding-utf16"} | {"frontmatter-missing"}
@@ -73,8 +75,8 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
             text = re.sub(reading.line_breaks, "\n", text)
         if reading.json and (start := re.match(reading.json, text)):
             return _parse_json(skill, path, text[start.end() :], reading)
-        opening = re.match(host_pattern(reading.opening, reading.white_space), text)
-        closing = opening and re.compile(host_pattern(reading.closing, reading.white_space)).search(text, opening.end())
+        opening = re.match(host_pattern(reading.opening, blanks), text)
+        closing = opening and re.compile(host_pattern(reading.closing, blanks)).search(text, opening.end())
         if opening is None or closing is None:
             if opening is not None and "frontmatter-not-first" in codes:
                 found = tuple(item for item in skill.findings if item.code not in _FENCE_CODES)
@@ -92,7 +94,7 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
         skill = skill if split == front else _parse_between_fences(skill, path, split, document.body)
     skill = _read_leniently(skill, path, reading)
     skill = _with_parser_refusal(_without_tabs(skill, path) if reading.skips_tabs else skill, path, reading)
-    return skill if reading.repair is None else _repair(skill, path, reading, lines, read_text)
+    return skill if reading.repair is None else _repair(skill, path, reading, lines, read_text, blanks)
 
 
 _PLAIN = bytes([10, *range(32, 127)])
@@ -252,7 +254,9 @@ def _frontmatter_lines(document: Document) -> list[str]:
 # ── repairs: what a client does to lines that its YAML parser refuses ────────────────────────────────────────────────
 
 
-def _repair(skill: Skill, path: str, reading: ReadingRules, lines: list[str], read_text: Callable[[], str]) -> Skill:
+def _repair(
+    skill: Skill, path: str, reading: ReadingRules, lines: list[str], read_text: Callable[[], str], blanks: str
+) -> Skill:
     """Return the skill parsed from repaired lines, or as it is if the client repairs nothing or in vain."""
     codes, rule = _codes(skill), reading.repair
     if rule is None:
@@ -266,7 +270,7 @@ def _repair(skill: Skill, path: str, reading: ReadingRules, lines: list[str], re
         return skill
     if not reading.yaml_line_breaks:
         lines = _frontmatter_lines(document)
-    repaired_lines = _repair_lines(lines, rule, reading.white_space)
+    repaired_lines = _repair_lines(lines, rule, blanks)
     if repaired_lines == lines:
         return skill
     front = "\n".join(repaired_lines)
@@ -282,10 +286,10 @@ def _has_wrong_types(skill: Skill) -> bool:
     return any(field is not None and field.kind in ("list", "map") for field in fields)
 
 
-def _repair_lines(lines: list[str], rule: Repair, white_space: str) -> list[str]:
+def _repair_lines(lines: list[str], rule: Repair, blanks: str) -> list[str]:
     """Put values in quotes, line by line."""
-    pattern = re.compile(host_pattern(rule.line, white_space))
-    when, unless = re.compile(host_pattern(rule.when, white_space)), re.compile(host_pattern(rule.unless, white_space))
+    pattern = re.compile(host_pattern(rule.line, blanks))
+    when, unless = re.compile(host_pattern(rule.when, blanks)), re.compile(host_pattern(rule.unless, blanks))
     result = []
     block_indent: int | None = None
     for line in lines:
@@ -296,7 +300,7 @@ def _repair_lines(lines: list[str], rule: Repair, white_space: str) -> list[str]
         block_indent = None
         match = pattern.match(line)
         if match is not None:
-            value = match["value"].rstrip(WHITE_SPACE[white_space])
+            value = match["value"].rstrip(blanks)
             if rule.blocks and value.startswith(("|", ">")):
                 block_indent = indent
             elif (when.search(value) or (rule.brackets and _is_broken_flow(value))) and not unless.search(value):

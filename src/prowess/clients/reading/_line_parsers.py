@@ -13,25 +13,28 @@ if TYPE_CHECKING:
 
     from prowess.skill import Document, Value
 
-WHITE_SPACE = {
-    "javascript": "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff",
-    "unicode": "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000",
-}
-"""What programs in JavaScript, and in Rust, remove at both ends of a text; Python also removes U+001C to U+001F."""
-JAVASCRIPT_SPACE = WHITE_SPACE["javascript"]
+JAVASCRIPT_SPACE = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029"
+    "\u202f\u205f\u3000\ufeff"
+)
+"""What programs in JavaScript remove at both ends of a text; Python also removes U+001C to U+001F."""
+UNICODE_SPACE = JAVASCRIPT_SPACE.replace("\ufeff", "\x85")
+"""What programs in Rust remove."""
+
+
+def white_space() -> str:
+    """Return the characters that a client removes around texts, and that it takes for blank."""
+    return JAVASCRIPT_SPACE
 
 
 @cache
-def host_pattern(pattern: str, white_space: str) -> str:
+def host_pattern(pattern: str, blanks: str) -> str:
     r"""Return a regular expression in which `\s` means the white space of a client's language, not Python's.
 
     Args:
         pattern: in brackets, `\S` has Python's meaning, except in `[^\S\n]`.
-        white_space: a key of `WHITE_SPACE`.
+        blanks: what the client takes for blank.
     """
-    blanks = WHITE_SPACE[white_space]
     pattern = pattern.replace(r"[^\S\n]", f"[{blanks}]".replace("\n", "")).replace(r"[\s\S]", "(?s:.)")
     parts, in_brackets = [], False
     for part in re.findall(r"\\.|[^\\]", pattern, re.DOTALL):

@@ -1,0 +1,17 @@
+"""What the design of infer alone says."""
+
+from __future__ import annotations
+
+from prowess._internal.text import quoted
+
+__all__ = ["name_problem"]
+
+_RESERVED = ("infer", "claude", "anthropic", "gemini", "openai")
+
+
+def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  # noqa: ARG001
+    """Refuse names that contain a reserved word."""
+    for word in _RESERVED:
+        if word in name.lower():
+            return "name-reserved", f"the name {quoted(name)} contains the reserved word `{word}`"
+    return None

@@ -1,0 +1,57 @@
+"""Say what most clients do with the name of a skill."""
+
+from __future__ import annotations
+
+import re
+
+from ._line_parsers import JAVASCRIPT_SPACE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prowess.hosts import NameRules
+    from prowess.skill import Field
+
+
+def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:  # noqa: ARG001
+    """Return a name without white space around it, if the client removes that.
+
+    Args:
+        name: as written.
+        rules: of the client.
+        is_folder: whether it is the name of the folder, since there is no other.
+    """
+    return name.strip(JAVASCRIPT_SPACE) if rules.trim else name
+
+
+def final_name(name: str, rules: NameRules) -> str:
+    """Return a name that the client accepts as it writes it."""
+    for old, new in rules.replace.items():
+        name = re.sub(old, new, name)
+    return name
+
+
+def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  # noqa: ARG001
+    """Return the code and the words of what a client rejects in a name, besides the rules of its file.
+
+    Args:
+        name: what it calls the skill.
+        namespace: the name of its package or plugin.
+    """
+    return None
+
+
+def is_alias(name: str) -> bool:
+    """Return whether a client that uses the names of folders accepts one in the front matter as another name."""
+    return re.fullmatch(".+", name) is not None
+
+
+def name_of_file(fields: Mapping[str, Field] | None, path: str) -> str | None:  # noqa: ARG001
+    """Return what a client calls a loose Markdown file; `None` if it has no rules of its own for that.
+
+    Args:
+        fields: the front matter; `None` if the client sees none.
+        path: of the file.
+    """
+    return None
