@@ -6,6 +6,7 @@ unexport PYTHONDONTWRITEBYTECODE
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TABLES := src/prowess/hosts/_tables.py
 
 FRAMEWORKS := .venv-frameworks
 # Frameworks with an environment each, as they need other versions than the others, and of each other.
@@ -23,9 +24,11 @@ SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
+check-python = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
+
 # A virtual environment in the directory of the target; one that could not be finished is removed.
 define environment
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
+	$(check-python)
 	@test -x $(@D)/bin/pip || { $(SYSTEM_PACKAGES) venv && $(PYTHON) -m venv $(@D); } || { rm -rf $(@D); exit 1; }
 	@echo "setting up $(@D) (once) ..."
 endef
@@ -36,7 +39,12 @@ with-uv = $(BIN)/uv pip install --quiet $(3) --python $(1)/bin/python --editable
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(2); }
 
-$(READY): pyproject.toml
+# git does not have it. Every environment asks for it, so that each task sees the host files of today.
+$(TABLES): tools/host_tables.py $(wildcard src/prowess/hosts/*.toml)
+	$(check-python)
+	@$(PYTHON) tools/host_tables.py
+
+$(READY): pyproject.toml | $(TABLES)
 	$(environment)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' "$$(sed -n 's/^  "\(uv==[0-9.]*\)".*/\1/p' pyproject.toml)"
 	@$(call with-uv,$(@D),dev,--compile-bytecode)
@@ -47,7 +55,7 @@ demo: $(AGENT)/.ready  ## show the skills of examples/ and of this machine, and 
 	@$(AGENT)/bin/python examples/demo.py
 
 # What a user would install, and nothing of what tests need.
-$(AGENT)/.ready: pyproject.toml
+$(AGENT)/.ready: pyproject.toml | $(TABLES)
 	$(environment)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[agent,report]'
 	@touch $@
@@ -175,8 +183,7 @@ proofs: mutations endurance shared conformance clients  ## all that takes long: 
 faults: $(READY)  ## plant random faults in a copy of the source, and say which share of them the tests find
 	$(BIN)/python tests/faults.py $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(ROOMS),--rooms $(ROOMS)) $(if $(AT),--at $(AT)) --json faults.json
 
-docs: $(READY)   ## write the generated pages of docs/ and the modules made from src/prowess/hosts/*.toml
-	$(BIN)/python docs/hosts_module.py
+docs: $(READY)   ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
 picture: $(READY) test-browser  ## take the picture of a report that the README shows, after a change of the page
@@ -203,7 +210,7 @@ bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benc
 search: $(SEARCH)/.ready  ## measure which skill each labelled message finds, beside other engines; write docs/search.md
 	$(SEARCH)/bin/python benchmarks/search/run.py
 
-$(SEARCH)/.ready: pyproject.toml
+$(SEARCH)/.ready: pyproject.toml | $(TABLES)
 	$(environment)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group search

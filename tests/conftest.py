@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +15,9 @@ from support.registry import private_registry, registry  # noqa: F401 - fixtures
 with suppress(ImportError):  # the environments of adapters have no hypothesis
     import support.strategies  # noqa: F401 - loads the profile that makes every run the same
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_tables = runpy.run_path(str(Path(__file__).parents[1] / "tools/host_tables.py"))
+if not _tables["are_current"]():  # a host file changed, or git removed them
+    _tables["write_modules"]()
 
 collect_ignore = ["testing/corpus"]
 """Skills with test cases, which the plugin would run; `tests/testing/test_corpus.py` runs them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -80,6 +81,67 @@ def test_the_wheel_has_every_file_of_the_package_and_no_others(wheel: zipfile.Zi
     }
     page = wheel.read(f"prowess-{__version__}.data/data/share/man/man1/prowess.1")
     assert page == (TOP / "docs/prowess.1").read_bytes()
+
+
+TABLES = ("prowess/hosts/_tables.py", "prowess/skill/_client_fields.py")
+
+
+@pytest.mark.slow
+def test_the_tables_of_hosts_are_made_by_a_build(wheel: zipfile.ZipFile, sdist: Path) -> None:
+    """The wheel and the sdist have them; git does not."""
+    for name in TABLES:
+        assert wheel.read(name) == (sdist / "src" / name).read_bytes() == (TOP / "src" / name).read_bytes()
+    ignored = (TOP / ".gitignore").read_text(encoding="utf-8").splitlines()
+    assert {f"/src/{name}" for name in TABLES} <= {*ignored}
+    if (TOP / ".git").exists():
+        listed = subprocess.run(["git", "ls-files", "src"], cwd=TOP, capture_output=True, text=True, check=True).stdout
+        assert not {f"src/{name}" for name in TABLES} & {*listed.splitlines()}
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """Return a source tree as git has it, with nothing installed."""
+    for name in ("src", "tools"):
+        shutil.copytree(TOP / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in TABLES:
+        (tmp_path / "src" / name).unlink()
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(TOP / name, tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["list"], ["check", "."], ["hosts"]], ids=" ".join)
+def test_a_source_tree_without_tables_says_what_to_type(clone: Path, arguments: list[str]) -> None:
+    """It was cloned and nothing is installed."""
+    command = [sys.executable, "-m", "prowess", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(clone / "src")}
+    done = subprocess.run(command, cwd=clone, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "error: this source tree has no tables of hosts yet\n\nhint: type `pip install --editable .`, or `make quick`\n"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.needs("make")
+def test_make_writes_the_tables_again_after_a_host_file_changed(clone: Path) -> None:
+    """Every environment of the Makefile asks for them first."""
+    table, command = f"src/{TABLES[0]}", ["make", f"PYTHON={sys.executable}", f"src/{TABLES[0]}"]
+    subprocess.run(command, cwd=clone, check=True, capture_output=True)
+    assert [(clone / "src" / name).read_bytes() for name in TABLES] == [
+        (TOP / "src" / name).read_bytes() for name in TABLES
+    ]
+    file = clone / "src/prowess/hosts/amp.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace('title = "', 'title = "New '), encoding="utf-8")
+    later = (clone / table).stat().st_mtime + 1  # also where a file system counts whole seconds
+    os.utime(file, (later, later))
+    for environment in (".venv", ".venv-agent", ".venv-camel", ".venv-frameworks", ".venv-search"):
+        ready = [*command[:2], "--dry-run", f"{environment}/.ready"]
+        planned = subprocess.run(ready, cwd=clone, check=True, capture_output=True, text=True).stdout
+        assert "tools/host_tables.py" in planned, environment
+    subprocess.run(command, cwd=clone, check=True, capture_output=True)
+    assert "'New Amp" in (clone / table).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

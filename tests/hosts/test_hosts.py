@@ -38,7 +38,7 @@ SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
 SHIPPED = {"infer-cli", "camel-ai"}
-SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "docs/hosts_module.py"))
+SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "tools/host_tables.py"))
 OBSERVED = {
     "camel-ai", "claude-code", "cline", "codex", "copilot", "gemini-cli", "kimi-code", "mistral-vibe", "opencode", "pi",
     "pi@0.7", "qwen-code",
@@ -80,15 +80,15 @@ def test_a_host_is_loaded_once() -> None:
 
 def test_the_tables_equal_the_files() -> None:
     """`_tables.py` is generated."""
-    assert SCRIPT["tables"]() == TABLES, "a file in src/prowess/hosts/ has changed: run `make docs`"
+    assert SCRIPT["tables"]() == TABLES, "a file in src/prowess/hosts/ has changed: type `make quick`"
     assert SCRIPT["MODULE"].read_text(encoding="utf-8").startswith(SCRIPT["HEAD"]), (
-        "the module was edited by hand: run `make docs`"
+        "the module was edited by hand: type `make quick`"
     )
 
 
 def test_the_fields_of_agents_equal_the_files() -> None:
     """`skill/_client_fields.py` is generated."""
-    assert SCRIPT["client_fields"]() == CLIENT_FIELDS, "a file in src/prowess/hosts/ has changed: run `make docs`"
+    assert SCRIPT["client_fields"]() == CLIENT_FIELDS, "a file in src/prowess/hosts/ has changed: type `make quick`"
     assert SCRIPT["FIELDS_MODULE"].read_text(encoding="utf-8").startswith(SCRIPT["FIELDS_HEAD"])
 
 

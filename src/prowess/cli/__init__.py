@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _WRITE_ERRNOS = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
+_BUILT_MODULES = ("prowess.hosts._tables", "prowess.skill._client_fields")
 
 # `prowess --version` loads no other module, so imports are inside functions here.
 
@@ -135,6 +136,9 @@ def _report_exception(error: Exception) -> int:
         return USAGE if is_wrong_use else FAILED
     if isinstance(error, OSError) and not error.filename and error.errno in (ENOENT, EACCES):
         print_error(f"cannot open the working directory: {error.strerror}", "change to a directory that exists")
+        return FAILED
+    if isinstance(error, ModuleNotFoundError) and error.name in _BUILT_MODULES:
+        print_error("this source tree has no tables of hosts yet", "type `pip install --editable .`, or `make quick`")
         return FAILED
     if os.environ.get("PROWESS_DEBUG"):
         raise error

@@ -1,7 +1,7 @@
 """Load a host by its name.
 
-The tables come from `_tables.py`, which `make docs` writes from the TOML files: to parse TOML takes longer than to
-start Python.
+The tables come from `_tables.py`, which is made from the TOML files when Prowess is built or installed: to parse TOML
+takes longer than to start Python.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 # ruff: noqa: INP001 - a script, not a package
-"""Write the modules `hosts/_tables.py` and `skill/_client_fields.py` from the host files; `make docs` runs it.
+"""Write the modules `hosts/_tables.py` and `skill/_client_fields.py` from the host files.
 
-This script imports nothing of Prowess, so it works even if the module is missing or broken.
+Both are made when Prowess is installed or built (`hatch_build.py`), and before each task of the Makefile if a host file
+is newer; git ignores them. This script imports nothing of Prowess, as that would need them.
 """
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from pprint import pformat
@@ -16,8 +18,8 @@ MODULE = PACKAGE / "hosts/_tables.py"
 HEAD = '''\
 """The tables of all host files.
 
-`make docs` writes this module from `hosts/*.toml`: change those files, never this one. To parse TOML takes longer than
-to start Python.
+`tools/host_tables.py` writes this module from `hosts/*.toml`: change those files, never this one. To parse TOML takes
+longer than to start Python.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ FIELDS_MODULE = PACKAGE / "skill/_client_fields.py"
 FIELDS_HEAD = '''\
 """The fields of single clients, and the agents that honour them.
 
-`make docs` writes this module from `hosts/*.toml`: change those files, never this one. It is in this package because a
-rule about a field must not load any host.
+`tools/host_tables.py` writes this module from `hosts/*.toml`: change those files, never this one. It is in this package
+because a rule about a field must not load any host.
 """
 
 from __future__ import annotations
@@ -105,6 +107,21 @@ def fields_module() -> str:
     return f"{FIELDS_HEAD}{pformat(client_fields(), width=118)}\n{FIELDS_TAIL}"
 
 
+def write_modules() -> tuple[Path, Path]:
+    """Write both modules and return their paths; no reader ever sees a part of one."""
+    for path, text in ((FIELDS_MODULE, fields_module()), (MODULE, module())):
+        new = path.with_name(f"{path.name}.{os.getpid()}")
+        new.write_text(text, encoding="utf-8")
+        new.replace(path)
+    return MODULE, FIELDS_MODULE
+
+
+def are_current() -> bool:
+    """Return whether both modules are at least as new as all files that they are made of."""
+    sources = (Path(__file__), *(PACKAGE / "hosts").glob("*.toml"))
+    newest = max(path.stat().st_mtime_ns for path in sources)
+    return all(path.exists() and path.stat().st_mtime_ns >= newest for path in (MODULE, FIELDS_MODULE))
+
+
 if __name__ == "__main__":
-    MODULE.write_text(module(), encoding="utf-8")
-    FIELDS_MODULE.write_text(fields_module(), encoding="utf-8")
+    write_modules()
