@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, strategies as st
 
-from prowess.cli._output import json_text, print_json
+from prowess.cli._output import Result, json_text, print_result
 from support import strategies  # noqa: F401 - its profile makes every run the same
 
 if TYPE_CHECKING:
@@ -49,5 +49,5 @@ def test_data_is_printed_whole_where_each_write_ends_early(monkeypatch: pytest.M
             return min(len(data), 7)
 
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(Slow(), "utf-8", write_through=True))  # type: ignore[type-var]
-    print_json({"name": "pdf", "description": "Reads é."})
+    print_result(Result({"name": "pdf", "description": "Reads é."}), is_json=True)
     assert json.loads(taken) == {"name": "pdf", "description": "Reads é."}

@@ -99,7 +99,7 @@ def _dispatch(arguments: list[str]) -> int:
         return result
     from ._output import print_result
 
-    return print_result(result, is_json=args.json)
+    return print_result(result, is_json=getattr(args, "json", False))
 
 
 def _report_unknown_command(name: str) -> int:

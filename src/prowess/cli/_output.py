@@ -33,38 +33,68 @@ if TYPE_CHECKING:
     from prowess.skill import Value
 
 
-class Message(str):
+class _Text(str):
+    """A text that is not a plain line of data."""
+
+    __slots__ = ()
+
+    def print(self) -> None:
+        """Print it where it belongs."""
+        raise NotImplementedError
+
+
+class Message(_Text):
     """A line of text for stderr."""
 
     __slots__ = ()
 
+    def print(self) -> None:
+        print_stderr(self)
 
-class Untrusted(str):
+
+class Untrusted(_Text):
     """A text for stdout that anyone may have written: lines and tabs stay, other invisible characters are escaped."""
 
     __slots__ = ()
+
+    def print(self) -> None:
+        lines = self.removesuffix("\n").split("\n")
+        print_encoded(encode_lines("\n".join(map(_neutral_but_tabs, lines))) or b"\n")
+
+
+class CiCommand(_Text):
+    """A line for stdout that a CI system may take for a command."""
+
+    __slots__ = ()
+
+    def print(self) -> None:
+        _write_line(sys.stdout, self)
 
 
 class Result:
     """What a command found."""
 
-    def __init__(self, as_dict: object, text: Iterable[str] = (), code: int = OK) -> None:
+    def __init__(
+        self, as_dict: object, text: Iterable[str] = (), code: int = OK, notes: Iterable[Message] = ()
+    ) -> None:
         """Keep what to print.
 
         Args:
             as_dict: what `--json` prints, or a function that returns it.
             text: the lines that people read, those for stderr as `Message`.
             code: the exit code.
+            notes: the last messages, also with `--json`.
         """
-        self.as_dict, self.text, self.code = as_dict, text, code
+        self.as_dict, self.text, self.code, self.notes = as_dict, text, code, notes
 
 
 def print_result(result: Result, *, is_json: bool) -> int:
     """Print what a command found, and return its exit code."""
     if is_json:
-        print_json(result.as_dict() if callable(result.as_dict) else result.as_dict)
+        _print_json_bytes(encode_json(result.as_dict() if callable(result.as_dict) else result.as_dict))
     else:
         print_lines(result.text)
+    print_lines(result.notes)
     return result.code
 
 
@@ -97,9 +127,9 @@ def print_lines(lines: Iterable[str]) -> None:
     data: list[str] = []
     try:
         for line in lines:
-            if isinstance(line, Message | Untrusted):
+            if isinstance(line, _Text):
                 _print_data(data)
-                (print_stderr if isinstance(line, Message) else print_untrusted_text)(line)
+                line.print()
             else:
                 data.append(line)
     finally:
@@ -195,11 +225,6 @@ def _flush_stdout() -> None:
 # ── stdout ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def print_stdout(text: str, *, command: bool = False) -> None:
-    """Print a line of data on stdout, in any encoding. Without `command`, a CI system sees no command in it."""
-    _write_line(sys.stdout, text if command else _escape_ci_commands(text))
-
-
 def encode_lines(text: str) -> bytes:
     """Return lines of data as UTF-8 for `print_encoded`; a CI system sees no command in them."""
     if not text:
@@ -243,28 +268,20 @@ def print_output(output: bytes, note: str, *, is_json: bool = False) -> int:
     return OK
 
 
-def print_untrusted_text(text: str) -> None:
-    """Print untrusted text on stdout: lines and tabs as they are, other invisible characters as escapes."""
-    lines = text.removesuffix("\n").split("\n")
-    text = "\n".join("\t".join(map(neutral, line.split("\t"))) for line in lines)
-    print_encoded(encode_lines(text) or b"\n")
-
-
 def print_untrusted_chunk(text: str) -> None:
     """Print a part of an untrusted text on stdout as it arrives, without ending the line."""
-    lines = ("\t".join(map(neutral, line.split("\t"))) for line in text.split("\n"))
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write("\n".join(lines).encode(encoding, "backslashreplace").decode(encoding))
+    lines = "\n".join(map(_neutral_but_tabs, text.split("\n")))
+    sys.stdout.write(lines.encode(encoding, "backslashreplace").decode(encoding))
     sys.stdout.flush()
 
 
-def print_json(value: object) -> None:
-    r"""Print data as JSON in UTF-8. A byte of a path that is not UTF-8 is written as `\\xNN`."""
-    _print_json_bytes(encode_json(value))
+def _neutral_but_tabs(line: str) -> str:
+    return "\t".join(map(neutral, line.split("\t")))
 
 
 def encode_json(value: object) -> bytes:
-    """Return data as JSON for `print_output`."""
+    r"""Return data as JSON in UTF-8. A byte of a path that is not UTF-8 is written as `\\xNN`."""
     import json
     import re
 

@@ -12,8 +12,8 @@ from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.errors import ConfigError
 
 from ._arguments import chosen_hosts
-from ._commands import COMMANDS, OK
-from ._output import print_stdout
+from ._commands import COMMANDS
+from ._output import CiCommand, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,20 +53,16 @@ def options(parser: Parser) -> None:
     parser.value("--names", "KIND", SUPPRESS, choices=("skills", "hosts", "codes"))
 
 
-def run(args: Arguments) -> int:
-    """Print the script for a shell, or names, one a line."""
+def run(args: Arguments) -> Result:
+    """Return the script for a shell, or names, one a line."""
     if args.names:
-        for name in _names(args.names):
-            print_stdout(name, command=True)
-        return OK
+        return Result(None, map(CiCommand, _names(args.names)))
     if args.shell not in SHELLS:
         otherwise = f"use one of {', '.join(SHELLS)}"
         if not args.shell:
             raise ConfigError("missing argument: SHELL", hint=otherwise)
         raise ConfigError(f"unknown shell {quoted(args.shell)}", hint=did_you_mean(args.shell, SHELLS, otherwise))
-    for line in SHELLS[args.shell](_command_words()):
-        print_stdout(line, command=True)
-    return OK
+    return Result(None, map(CiCommand, SHELLS[args.shell](_command_words())))
 
 
 # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -10,7 +10,7 @@ import re
 
 from prowess._internal.text import did_you_mean, quoted
 from prowess.catalog import REACHABLE
-from prowess.cli._output import format_table, pluralize, print_error, print_stderr, print_stdout
+from prowess.cli._output import Message, format_table, pluralize, print_error, print_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,25 +72,22 @@ def mention_of(name: str) -> str:
 def _run(word: str, conversation: Conversation) -> str:
     if word in ("exit", "quit"):
         return "exit"
-    if word == "skills":
-        _print_skills(conversation)
-    else:
-        _print_help(conversation)
+    print_lines(_skills(conversation) if word == "skills" else _help(conversation))
     return "ask"
 
 
-def _print_help(conversation: Conversation) -> None:
+def _help(conversation: Conversation) -> Iterator[str]:
     for name, meaning in CHAT_COMMANDS.items():
-        print_stdout(f"  /{name:<8}{meaning}")
-    print_stdout("  /NAME    use the skill NAME for this message; so do $NAME and @NAME")
-    print_stdout("  Ctrl-C stops an answer, Ctrl-D ends the conversation")
+        yield f"  /{name:<8}{meaning}"
+    yield "  /NAME    use the skill NAME for this message; so do $NAME and @NAME"
+    yield "  Ctrl-C stops an answer, Ctrl-D ends the conversation"
     for entry in reachable_skills(conversation):
         if entry.name in CHAT_COMMANDS:
-            print_stdout(f"  the skill {quoted(entry.name)} is called like a command: type {mention_of(entry.name)}")
+            yield f"  the skill {quoted(entry.name)} is called like a command: type {mention_of(entry.name)}"
 
 
-def _print_skills(conversation: Conversation) -> None:
-    """Print the skills of the role and those that can be mentioned; those in use are marked."""
+def _skills(conversation: Conversation) -> Iterator[str]:
+    """Yield the skills of the role and those that can be mentioned; those in use are marked."""
     session = conversation.session
     active = set() if session is None else {record.path for record in session.ledger}
     rows = [(skill.name, "always", "named by the role") for skill in conversation.assembly.explicit]
@@ -98,7 +95,6 @@ def _print_skills(conversation: Conversation) -> None:
         in_use = "yes" if entry.path in active else ""
         rows.append((mention_of(entry.name), in_use, " ".join((entry.description or "").split())))
     if rows:
-        for line in format_table([("SKILL", "IN USE", "DESCRIPTION"), *rows], styles={1: {"yes": "good"}}):
-            print_stdout(line)
+        yield from format_table([("SKILL", "IN USE", "DESCRIPTION"), *rows], styles={1: {"yes": "good"}})
     used = sum(bool(row[1]) for row in rows)
-    print_stderr(f"{pluralize(len(rows), 'skill')}, {used} in use" if rows else "the role has no skills")
+    yield Message(f"{pluralize(len(rows), 'skill')}, {used} in use" if rows else "the role has no skills")

@@ -8,7 +8,7 @@ import sys
 
 from prowess._internal.text import neutral, quoted
 from prowess.cli._arguments import require_paths
-from prowess.cli._output import print_json
+from prowess.cli._output import Result, print_result
 from prowess.errors import ConfigError
 from prowess.hosts import DEFAULT_HOST, host_names, raw_value
 from prowess.isolation import EphemeralHome, Foreground, IsolationConfig, NetworkPolicy, SandboxConfig
@@ -74,9 +74,8 @@ def run(args: Arguments) -> int:
     with Foreground() as foreground:
         home = EphemeralHome(config, host=host)
         try:
-            if args.json:
-                print_json(home.report.as_dict())
-                sys.stdout.flush()
+            print_result(Result(home.report.as_dict), is_json=args.json)
+            sys.stdout.flush()
             return foreground.run(lambda: home.start(command, cwd=args.cwd))
         finally:
             home.close()

@@ -20,8 +20,6 @@ from prowess.cli._output import (
     json_fields,
     paint,
     pluralize,
-    print_json,
-    print_lines,
     print_stderr,
 )
 from prowess.cli._references import reference_to
@@ -64,7 +62,7 @@ def options(parser: Parser) -> None:
     parser.discovery()
 
 
-def run(args: Arguments) -> Result | int:
+def run(args: Arguments) -> Result:
     """Run the tests of skills."""
     jobs = args.jobs if args.jobs is not None else _cpu_count()
     if jobs < 1:
@@ -97,13 +95,8 @@ def run(args: Arguments) -> Result | int:
     code = report.exit_code or (NO_TESTS if untested else OK)
     if report.interrupted:
         code = 128 + signals[0] if signals else INTERRUPTED
-    if args.json:
-        print_json(report.as_dict())
-    else:
-        print_lines(_report_lines(report))
-    if report.interrupted:
-        print_stderr("interrupted: cases that are not listed did not finish")
-    return code
+    notes = [Message("interrupted: cases that are not listed did not finish")] if report.interrupted else []
+    return Result(report.as_dict, _report_lines(report), code, notes)
 
 
 def _cpu_count() -> int:

@@ -19,17 +19,16 @@ from prowess.checks import (
 from prowess.cli._arguments import catalog_from_args, chosen_hosts, client_arguments, require_paths, skill_dirs
 from prowess.cli._commands import FAILED, NO_SKILLS_HINT, OK
 from prowess.cli._output import (
+    CiCommand,
     Message,
     ProgressLine,
+    Result,
     evidence_json,
     evidence_notes,
     note,
     pluralize,
     print_error,
-    print_json,
-    print_lines,
     print_stderr,
-    print_stdout,
 )
 from prowess.errors import ConfigError, SkillFileError
 from prowess.filesystem import Filesystem, git_root
@@ -79,7 +78,7 @@ def options(parser: Parser) -> None:
     parser.discovery(host="many")
 
 
-def run(args: Arguments) -> int:
+def run(args: Arguments) -> Result:
     """Check skills, after fixing them if `--fix` is given."""
     require_paths(args, "cwd", "home", "role")
     if "" in args.path:
@@ -107,6 +106,7 @@ def run(args: Arguments) -> int:
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
+    args.json = args.format in ("json", "sarif", "gitlab")
     accepted = accept_findings(
         result.findings,
         base=base,
@@ -114,21 +114,20 @@ def run(args: Arguments) -> int:
         skills=result.skills,
         rules=rules,
         baseline=baseline,
-        identify=args.format in ("json", "sarif", "gitlab"),
+        identify=args.json,
         whole=not args.path,
     )
     result = result.with_changes(findings=accepted.counting)
-    if args.format in ("json", "sarif", "gitlab"):
-        print_json(_report_data(args, result, accepted, base, failing, fixed))
-        print_lines(() if args.quiet else _accepted_notes(accepted))
-    else:
-        _print_report(args, result, accepted, base, failing, agents_note)
     # A path without skills is a finding.
-    if not result.skills and not args.path and not args.allow_empty:
-        if not args.quiet:
-            print_stderr(NO_SKILLS_HINT)
-        return FAILED
-    return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
+    is_empty = not (result.skills or args.path or args.allow_empty)
+    has_failed = is_empty or fix_failed or any(item.severity in failing for item in result.findings)
+    notes = [*_accepted_notes(accepted)] if args.json else []
+    return Result(
+        lambda: _report_data(args, result, accepted, base, failing, fixed),
+        _report_lines(args, result, accepted, base, failing, agents_note),
+        FAILED if has_failed else OK,
+        () if args.quiet else [*notes, *([Message(NO_SKILLS_HINT)] if is_empty else [])],
+    )
 
 
 def _report_data(
@@ -166,33 +165,33 @@ def _report_data(
     return value
 
 
-def _print_report(
+def _report_lines(
     args: Arguments, result: Report, accepted: Accepted, base: str, failing: tuple[str, ...], agents_note: str | None
-) -> None:
+) -> Iterator[str]:
+    """Yield the report as text, or as commands for GitHub."""
     from . import _formats as formats
 
     shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
     if args.format == "github":
-        for line in formats.github(shown, base):
-            print_stdout(line, command=True)
+        yield from map(CiCommand, formats.github(shown, base))
     else:
-        print_lines(formats.text(shown, real_path(args.cwd or ".")))
+        yield from formats.text(shown, real_path(args.cwd or "."))
     if args.quiet:
         return
     comparison, losses = result.comparison, list[str]()
     # A path asks about the text of its skills, not about where they are.
     if args.format == "text" and comparison is not None and not args.path:
         losses = [*describe_losses(comparison, text=False)]  # those that no finding describes
-    print_lines(["", *losses] if losses and shown else losses)
+    yield from ["", *losses] if losses and shown else losses
     if (shown or losses) and args.format == "text" and sys.stdout.isatty():
-        print_stderr("")
-    print_lines(_accepted_notes(accepted))
-    print_stderr(_summary(result, accepted))
+        yield Message("")
+    yield from _accepted_notes(accepted)
+    yield Message(_summary(result, accepted))
     if comparison is not None and comparison.skills:
         counts = lost_counts(comparison, text_only=bool(args.path))
         summary = summarize_losses(counts, len(comparison.distinct), text_only=bool(args.path))
-        print_stderr(f"{summary} ({agents_note})" if agents_note else summary)
-        print_lines(evidence_notes(comparison.hosts))
+        yield Message(f"{summary} ({agents_note})" if agents_note else summary)
+        yield from evidence_notes(comparison.hosts)
 
 
 def _comparison_json(result: Report) -> dict[str, object]:

@@ -68,7 +68,7 @@ def _text(args: Arguments, catalog: Catalog, budget: int | None, unit: str) -> I
     from prowess._internal.text import escape_ci_marks
 
     result = _render(args, catalog, budget, unit)
-    # `print_stdout` would escape this in a way that is not JSON.
+    # `encode_lines` would escape this in a way that is not JSON.
     yield escape_ci_marks(result.text, "\\u0023") if args.format == "json" else result.text
     shortened = f", {len(result.shortened)} shortened" if result.shortened else ""
     omitted = f", {len(result.omitted)} left out" if result.omitted else ""
