@@ -54,7 +54,7 @@ def start(top: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
 def run(top: Path, *arguments: str, given: str | None = None, **options: Any) -> tuple[int, str, str]:
     """Run it to its end: exit code, stdout and stderr."""
     process = start(top, *arguments, **({} if given is None else {"stdin": subprocess.PIPE}), **options)
-    out, err = process.communicate(given, timeout=30)
+    out, err = process.communicate(given)
     return process.returncode, out, err
 
 
@@ -187,60 +187,10 @@ def test_the_report_comes_first(top: Path) -> None:
     }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "error: no command to start\n\nhint: for example `prowess exec --host claude-code -- claude`\n"),
-        (("--",), "error: no command to start\n\nhint: for example `prowess exec --host claude-code -- claude`\n"),
-        (
-            ("--", "no-such-client"),
-            "error: program not found: `no-such-client`\n\nhint: install it, or give its full path\n",
-        ),
-        (
-            ("--env", "NO_SUCH", "--", "true"),
-            "error: the environment variable `NO_SUCH` is not set\n\nhint: give it a value: `--env NO_SUCH=VALUE`\n",
-        ),
-        (
-            ("--env", "HOME=/x", "--", "true"),
-            "error: `HOME` would move the client out of its home\n\nhint: leave it out: the home sets what it needs\n",
-        ),
-        (
-            ("--no-network", "--allow-domain", "a.b", "--", "true"),
-            "error: `--no-network` and `--allow-domain` contradict each other\n\nhint: use one of them\n",
-        ),
-        (
-            ("--network", "--allow-domain", "a.b", "--", "true"),
-            "error: `--allow-domain` and `--network` contradict each other\n\nhint: use one of them\n",
-        ),
-        (
-            ("--no-sandbox", "--writable", "out", "--", "true"),
-            "error: `--writable` and `--no-sandbox` contradict each other\n\nhint: use one of them\n",
-        ),
-        (("--cwd", "none", "--", "true"), "error: `--cwd` is not a folder: none\n\nhint: check the path\n"),
-        (
-            ("--host", "gemini-cli", "--no-network", "--", "true"),
-            (
-                "error: cannot limit the network or the files of Gemini CLI: "
-                "it has no sandbox that Prowess can configure\n\n"
-                "hint: use claude-code or codex as the host, or remove the limits and run the client in a container\n"
-            ),
-        ),
-    ],
-)
-def test_wrong_use_is_an_error_and_nothing_is_started(arguments: tuple[str, ...], words: str, top: Path) -> None:
-    """In words, with what to do."""
-    assert run(top, *arguments) == (2, "", words)
-
-
-def test_all_problems_are_reported_together(top: Path) -> None:
-    """Variables, policies and skills."""
-    code, out, err = run(
-        top, "--host", "codex", "--env", "HOME=/x", "--allow-domain", "a b", "--skill", f"Bad={CSV}", "--", "true"
-    )
-    assert (code, out) == (2, "")
-    assert err.startswith("error: 3 problems; no home was created:\n")
-    assert all(words in err for words in ("`HOME`", "`a b` is not a valid domain", "Bad"))
+@pytest.mark.parametrize("arguments", [("--env", "HOME=/x", "--", "true"), ("--", "no-such-client")])
+def test_wrong_use_leaves_no_home(arguments: tuple[str, ...], top: Path) -> None:
+    """Neither where the options are wrong, nor where the program is missing; `cases/cli/exec.md` has the messages."""
+    assert run(top, *arguments)[0] == 2
 
 
 def test_a_missing_folder_for_temporary_files_is_named(top: Path) -> None:
@@ -271,7 +221,7 @@ def test_nothing_is_left_behind(end: str, top: Path) -> None:
             assert process.stdout.readline() == "here\n"
             number = getattr(signal, f"SIG{name}")
             process.send_signal(number)
-            process.communicate(timeout=30)
+            process.communicate()
             assert process.returncode == 128 + number
         else:
             script = f"mkdir ~/made; echo x > ~/made/file; chmod 500 ~/made; {name}"
@@ -290,13 +240,14 @@ def test_a_signal_at_any_moment_leaves_nothing(name: str, top: Path) -> None:
             process.wait(0.02 * step)
         except subprocess.TimeoutExpired:
             process.send_signal(getattr(signal, name))
-        process.communicate(timeout=30)
+        process.communicate()
         assert remaining_homes(top) == []
 
 
 def test_background_processes_of_the_client_are_ended(top: Path) -> None:
     """It would continue in a home that no longer exists."""
-    code, out, _ = run(top, "--", "sh", "-c", "setsid sh -c 'echo $$; exec sleep 60' & sleep 0.3; exit 6")
+    begin = "mkfifo began; setsid sh -c 'echo $$; echo > began; exec sleep 60' & read -r _ < began; exit 6"
+    code, out, _ = run(top, "--", "sh", "-c", f"cd && {begin}")
     assert code == 6
     assert not is_process_alive(int(out))
 
@@ -312,13 +263,13 @@ def test_a_client_whose_exec_was_killed_keeps_its_home_until_it_ends(top: Path) 
     assert process.stdout is not None
     pid = int(process.stdout.readline())
     process.kill()
-    process.wait(20)
-    subprocess.run([sys.executable, "-c", sweep], env=env, check=True, timeout=20)
+    process.wait()
+    subprocess.run([sys.executable, "-c", sweep], env=env, check=True)
     assert len(remaining_homes(top)) == 1
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_process_alive(pid))
-    process.communicate(timeout=20)
-    subprocess.run([sys.executable, "-c", sweep], env=env, check=True, timeout=20)
+    process.communicate()
+    subprocess.run([sys.executable, "-c", sweep], env=env, check=True)
     assert remaining_homes(top) == []
 
 
@@ -346,9 +297,9 @@ import os, signal, time
 got = []
 signal.signal(signal.SIGINT, lambda *_: got.append(1))
 print("ready", os.isatty(0), flush=True)
-end = time.monotonic() + 0.4
-while time.monotonic() < end:
+while not got:
     time.sleep(0.01)
+time.sleep(0.1)  # a second one would come now
 print("times", len(got), "at home", os.path.isdir(os.environ["HOME"]), flush=True)
 raise SystemExit(5)
 """
@@ -358,7 +309,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_client_once_and_its_end_is_waited_for(
     """It has the terminal, and its home until it has ended."""
     env = json.loads((top / "env.json").read_text())
     process = start_python(TERMINAL, env, "--", sys.executable, "-IS", "-c", COUNTS)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate()
     assert (out, err) == ("5\nready True\ntimes 1 at home True\n\n", "")
 
 

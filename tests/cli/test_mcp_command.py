@@ -98,7 +98,7 @@ def test_a_client_of_the_older_era_gets_skills_and_tools(project: Path) -> None:
         assert "Count twice." in client.ask("tools/call", call)["content"][0]["text"]
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait() == 0
         assert process.stderr is not None
         assert process.stderr.read() == f"note: serving 2 skills of {project}\n"
 
@@ -138,7 +138,7 @@ def test_over_http_a_token_is_required(project: Path, tmp_path: Path) -> None:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
         def status(**more: str) -> tuple[int, str]:
-            connection = HTTPConnection(address, timeout=30)
+            connection = HTTPConnection(address)
             try:
                 connection.request("POST", "/mcp", body, {**headers, **more})
                 answer = connection.getresponse()
