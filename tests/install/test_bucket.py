@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import ConfigError, InstallError, SkillNotFoundError
-from prowess.install import OpenStore, PackedSkill, Store, prepare_skill
+from prowess.install import OpenStore, PackedSkill, prepare_skill
 from prowess.install.archive import pack_skill
 from prowess.install.lock import read_tree
 from prowess.install.sources.bucket import _buckets as objects_module
@@ -25,11 +26,11 @@ from support.site_server import Request, Site, redirect
 from support.sources import fetch, publish
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from prowess.install.sources import Fetched
 
-    Fetch = Callable[[str], Fetched]
+    Fetch = Callable[..., Fetched]
 
 
 def skill(name: str, body: str = "Body.") -> bytes:
@@ -37,98 +38,107 @@ def skill(name: str, body: str = "Body.") -> bytes:
 
 
 @pytest.fixture(autouse=True)
-def few_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No second attempts, and no credentials of the user who runs the tests."""
     monkeypatch.setattr("prowess.install.sources.bucket._buckets._RETRIES", 0)
     for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "AZURE_"))]:
         monkeypatch.delenv(name)
 
 
-def fetch_from(
-    bucket: FakeBucket | Site, monkeypatch: pytest.MonkeyPatch, opened: OpenStore, *only: str, url: str = "s3://bucket"
-) -> Fetched:
-    use_endpoint(monkeypatch, bucket.url)
-    return fetch(url, opened, only=only)
+@pytest.fixture
+def fetched(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> Fetch:
+    """Fetch skills from a server, or from a bucket with some contents."""
+
+    def fetch_from(
+        server: FakeBucket | Site | dict[str, bytes] | None, *only: str, url: str = "s3://bucket"
+    ) -> Fetched:
+        if isinstance(server, dict):
+            with FakeBucket(server) as bucket:
+                return fetch_from(bucket, *only, url=url)
+        if server is not None:
+            use_endpoint(monkeypatch, server.url)
+        return fetch(url, opened, only=only)
+
+    return fetch_from
 
 
-def paths_in(folder: str) -> list[str]:
-    return [file.path for file in read_tree(folder).files]
+def files_of(fetched: Fetched) -> dict[str, tuple[str, list[str]]]:
+    """Return the path and the files of each skill."""
+    return {skill.name: (skill.path, [file.path for file in read_tree(skill.folder).files]) for skill in fetched.skills}
 
 
 # ── what is a skill ──────────────────────────────────────────────────────────────────────────────────────────────────
 
+PDF, WEB = {"pdf/SKILL.md": skill("pdf")}, {"web/SKILL.md": skill("web")}
+LAYOUTS: dict[str, tuple[dict[str, bytes], str, str, dict[str, tuple[str, list[str]]]]] = {
+    "a folder with a skill file is a skill": (
+        {
+            "README.md": b"not a skill",
+            "team/pdf/SKILL.md": skill("pdf"),
+            "team/pdf/scripts/run.sh": b"run",
+            "team/pdf/inner/SKILL.md": skill("inner"),
+            "team/pdf-more/notes.txt": b"beside it",
+            **WEB,
+        },
+        "s3://bucket",
+        "",
+        {"pdf": ("team/pdf", ["SKILL.md", "inner/SKILL.md", "scripts/run.sh"]), "web": ("web", ["SKILL.md"])},
+    ),
+    "a bucket can be one skill": (
+        {"skills/pdf/SKILL.md": skill("pdf"), "skills/pdf/a/b": b"1", "other": b""},
+        "s3://bucket/skills/pdf",
+        "",
+        {"pdf": ("", ["SKILL.md", "a/b"])},
+    ),
+    "the name in the file counts": (
+        {"PDF tools/SKILL.md": skill("pdf"), **WEB},
+        "s3://bucket",
+        "pdf",
+        {"pdf": ("PDF tools", ["SKILL.md"])},
+    ),
+    "the markers of folders are not files": (
+        {"team/": b"", "team/pdf/": b"", "team/pdf/SKILL.md": skill("pdf"), "team/pdf/a/": b"", "team/pdf/a/b": b""},
+        "s3://bucket/team",
+        "",
+        {"pdf": ("pdf", ["SKILL.md", "a/b"])},
+    ),
+}
 
-def test_a_folder_with_a_skill_file_is_a_skill(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    contents = {
-        "README.md": b"not a skill",
-        "team/pdf/SKILL.md": skill("pdf"),
-        "team/pdf/scripts/run.sh": b"run",
-        "team/pdf/inner/SKILL.md": skill("inner"),
-        "team/pdf-more/notes.txt": b"beside it",
-        "web/SKILL.md": skill("web"),
-    }
-    with FakeBucket(contents) as bucket:
-        fetched = fetch_from(bucket, monkeypatch, opened)
-    assert [(found.name, found.path, paths_in(found.folder)) for found in fetched.skills] == [
-        ("pdf", "team/pdf", ["SKILL.md", "inner/SKILL.md", "scripts/run.sh"]),
-        ("web", "web", ["SKILL.md"]),
-    ]
-    assert Path(fetched.skills[1].folder, "SKILL.md").read_bytes() == skill("web")
+
+@pytest.mark.parametrize(("contents", "url", "only", "expected"), LAYOUTS.values(), ids=LAYOUTS)
+def test_the_skills_of_a_bucket_are_found(
+    contents: dict[str, bytes], url: str, only: str, expected: dict[str, tuple[str, list[str]]], fetched: Fetch
+) -> None:
+    found = fetched(contents, *filter(None, (only,)), url=url)
+    assert files_of(found) == expected
+    for one in found.skills:
+        assert Path(one.folder, "SKILL.md").read_bytes() == skill(one.name)
 
 
-def test_a_bucket_can_be_one_skill(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"skills/pdf/SKILL.md": skill("pdf"), "skills/pdf/a/b": b"1", "other": b""}) as bucket:
-        fetched = fetch_from(bucket, monkeypatch, opened, url="s3://bucket/skills/pdf")
-    [found] = fetched.skills
-    assert (found.name, found.path, paths_in(found.folder)) == ("pdf", "", ["SKILL.md", "a/b"])
-
-
-def test_only_wanted_skills_are_read(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"pdf/SKILL.md": skill("pdf"), "web/SKILL.md": skill("web")}) as bucket:
-        fetched = fetch_from(bucket, monkeypatch, opened, "web")
+def test_only_wanted_skills_are_read(fetched: Fetch) -> None:
+    with FakeBucket({**PDF, **WEB}) as bucket:
+        assert [*files_of(fetched(bucket, "web"))] == ["web"]
         assert [request.target for request in bucket.requests[1:]] == ["/bucket/web/SKILL.md"]
-    assert [found.name for found in fetched.skills] == ["web"]
 
 
-def test_a_skill_is_found_by_the_name_in_its_file(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"PDF tools/SKILL.md": skill("pdf"), "web/SKILL.md": skill("web")}) as bucket:
-        fetched = fetch_from(bucket, monkeypatch, opened, "pdf")
-    assert [found.path for found in fetched.skills] == ["PDF tools"]
+def test_a_skill_without_a_name_is_left_out_and_reported(fetched: Fetch) -> None:
+    found = fetched({"bad/SKILL.md": b"no front matter", **WEB})
+    assert [*files_of(found)] == ["web"]
+    assert [(item.code, item.path) for item in found.findings] == [("frontmatter-missing", "s3://bucket/bad/SKILL.md")]
 
 
-def test_the_markers_of_folders_are_not_files(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    contents = {
-        "team/": b"",
-        "team/pdf/": b"",
-        "team/pdf/SKILL.md": skill("pdf"),
-        "team/pdf/a/": b"",
-        "team/pdf/a/b": b"",
-    }
-    with FakeBucket(contents) as bucket:
-        fetched = fetch_from(bucket, monkeypatch, opened, url="s3://bucket/team")
-    assert paths_in(fetched.skills[0].folder) == ["SKILL.md", "a/b"]
-
-
-def test_a_skill_without_a_name_is_left_out_and_reported(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"bad/SKILL.md": b"no front matter", "web/SKILL.md": skill("web")}) as bucket:
-        fetched = fetch_from(bucket, monkeypatch, opened)
-    assert [found.name for found in fetched.skills] == ["web"]
-    assert [(item.code, item.path) for item in fetched.findings] == [
-        ("frontmatter-missing", "s3://bucket/bad/SKILL.md")
-    ]
-
-
-def test_the_revision_changes_with_the_content(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"pdf/SKILL.md": skill("pdf"), "web/SKILL.md": skill("web")}) as bucket:
-        both = [fetch_from(bucket, monkeypatch, opened).revision for _ in range(2)]
-        one = fetch_from(bucket, monkeypatch, opened, "pdf").revision
+def test_the_revision_changes_with_the_content(fetched: Fetch) -> None:
+    with FakeBucket({**PDF, **WEB}) as bucket:
+        both = [fetched(bucket).revision for _ in range(2)]
+        one = fetched(bucket, "pdf").revision
         bucket.objects["web/SKILL.md"] = skill("web", "Other.")
-        assert fetch_from(bucket, monkeypatch, opened, "pdf").revision == one
-        assert len({*both, one, fetch_from(bucket, monkeypatch, opened).revision}) == 3
+        assert fetched(bucket, "pdf").revision == one
+        assert len({*both, one, fetched(bucket).revision}) == 3
 
 
 @pytest.mark.slow
 def test_the_server_of_rclone_gives_what_was_uploaded(
-    monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, fetched: Fetch, tmp_path: Path
 ) -> None:
     folder = tmp_path / "buckets/bucket/team/pdf"
     (folder / "déjà vu").mkdir(parents=True)
@@ -136,18 +146,18 @@ def test_the_server_of_rclone_gives_what_was_uploaded(
     (folder / "déjà vu/100%25 #1?.txt").write_bytes(bytes(range(256)))
     with rclone_server(tmp_path) as url:
         use_endpoint(monkeypatch, url)
-        fetched = fetch("s3://bucket/team", opened)
-        assert read_tree(fetched.skills[0].folder) == read_tree(str(folder))
+        found = fetched(None, url="s3://bucket/team")
+        assert read_tree(found.skills[0].folder) == read_tree(str(folder))
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong-secret")
         with pytest.raises(InstallError, match="s3://bucket/team denies access") as denied:
-            fetch("s3://bucket/team", opened)
+            fetched(None, url="s3://bucket/team")
     assert "secret" not in f"{denied.value} {denied.value.hint} {denied.value.__cause__}"
 
 
 @pytest.mark.needs("openssl")
 @pytest.mark.slow
 def test_certificates_are_checked_with_those_of_a_variable(
-    monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, fetched: Fetch, tmp_path: Path
 ) -> None:
     authority, server = (tmp_path / "authority", tmp_path / "server")
     request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days=2"]
@@ -164,83 +174,71 @@ def test_certificates_are_checked_with_those_of_a_variable(
         assert url.startswith("https://")
         use_endpoint(monkeypatch, url)
         with pytest.raises(InstallError, match="has a certificate that is not trusted"):
-            fetch("s3://bucket", opened)
+            fetched(None)
         monkeypatch.setenv("AWS_CA_BUNDLE", f"{authority}.crt")
-        assert [found.name for found in fetch("s3://bucket", opened).skills] == ["pdf"]
+        assert [*files_of(fetched(None))] == ["pdf"]
 
 
-def test_a_bucket_of_google_is_read(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
-        monkeypatch.setenv("GOOGLE_BASE_URL", bucket.url)
-        assert [found.name for found in fetch("gs://bucket", opened).skills] == ["pdf"]
+@pytest.mark.parametrize(
+    ("url", "endpoint", "settings"),
+    [
+        ("gs://bucket", "GOOGLE_BASE_URL", {}),
+        ("az://bucket", "AZURE_STORAGE_ENDPOINT", {"AZURE_STORAGE_ACCOUNT_NAME": "account"}),
+    ],
+    ids=["google", "azure"],
+)
+def test_buckets_of_other_clouds_are_read(
+    url: str, endpoint: str, settings: dict[str, str], monkeypatch: pytest.MonkeyPatch, fetched: Fetch
+) -> None:
+    with FakeBucket(PDF) as bucket:
+        for name, value in {**settings, endpoint: bucket.url}.items():
+            monkeypatch.setenv(name, value)
+        assert [*files_of(fetched(None, url=url))] == ["pdf"]
 
 
-def test_a_bucket_of_azure_is_read(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
-        monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "account")
-        monkeypatch.setenv("AZURE_STORAGE_ENDPOINT", bucket.url)
-        assert [found.name for found in fetch("az://bucket", opened).skills] == ["pdf"]
-
-
-def archive_of(folder: Path, name: str, body: str = "Body.") -> bytes:
-    (folder / name / "scripts").mkdir(parents=True, exist_ok=True)
-    (folder / name / "SKILL.md").write_bytes(skill(name, body))
-    (folder / name / "scripts/run.sh").write_text("run")
-    (folder / name / "scripts/run.sh").chmod(0o755)
-    return pack_skill(str(folder / name), "")[0]
+def packed(folder: Path, body: str = "Body.") -> PackedSkill:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_bytes(skill(folder.name, body))
+    (folder / "run.sh").write_text("run")
+    (folder / "run.sh").chmod(0o755)
+    return prepare_skill(str(folder))
 
 
 # ── archives ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_archives_are_skills_with_modes(monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path) -> None:
+def test_archives_are_skills_with_modes(fetched: Fetch, tmp_path: Path) -> None:
     """Only directly below the path; deeper ones, and those in a skill, are files."""
-    data = archive_of(tmp_path, "pdf")
-    in_folder = pack_skill(str(tmp_path / "pdf"), "pdf")[0]
-    contents = {"pdf.tar.gz": data, "web/SKILL.md": skill("web"), "web/data.tar.gz": b"data", "old/pdf.tar.gz": b""}
-    with FakeBucket({**contents, "notes-1.0.tar.gz": b""}) as bucket:
-        fetched = fetch_from(bucket, monkeypatch, opened)
-        bucket.objects = {"pdf.tar.gz": in_folder}
-        again = fetch_from(bucket, monkeypatch, opened, "pdf")
-    assert [(found.name, found.path) for found in fetched.skills] == [("pdf", "pdf.tar.gz"), ("web", "web")]
-    for found in (fetched.skills[0], again.skills[0]):
-        assert read_tree(found.folder) == read_tree(str(tmp_path / "pdf"))
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [(b"no archive", "pdf.tar.gz`: invalid archive"), (None, "contains the skill `web`"), (b"", "invalid archive")],
-)
-def test_an_archive_that_is_not_what_it_should_be_is_refused(
-    data: bytes | None, message: str, monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
-) -> None:
-    data = archive_of(tmp_path, "web") if data is None else data
-    with FakeBucket({"pdf.tar.gz": data}) as bucket, pytest.raises(InstallError, match=message):
-        fetch_from(bucket, monkeypatch, opened)
+    skill = packed(tmp_path / "pdf")
+    files = [file.path for file in skill.tree.files]
+    for contents in (
+        {
+            "pdf.tar.gz": skill.archive,
+            **WEB,
+            "web/data.tar.gz": b"data",
+            "old/pdf.tar.gz": b"",
+            "notes-1.0.tar.gz": b"",
+        },
+        {"pdf.tar.gz": pack_skill(skill.folder, "")[0], **WEB, "web/data.tar.gz": b"data"},
+    ):
+        found = fetched(contents)
+        assert files_of(found) == {"pdf": ("pdf.tar.gz", files), "web": ("web", ["SKILL.md", "data.tar.gz"])}
+        assert read_tree(found.skills[0].folder) == skill.tree
 
 
 # ── a folder as a bucket ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_folder_is_read_like_a_bucket_with_modes(opened: OpenStore, tmp_path: Path) -> None:
-    folder = tmp_path / "shared folder"
-    (folder / "pdf/scripts").mkdir(parents=True)
-    (folder / "pdf/SKILL.md").write_bytes(skill("pdf"))
-    (folder / "pdf/scripts/run.sh").write_text("run")
-    (folder / "pdf/scripts/run.sh").chmod(0o755)
-    fetched = fetch(f"file://{tmp_path}/shared%20folder", opened)
-    assert read_tree(fetched.skills[0].folder) == read_tree(str(folder / "pdf"))
-    assert fetched.revision is None
-
-
-def test_links_in_a_folder_are_not_followed(opened: OpenStore, tmp_path: Path) -> None:
-    folder = tmp_path / "shared"
-    (folder / "pdf").mkdir(parents=True)
-    (folder / "pdf/SKILL.md").write_bytes(skill("pdf"))
-    (folder / "linked").symlink_to("/etc")
-    (folder / "pdf/passwd").symlink_to("/etc/passwd")
+def test_a_folder_is_read_like_a_bucket_with_modes(fetched: Fetch, tmp_path: Path) -> None:
+    """Without following links."""
+    skill = packed(tmp_path / "shared folder/pdf")
+    url = f"file://{tmp_path}/shared%20folder"
+    found = fetched(None, url=url)
+    assert (read_tree(found.skills[0].folder), found.revision) == (skill.tree, None)
+    (tmp_path / "shared folder/linked").symlink_to("/etc")
+    (tmp_path / "shared folder/pdf/passwd").symlink_to("/etc/passwd")
     with pytest.raises(InstallError, match="pdf/passwd` cannot be read: it is a link"):
-        fetch(f"file://{folder}", opened)
+        fetched(None, url=url)
 
 
 # ── buckets that do not behave ───────────────────────────────────────────────────────────────────────────────────────
@@ -264,128 +262,112 @@ def test_links_in_a_folder_are_not_followed(opened: OpenStore, tmp_path: Path) -
     ],
 )
 def test_a_key_that_is_no_path_inside_the_skill_is_refused(
-    key: str, message: str, monkeypatch: pytest.MonkeyPatch, opened: OpenStore, tmp_path: Path
+    key: str, message: str, fetched: Fetch, tmp_path: Path
 ) -> None:
-    with (
-        FakeBucket({"pdf/SKILL.md": skill("pdf"), key: b"hostile"}) as bucket,
-        pytest.raises(InstallError, match=message) as refused,
-    ):
-        fetch_from(bucket, monkeypatch, opened)
+    with pytest.raises(InstallError, match=message) as refused:
+        fetched({**PDF, key: b"hostile"})
     assert str(refused.value).isprintable()
     assert not [*tmp_path.rglob("escape*")]
 
 
-def test_keys_outside_the_path_are_refused(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with (
-        FakeBucket({"other/SKILL.md": skill("pdf")}, listed=["other/SKILL.md"]) as bucket,
-        pytest.raises(InstallError, match=r"lists `other/SKILL\.md`, which is outside"),
-    ):
-        fetch_from(bucket, monkeypatch, opened, url="s3://bucket/team")
+class Changing(FakeBucket):
+    """Its object changes after it was listed."""
+
+    def page(self, prefix: str) -> bytes:
+        answer = super().page(prefix)
+        self.objects["pdf/SKILL.md"] = skill("pdf", "BODY.")
+        return answer
 
 
-def test_a_key_that_is_listed_twice_is_refused(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with (
-        FakeBucket({"pdf/SKILL.md": skill("pdf")}, listed=["pdf/SKILL.md"] * 2) as bucket,
-        pytest.raises(InstallError, match="is there twice"),
-    ):
-        fetch_from(bucket, monkeypatch, opened)
+class Endless(FakeBucket):
+    """Its object does not end."""
+
+    def answer(self, request: Request) -> bytes:
+        data = super().answer(request)
+        size = f"content-length: {len(PDF['pdf/SKILL.md'])}".encode()
+        return data.replace(size, b"content-length: 1000000000000") + bytes(1 << 20)
 
 
-def test_a_redirect_to_another_host_is_not_followed(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
+BAD: dict[str, tuple[Callable[[], FakeBucket], str]] = {
+    "a key outside the path": (
+        partial(FakeBucket, {"other/SKILL.md": skill("pdf")}, listed=["other/SKILL.md"]),
+        r"lists `other/SKILL\.md`, which is outside",
+    ),
+    "a key that is listed twice": (partial(FakeBucket, PDF, listed=["pdf/SKILL.md"] * 2), "is there twice"),
+    "an object that changes between list and read": (partial(Changing, PDF), "changed while"),
+    "an object that does not end": (partial(Endless, PDF), "changed while"),
+    "two skills of one name": (
+        partial(FakeBucket, {"a/SKILL.md": skill("pdf"), "b/SKILL.md": skill("pdf")}),
+        "two skills in s3://bucket have the name `pdf`: `a` and `b`",
+    ),
+    "no skills": (partial(FakeBucket, {"a": b""}), "no skills in s3://bucket"),
+    "no archive": (partial(FakeBucket, {"pdf.tar.gz": b"no archive"}), "pdf.tar.gz`: invalid archive"),
+    "an empty archive": (partial(FakeBucket, {"pdf.tar.gz": b""}), "invalid archive"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), BAD.values(), ids=BAD)
+def test_a_bucket_that_breaks_a_rule_is_refused(make: Callable[[], FakeBucket], message: str, fetched: Fetch) -> None:
+    with make() as bucket, pytest.raises(InstallError, match=message):
+        fetched(bucket, url="s3://bucket/team" if "outside" in message else "s3://bucket")
+
+
+def test_an_archive_with_another_skill_is_refused(fetched: Fetch, tmp_path: Path) -> None:
+    with pytest.raises(InstallError, match="contains the skill `web`"):
+        fetched({"pdf.tar.gz": packed(tmp_path / "web").archive})
+
+
+def test_a_wanted_skill_that_is_missing_is_an_error(fetched: Fetch) -> None:
+    with pytest.raises(SkillNotFoundError, match="no skill `web` in s3://bucket"):
+        fetched(PDF, "web")
+
+
+def test_a_redirect_to_another_host_is_not_followed(monkeypatch: pytest.MonkeyPatch, fetched: Fetch) -> None:
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token-of-the-test")
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setenv("AWS_PROXY_EXCLUDES", "localhost")
-    with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as other:
+    with FakeBucket(PDF) as other:
         to = other.url.replace("127.0.0.1", "localhost")
         with (
             Site({"*": lambda request: redirect(f"{to}{request.target}", "307 Temporary Redirect")}) as site,
             pytest.raises(InstallError, match="cannot be reached, or redirects to another host"),
         ):
-            fetch_from(site, monkeypatch, opened)
+            fetched(site)
         assert not other.requests
 
 
-def test_an_object_that_changes_between_list_and_read_is_refused(
-    monkeypatch: pytest.MonkeyPatch, opened: OpenStore
-) -> None:
-    class Changing(FakeBucket):
-        def page(self, prefix: str) -> bytes:
-            answer = super().page(prefix)
-            self.objects["pdf/SKILL.md"] = skill("pdf", "BODY.")
-            return answer
-
-    with Changing({"pdf/SKILL.md": skill("pdf")}) as bucket, pytest.raises(InstallError, match="changed while"):
-        fetch_from(bucket, monkeypatch, opened)
-
-
-def test_an_object_that_does_not_end_is_refused(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    class Endless(FakeBucket):
-        def answer(self, request: Request) -> bytes:
-            data = super().answer(request)
-            return data.replace(b"content-length: 47", b"content-length: 1000000000000") + bytes(1 << 20)
-
-    assert len(skill("pdf")) == 47
-    with Endless({"pdf/SKILL.md": skill("pdf")}) as bucket, pytest.raises(InstallError, match="changed while"):
-        fetch_from(bucket, monkeypatch, opened)
-
-
-def test_a_list_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
+def test_a_list_that_does_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch, fetched: Fetch) -> None:
     monkeypatch.setattr(objects_module, "_SECONDS", 0.2)
-    with (
-        FakeBucket({}, endless=True) as bucket,
-        pytest.raises(InstallError, match="s3://bucket did not answer in"),
-    ):
-        fetch_from(bucket, monkeypatch, opened)
+    with FakeBucket({}, endless=True) as bucket, pytest.raises(InstallError, match="s3://bucket did not answer in"):
+        fetched(bucket)
     monkeypatch.setattr(objects_module, "_SECONDS", 60.0)
     monkeypatch.setattr(objects_module, "MAX_OBJECTS", 100)
-    with (
-        FakeBucket({}, listed=["a", "b", "c"], endless=True) as bucket,
-        pytest.raises(InstallError, match="more than 100 objects"),
-    ):
-        fetch_from(bucket, monkeypatch, opened)
+    endless = FakeBucket({}, listed=["a", "b", "c"], endless=True)
+    with endless as bucket, pytest.raises(InstallError, match="more than 100 objects"):
+        fetched(bucket)
 
 
 def test_a_skill_that_is_too_large_is_refused_before_it_is_read(
-    monkeypatch: pytest.MonkeyPatch, opened: OpenStore
+    monkeypatch: pytest.MonkeyPatch, fetched: Fetch
 ) -> None:
     monkeypatch.setattr("prowess.install.sources.bucket._skills.MAX_DIGEST_BYTES", 1000)
-    with (
-        FakeBucket({"pdf/SKILL.md": skill("pdf"), "pdf/a": bytes(600), "pdf/b": bytes(600)}) as bucket,
-        pytest.raises(InstallError, match="the skill `pdf` has more bytes than is allowed"),
-    ):
-        fetch_from(bucket, monkeypatch, opened)
-    assert len(bucket.requests) == 1
+    with FakeBucket({**PDF, "pdf/a": bytes(600), "pdf/b": bytes(600)}) as bucket:
+        with pytest.raises(InstallError, match="the skill `pdf` has more bytes than is allowed"):
+            fetched(bucket)
+        assert len(bucket.requests) == 1
 
 
-def test_two_skills_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with (
-        FakeBucket({"a/SKILL.md": skill("pdf"), "b/SKILL.md": skill("pdf")}) as bucket,
-        pytest.raises(InstallError, match="two skills in s3://bucket have the name `pdf`: `a` and `b`"),
-    ):
-        fetch_from(bucket, monkeypatch, opened)
-
-
-def test_a_wanted_skill_that_is_missing_is_an_error(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with (
-        FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket,
-        pytest.raises(SkillNotFoundError, match="no skill `web` in s3://bucket"),
-    ):
-        fetch_from(bucket, monkeypatch, opened, "web")
-    with FakeBucket({"a": b""}) as bucket, pytest.raises(InstallError, match="no skills in s3://bucket"):
-        fetch_from(bucket, monkeypatch, opened)
-
-
-def test_a_store_that_fails_half_the_time_is_asked_again(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
+def test_a_store_that_fails_half_the_time_is_asked_again(monkeypatch: pytest.MonkeyPatch, fetched: Fetch) -> None:
     monkeypatch.setattr("prowess.install.sources.bucket._buckets._RETRIES", 8)
-    with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
+    with FakeBucket(PDF) as bucket:
         bucket.failures = 1
-        assert [found.name for found in fetch_from(bucket, monkeypatch, opened).skills] == ["pdf"]
+        assert [*files_of(fetched(bucket))] == ["pdf"]
 
 
-def test_requests_without_credentials_are_not_signed(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    with FakeBucket({"pdf/SKILL.md": skill("pdf")}) as bucket:
+def test_requests_without_credentials_are_not_signed(monkeypatch: pytest.MonkeyPatch, fetched: Fetch) -> None:
+    with FakeBucket(PDF) as bucket:
         monkeypatch.setenv("AWS_ENDPOINT_URL", bucket.url)
-        fetch("s3://bucket", opened)
+        fetched(None)
         assert not [request for request in bucket.requests if "authorization" in request.headers]
 
 
@@ -401,45 +383,25 @@ def test_requests_without_credentials_are_not_signed(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_invalid_settings_are_refused_and_not_repeated(
-    variable: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch, opened: OpenStore
+    variable: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch, fetched: Fetch
 ) -> None:
     monkeypatch.setenv(variable, value)
     with pytest.raises(ConfigError, match=message) as refused:
-        fetch("s3://bucket", opened)
+        fetched(None)
     assert SECRET not in f"{refused.value} {refused.value.hint}"
 
 
-def test_a_bucket_of_azure_needs_an_account(opened: OpenStore) -> None:
+def test_what_is_missing_on_this_machine_is_named(monkeypatch: pytest.MonkeyPatch, fetched: Fetch) -> None:
     with pytest.raises(ConfigError, match="has no account") as refused:
-        fetch("az://bucket", opened)
+        fetched(None, url="az://bucket")
     assert refused.value.hint == "set `AZURE_STORAGE_ACCOUNT_NAME`"
-
-
-def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "obstore", None)
+    monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(ConfigError) as missing:
-        fetch("s3://bucket", opened)
+        fetched(None)
     assert missing.value.hint == "pip install 'prowess[bucket]'"
 
 
-@pytest.fixture(autouse=True)
-def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith(("AWS_", "GOOGLE_", "AZURE_"))]:
-        monkeypatch.delenv(name)
-
-
-def packed(folder: Path, body: str = "Body.") -> PackedSkill:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: Does it.\n---\n{body}\n")
-    (folder / "run.sh").write_text("run")
-    (folder / "run.sh").chmod(0o755)
-    return prepare_skill(str(folder))
-
-
-@pytest.fixture
-def fetched(tmp_path: Path) -> Iterator[Fetch]:
-    with Store(str(tmp_path / "store")).open() as opened:
-        yield lambda url: fetch(url, opened)
+# ── publishing ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.slow
@@ -453,7 +415,7 @@ def test_what_is_published_at_the_same_time_is_all_there(
         with ThreadPoolExecutor(4) as pool:
             states = [*pool.map(lambda skill: publish(skill, "s3://bucket/team").state, skills)]
         assert states == ["new"] * 8
-        found = fetched("s3://bucket/team")
+        found = fetched(None, url="s3://bucket/team")
         assert [skill.name for skill in found.skills] == [skill.name for skill in skills]
         for one, other in zip(found.skills, skills, strict=True):
             assert read_tree(one.folder) == other.tree
@@ -462,7 +424,7 @@ def test_what_is_published_at_the_same_time_is_all_there(
         with pytest.raises(InstallError, match=r"has another `skill-0\.tar\.gz`"):
             publish(changed, "s3://bucket/team")
         assert publish(changed, "s3://bucket/team", force=True).state == "moved"
-        assert read_tree(fetched("s3://bucket/team").skills[0].folder) == changed.tree
+        assert read_tree(fetched(None, url="s3://bucket/team").skills[0].folder) == changed.tree
 
 
 def test_a_skill_is_published_into_a_folder(tmp_path: Path, fetched: Fetch) -> None:
@@ -475,7 +437,7 @@ def test_a_skill_is_published_into_a_folder(tmp_path: Path, fetched: Fetch) -> N
     assert (done.state, done.reference, done.size) == ("new", f"{url}@pdf", archive.stat().st_size)
     assert done.digest == f"sha256:{hashlib.sha256(archive.read_bytes()).hexdigest()}"
     assert publish(skill, url).state == "unchanged"
-    [found] = fetched(done.reference).skills
+    [found] = fetched(None, url=done.reference).skills
     assert read_tree(found.folder) == skill.tree
     archive.write_bytes(b"other")
     assert publish(skill, url, force=True).state == "moved"
