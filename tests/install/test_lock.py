@@ -90,85 +90,6 @@ def skill(**changes: Any) -> str:
     return text_of({"pdf": {key: value for key, value in {**ENTRY, **changes}.items() if value is not None}})
 
 
-def ours(**changes: Any) -> str:
-    known: Any = ENTRY["prowess"]
-    return skill(prowess={key: value for key, value in {**known, **changes}.items() if value is not None})
-
-
-def of_file(path: str, value: str = FILES["SKILL.md"]) -> str:
-    return ours(files={**FILES, path: value})
-
-
-CONFLICT = '{\n  "version": 1,\n<<<<<<< HEAD\n  "skills": {}\n=======\n  "skills": {"a": 1}\n>>>>>>> other\n}'
-BAD_CHARACTERS = ("a\\b", "a\0b", "a\nb", "a\x7f")
-BROKEN = {
-    "empty": ("", "L:1:1: the lock is not valid JSON: Expecting value"),
-    "cut": ('{"version": 1,\n"skills": {', "L:2:12: the lock is not valid JSON: Expecting property name"),
-    "mark": ("\ufeff{}", "L:1:1: the lock is not valid JSON: Unexpected UTF-8 BOM"),
-    "conflict": (CONFLICT, "L:3: the lock has a conflict of git"),
-    "twice": ('{"version": 1, "skills": {"a": {}, "a": {}}}', "L: the lock is not valid JSON: the key `a` comes twice"),
-    "constant": ('{"version": 1, "skills": {}, "x": NaN}', "NaN is not a number of JSON"),
-    "infinite": ('{"version": 1, "skills": {}, "x": 1e999}', "contains a number that is too large"),
-    "deep": ("[" * 100_000, "the lock is nested too deeply"),
-    "rather deep": (text_of({}, x=json.loads("[" * 60 + "]" * 60)), "the whole file: is nested too deeply"),
-    "surrogate": ('{"version": 1, "skills": {}, "x": "\\ud800"}', "contains half of a surrogate pair"),
-    "digits": (f'{{"version": {"1" * 5000}}}', "the lock is not valid JSON"),
-    "list": ("[]", "L: the whole file: must be an object"),
-    "no version": ('{"skills": {}}', "L: version: must be 1, and is missing"),
-    "other version": ('{"version": 2, "skills": {}}', "L: version: must be 1, and is `2`"),
-    "true version": ('{"version": true, "skills": {}}', "L: version: must be 1, and is `true`"),
-    "no skills": ('{"version": 1}', "L: skills: is missing"),
-    "list of skills": (text_of([]), "L: skills: must be an object"),
-    "entry": (text_of({"pdf": "x"}), "L: skills.`pdf`: must be an object"),
-    **{
-        f"name {name!r}": (text_of({name: ENTRY}), "is not the name of a skill")
-        for name in ["..", ".", "", "a/b", "../x", "a\\b", "a\nb", "a\x1b[31m", "__proto__", "x" * 256, "a\u202eb"]
-    },
-    "one folder": (
-        text_of({"pdf": ENTRY, "PDF": {**ENTRY, "prowess": {}}}),
-        "skills.`PDF`: has the same folder as `pdf`",
-    ),
-    "no source": (skill(source=None), "L: skills.`pdf`.source: is missing"),
-    "no type": (skill(sourceType=None), "L: skills.`pdf`.sourceType: is missing"),
-    "number": (skill(computedHash=5), "L: skills.`pdf`.computedHash: must be a text"),
-    "option as source": (skill(source="--upload-pack=x"), "skills.`pdf`.source: must not begin with a hyphen"),
-    "option as ref": (skill(ref="-x"), "skills.`pdf`.ref: must not begin with a hyphen"),
-    "forged line": (skill(ref="a\nb"), "skills.`pdf`.ref: must be a text of one line"),
-    **{
-        f"skillPath {path}": (skill(skillPath=path), "skillPath: must be a path inside the source")
-        for path in ["../SKILL.md", "a/../../SKILL.md", "/etc/SKILL.md", "a//SKILL.md", "a\\SKILL.md", ".git/SKILL.md"]
-    },
-    "prowess": (skill(prowess=[]), "L: skills.`pdf`.prowess: must be an object"),
-    "digest": (ours(digest="sha256:xyz"), "prowess.digest: must be `sha256:` and 64 digits, and is `sha256:xyz`"),
-    "digest alone": (ours(files=None), "prowess.files: is missing"),
-    "no files": (ours(files={}), "prowess.files: is missing"),
-    "files alone": (ours(digest=None), "prowess.digest: is missing"),
-    "list of files": (ours(files=["x"]), "prowess.files: must be an object"),
-    "number as file": (ours(files={"a": 1}), "prowess.files: must contain texts"),
-    "mode": (
-        of_file("a", FILES["SKILL.md"].replace("100644", "100600")),
-        "prowess.files: has no mode and digest for `a`",
-    ),
-    "two lines": (of_file("a", "\n".join(FILES.values())), "prowess.files: has no mode and digest for `a`"),
-    "hosts": (ours(hosts="codex"), "prowess.hosts: must be a list of agents"),
-    "host": (ours(hosts=["../x"]), "prowess.hosts: must be a list of agents"),
-    **{
-        f"file {path!r}": (of_file(path), "which is not the path of a file inside the skill")
-        for path in [
-            "..",
-            "../x",
-            "a/../b",
-            "/etc/passwd",
-            "a//b",
-            "a/",
-            "",
-            "./a",
-            ".git/config",
-            "a/.GIT/x",
-            *BAD_CHARACTERS,
-        ]
-    },
-}
 ELSEWHERE = {
     "other owner": ("github", "anthropics/skills", "https://github.com/evil/skills.git"),
     "other host": ("github", "anthropics/skills", "https://evil.example/anthropics/skills.git"),
@@ -183,14 +104,10 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_an_invalid_lock_is_an_error(case: str) -> None:
-    text, problem = BROKEN[case]
-    with pytest.raises(ConfigError) as caught:
-        parse_lock(text, "L")
-    assert problem in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert "\x1b" not in str(caught.value)
+def test_a_number_with_too_many_digits_is_an_error() -> None:
+    """In words of this version of Python; `cases/cli/lock-invalid.md` has all other locks that are invalid."""
+    with pytest.raises(ConfigError, match="the lock is not valid JSON") as caught:
+        parse_lock(f'{{"version": {"1" * 5000}}}', "L")
     assert caught.value.hint
 
 

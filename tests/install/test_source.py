@@ -114,120 +114,23 @@ def test_the_normal_form_of_a_source_is_the_same_source(text: str) -> None:
     assert again.with_changes(text=text) == source
 
 
-REFUSED = [
-    ("", "is empty"),
-    ("o/" + "r" * 3000, "is too long"),
-    ("pdf", "is not a repository, a URL or the path of a folder"),
-    ("--upload-pack=touch", "begins like an option"),
-    ("-oProxyCommand=x", "begins like an option"),
-    ("ssh://-oProxyCommand=x/repo", "invalid host"),
-    ("ssh://git@-oProxyCommand=x/repo", "invalid host"),
-    ("ssh://-o@host/repo.git", "invalid host"),
-    ("git@-oProxyCommand=x:o/r", "is not an address that ssh understands"),
-    ("-u@host:o/r", "begins like an option"),
-    ("git@host:-o/r", "is not an address that ssh understands"),
-    ("git@host:../../etc", "is not an address that ssh understands"),
-    ("ext::sh -c touch% /tmp/x", "contains a blank"),
-    ("ext::/bin/true", "names a program"),
-    ("fd::17", "names a program"),
-    ("git::https://github.com/o/r", "which no source has"),
-    ("ext://host/repo.git", "which no source has"),
-    ("git+ext://host/repo.git", "which no source has"),
-    ("git://github.com/o/r.git", "which no source has"),
-    ("ftp://host/r.git", "which no source has"),
-    ("javascript://host/r", "which no source has"),
-    ("http://example.com/s.git", "is not encrypted"),
-    ("http://127.0.0.1.example.com/s.git", "is not encrypted"),
-    ("http://localhost.example.com/s", "is not encrypted"),
-    ("https://user:secret@github.com/o/r", "contains a user name or password"),
-    ("https://token@github.com/o/r", "contains a user name or password"),
-    ("https://github.com@evil.example/o/r", "contains a user name or password"),
-    ("https://example.com@pdf", "contains a user name or password"),
-    ("ssh://git:secret@host/r.git", "contains a password"),
-    ("git:secret@host:o/r", "is not"),
-    ("https://host/r.git?token=x", "has a query"),
-    ("https://github.com", "names no repository"),
-    ("https://github.com/owner", "names no repository"),
-    ("https://github.com/o/r/issues/1", "is not the page of a folder"),
-    ("https://github.com/o/r/tree", "is not the page of a folder"),
-    ("https://github.com/o/r/tree/v1/a#v2", "twice"),
-    ("https://github.com/o/r/tree/v1/a:b", "twice"),
-    ("https://github.com/o/../r", "is not a valid URL"),
-    ("https://github.com/o/%2e%2e/r", "is not a valid URL"),
-    ("https://host/a%0Ab.git", "is not a valid URL"),
-    ("https://host/a%5Cb.git", "is not a valid URL"),
-    ("https://host:port/r.git", "invalid host"),
-    ("https:///r.git", "invalid host"),
-    ("https://ho%73t/r.git", "invalid host"),
-    ("https://xn--\u0430/r.git", "invalid host"),
-    ("https://example.com#v1", "invalid host"),
-    ("https://example.com/docs#v1", "is a site"),
-    ("https://example.com/docs:a", "is a site"),
-    ("file://host/srv/r.git", "another machine"),
-    ("file:///srv/../etc/r.git", "is not a valid URL"),
-    ("o/r#", "invalid ref"),
-    ("o/r#-x", "invalid ref"),
-    ("o/r#--upload-pack=x", "invalid ref"),
-    ("o/r#a..b", "invalid ref"),
-    ("o/r#a@{1}", "invalid ref"),
-    ("o/r#a:b", "invalid ref"),
-    ("o/r#a.lock", "invalid ref"),
-    ("o/r#a#b", "invalid ref"),
-    ("o/r#+a", "invalid ref"),
-    ("o/r:", "invalid folder"),
-    ("o/r:../x", "invalid folder"),
-    ("o/r/a/../../x", "invalid folder"),
-    ("o/r:a//b", "invalid folder"),
-    ("o/r:-x", "invalid folder"),
-    ("o/r:a\\b", "invalid folder"),
-    ("o/r:a:b", "invalid folder"),
-    ("o/r/a:b", "two folders"),
-    ("o/..", "names no repository"),
-    ("o/.git", "names no repository"),
-    ("o/r\n", "control or invisible"),
-    ("o/r\x1b[31m", "control or invisible"),
-    ("o/r\u202e", "control or invisible"),
-    ("./a\x00b", "control or invisible"),
-    ("./a\tb", "control or invisible"),
-    ("o/r s", "contains a blank"),
-    ("oci://ghcr.io", "is not an artifact"),
-    ("oci://ghcr.io/Team/Pdf", "is not an artifact"),
-    ("oci://ghcr.io/a/../b", "is not an artifact"),
-    ("oci://ghcr.io/pdf:-x", "is not an artifact"),
-    ("oci://ghcr.io/pdf@sha256:12", "is not an artifact"),
-    ("oci://user:pw@ghcr.io/pdf", "is not an artifact"),
-    ("oci://ghcr.io/pdf#v1", "has a `#`"),
-    (f"oci://ghcr.io/pdf:1@{DIGEST}", "has a tag and a digest"),
-    ("s3://", "names no bucket"),
-    ("s3://key:secret@bucket/x", "has a user"),
-    ("s3://bucket/x?region=y", "has a user"),
-    ("s3://bucket/../x", "names no bucket"),
-    ("s3://bucket/%2e%2e/x", "names no bucket"),
-    ("s3://-bucket/x", "names no bucket"),
-]
-
-
-@pytest.mark.parametrize(("text", "problem"), REFUSED, ids=[repr(case[0])[:60] for case in REFUSED])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is empty"),
+        ("o/" + "r" * 3000, "is too long"),
+        ("o/r\n", "control or invisible"),
+        ("o/r\x1b[31m", "control or invisible"),
+        ("o/r\u202e", "control or invisible"),
+        ("./a\x00b", "control or invisible"),
+        ("./a\tb", "control or invisible"),
+    ],
+    ids=["empty", "long", "line", "color", "direction", "NUL", "tab"],
+)
 def test_texts_that_are_no_source(text: str, problem: str) -> None:
+    """Those that no document can show; `cases/cli/add-refused.md` has the others."""
     with pytest.raises(InstallError) as caught:
         parse_source(text)
     assert problem in str(caught.value)
     assert caught.value.hint
     assert str(caught.value).isprintable()
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://me:hunter2@host/r.git",
-        "ssh://me:hunter2@host/r",
-        "s3://k:hunter2@b/x",
-        "https://me:p@hunter2@host/r",
-        "me:hunter2@host:o/r",
-        "https://host/r?token=hunter2",
-    ],
-)
-def test_a_password_is_not_repeated(text: str) -> None:
-    with pytest.raises(InstallError) as caught:
-        parse_source(text)
-    assert "hunter2" not in str(caught.value)
