@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.filesystem import ancestors as ancestors, git_root as git_root, marked_root as marked_root
 
-    from ._git_index import tracked_skill_paths as tracked_skill_paths
+    from ._git_index import index_paths as index_paths, tracked_skill_paths as tracked_skill_paths
     from ._gitignore import GitIgnore as GitIgnore, IgnoreFile as IgnoreFile, ignore_files_above as ignore_files_above
     from ._repository import (
         KINDS as KINDS,
@@ -23,7 +23,7 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_git_index": ("tracked_skill_paths",),
+            "_git_index": ("index_paths", "tracked_skill_paths"),
             "_gitignore": (
                 "GitIgnore",
                 "IgnoreFile",

@@ -1,4 +1,4 @@
-"""Read from git's index which skills a repository tracks, since git ignores no tracked file.
+"""Read git's index: which files a repository tracks, and which skills, since git ignores no tracked file.
 
 Git itself is not asked, since the settings of a repository can name programs that git runs. The format is described in
 git's documentation, `gitformat-index`.
@@ -34,7 +34,7 @@ def tracked_skill_paths(repository: str) -> frozenset[str]:
         return frozenset()
     for hash_bytes in _HASH_BYTES:
         try:
-            names = [name for name in _entry_names(data, hash_bytes) if name.endswith(SKILL_FILE.encode())]
+            names = [name for name in index_paths(data, hash_bytes) if name.endswith(SKILL_FILE.encode())]
         except (IndexError, ValueError):
             continue
         paths = [os.fsdecode(name) for name in names if os.path.basename(name) == SKILL_FILE.encode()]
@@ -55,12 +55,15 @@ def _git_folder(repository: str) -> str:
     return os.path.join(repository, text.removeprefix("gitdir:").strip())
 
 
-def _entry_names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
-    """Yield the path of each entry.
+def index_paths(data: bytes, hash_bytes: int) -> Iterator[bytes]:
+    """Yield the path of each entry of an index.
+
+    Args:
+        data: the file.
+        hash_bytes: 20 for SHA-1, 32 for SHA-256.
 
     Raises:
-        ValueError: this is not an index with hashes of this length.
-        IndexError: likewise.
+        IndexError, ValueError: the index is damaged, or has hashes of another length.
     """
     version = int.from_bytes(data[4:8])
     if not data.startswith(b"DIRC") or version not in (2, 3, 4):
@@ -75,7 +78,9 @@ def _entry_names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
         kept = 0
         if version == 4:
             removed, position = _read_number(data, position)
-            kept = max(len(name) - removed, 0)
+            kept = len(name) - removed
+            if kept < 0:
+                raise ValueError("a path is shorter than what it shares with the next one")
         end = data.index(0, position)
         name = name[:kept] + data[position:end]
         if length != min(len(name), 0xFFF) or len(name) > _MAX_PATH_BYTES:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.agent.policy import RefusedError
-from prowess.agent.tools._git_folder import _paths, check_index
+from prowess.agent.tools._git_folder import check_index
+from prowess.find import index_paths
 from support.tool_calls import failure_message, make_tool_context, tools_by_name
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def test_the_paths_are_those_that_git_finds(version: int, algorithm: str, tmp_pa
     assert data[7] == version
     expected = subprocess.run(["git", "ls-files", "-z"], cwd=folder, check=True, capture_output=True).stdout
     size = hashlib.new(algorithm).digest_size
-    assert list(_paths(data, size)) == expected.split(b"\0")[:-1]
+    assert list(index_paths(data, size)) == expected.split(b"\0")[:-1]
     check_index(data, size)
 
 
@@ -78,3 +79,10 @@ def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
             check_index(data[:end], 20)
     with pytest.raises(RefusedError, match="damaged"):
         check_index(data[:73] + b"\x02" + data[74:], 20)
+
+
+def test_a_number_without_an_end_is_refused_at_once() -> None:
+    """Computed as a whole, it would take hours."""
+    head = b"DIRC" + (4).to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes(62)
+    with pytest.raises(RefusedError, match="damaged"):
+        check_index(head + b"\xff" * 1_000_000, 20)

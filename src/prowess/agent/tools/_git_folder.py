@@ -19,11 +19,12 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
+from prowess.find import index_paths
 
 from ._paths import open_folder, open_regular_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
 _MAX_ENTRIES = 300_000
 """Files and folders of a repository that are checked before each call."""
@@ -330,11 +331,6 @@ def _refusal(reason: str) -> RefusedError:
     return RefusedError(f"{reason}; go on without git")
 
 
-_HEADER_BYTES = 12
-_STATUS_BYTES = 40
-_EXTENDED_FLAG = 0x4000
-
-
 def check_index(data: bytes, hash_bytes: int) -> None:
     """Check that every path in an index is inside the working tree.
 
@@ -346,7 +342,7 @@ def check_index(data: bytes, hash_bytes: int) -> None:
         RefusedError: a path leads out, or the file is damaged.
     """
     try:
-        for path in _paths(data, hash_bytes):
+        for path in index_paths(data, hash_bytes):
             # An entry of a split index without a path has that of the shared index.
             if path and not _UNSAFE.isdisjoint(path.removesuffix(b"/").lower().split(b"/")):
                 shown = quoted(path.decode("utf-8", "replace"), PATH_LIMIT)
@@ -356,51 +352,6 @@ def check_index(data: bytes, hash_bytes: int) -> None:
 
 
 _UNSAFE = frozenset((b"", b".", b"..", b".git"))
-
-
-def _paths(data: bytes, hash_bytes: int) -> Iterator[bytes]:
-    """Yield the path of each entry.
-
-    Raises:
-        IndexError, ValueError: the file is damaged.
-    """
-    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
-    if data[:4] != b"DIRC" or version not in (2, 3, 4):
-        raise ValueError
-    position, path = _HEADER_BYTES, b""
-    for _ in range(count):
-        start = position
-        position += _STATUS_BYTES + hash_bytes
-        flags = int.from_bytes(data[position : position + 2], "big")
-        position += 4 if flags & _EXTENDED_FLAG and version >= 3 else 2
-        if version == 4:
-            removed, position = _read_number(data, position)
-            if removed > len(path):
-                raise ValueError
-            end = data.index(b"\0", position)
-            path = path[: len(path) - removed] + data[position:end]
-            position = end + 1
-        else:
-            end = data.index(b"\0", position)
-            # Git uses the length in the flags, if it fits there.
-            length = flags & 0xFFF
-            if length != min(end - position, 0xFFF):
-                raise ValueError
-            path = data[position:end]
-            position = start + (end - start + 8) // 8 * 8
-        yield path
-
-
-def _read_number(data: bytes, position: int) -> tuple[int, int]:
-    """Return a number of variable length, and the position after it."""
-    byte = data[position]
-    position += 1
-    value = byte & 127
-    while byte & 128:
-        byte = data[position]
-        position += 1
-        value = ((value + 1) << 7) + (byte & 127)
-    return value, position
 
 
 _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(\s+"(?:[^"\\\n]|\\.)*")?\s*\]')
