@@ -213,12 +213,12 @@ def test_without_room_for_watches_files_are_compared(top: Path, monkeypatch: pyt
     watch = inotify.Inotify.watch
     left = 8
 
-    def limited(self: inotify.Inotify, path: str, mask: int) -> int:
+    def limited(self: inotify.Inotify, path: str, *args: Any) -> int:
         nonlocal left
         left -= 1
         if left < 0:
             raise OSError(28, "no space left on device")
-        return watch(self, path, mask)
+        return watch(self, path, *args)
 
     monkeypatch.setattr(inotify.Inotify, "watch", limited)
     for left in range(0, 24, 2):

@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
@@ -177,8 +177,8 @@ def test_a_folder_renamed_while_those_above_are_watched_is_seen(skills: list[tup
     contents = SkillContents()
     watch, above = Inotify.watch, tmp_path / "above"
 
-    def watch_and_rename(inotify: Inotify, path: str, mask: int) -> int:
-        number = watch(inotify, path, mask)
+    def watch_and_rename(inotify: Inotify, path: str, *args: Any) -> int:
+        number = watch(inotify, path, *args)
         if path == str(above / "skills") and (tmp_path / "new").exists():
             above.rename(tmp_path / "old")
             (tmp_path / "new").rename(above)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import stat
 import struct
 import sys
 
@@ -11,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["ATTRIBUTES", "CONTENT", "ENTRIES", "OVERFLOW", "PLACE", "REMOVED", "Inotify"]
+__all__ = ["ENTRIES", "FILE_EVENTS", "FOLDER_EVENTS", "OVERFLOW", "PLACE", "REMOVED", "Inotify"]
 
-ATTRIBUTES = 0x004
+_ATTRIBUTES = 0x004
 """The mode, the owner or the number of names of a file changed."""
-CONTENT = 0x002 | 0x008
+_CONTENT = 0x002 | 0x008
 """A file was written to, or closed by a program that could write to it, for example through a memory mapping."""
 ENTRIES = 0x040 | 0x080 | 0x100 | 0x200
 """A name in a folder was moved away, moved in, created or removed."""
@@ -25,6 +27,9 @@ OVERFLOW = 0x4000
 """Events were lost."""
 REMOVED = 0x8000
 """The watch is removed, because the file does not exist any more."""
+FOLDER_EVENTS, FILE_EVENTS = _ATTRIBUTES | PLACE | ENTRIES, _ATTRIBUTES | PLACE | _CONTENT
+_MOUNTS = "/proc/self/mountinfo"
+"""`poll` shows when a file system is mounted over a folder, which is no event of the folder."""
 _DONT_FOLLOW = 0x02000000
 _ADD_TO_MASK = 0x20000000
 _EVENT = struct.Struct("iIII")
@@ -55,25 +60,46 @@ _LOCAL_FILE_SYSTEMS = frozenset(
 
 
 class Inotify:
-    """A queue of changes to the files and folders that it watches.
+    """A queue of changes to the files and folders that it watches, and of file systems that are mounted.
 
     Raises:
         OSError: the system has no inotify, or no more of them for this user.
     """
 
     def __init__(self) -> None:
+        self.fd = self._mounts = -1
         self._libc = _load_libc()
-        self.fd = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        """For `poll`: readable once something has changed."""
-        if self.fd < 0:
-            raise _last_error()
+        self._is_local: dict[int, bool] = {}
+        """Whether each change of a file system is an event, by its device."""
+        try:
+            self.fd = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+            if self.fd < 0:
+                raise _last_error()
+            self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self.close()
+            raise
+        self._poll = select.poll()
+        self._poll.register(self.fd, select.POLLIN)
+        self._poll.register(self._mounts, select.POLLPRI)
 
-    def watch(self, path: str, mask: int) -> int:
+    def watch(self, path: str, mask: int, status: tuple[int, int]) -> int:
         """Watch a path, links not followed, and return the number of its watch: one number for one file.
 
+        Args:
+            path: the file or folder.
+            mask: the kinds of changes.
+            status: its mode and device.
+
         Raises:
-            OSError: the path does not exist or cannot be read, or there are too many watches.
+            OSError: the path does not exist or cannot be read, is in a file system that changes without events, or
+                there are too many watches.
         """
+        mode, device = status
+        if device not in self._is_local:
+            self._is_local[device] = self.is_local(os.path.dirname(path) if stat.S_ISLNK(mode) else path)
+        if not self._is_local[device]:
+            raise OSError("changes may come without events")
         number: int = self._libc.inotify_add_watch(self.fd, os.fsencode(path), mask | _DONT_FOLLOW | _ADD_TO_MASK)
         if number < 0:
             raise _last_error()
@@ -86,8 +112,16 @@ class Inotify:
     def events(self) -> Iterator[tuple[int, int, bytes]]:
         """Take what has changed since the last call: watch, kind of change, and the name in a watched folder.
 
-        `OVERFLOW` says that there was more than the queue holds, or more than is read at once.
+        `OVERFLOW` says that everything may have changed: there was more than the queue holds, or more than is read at
+        once, or a file system was mounted.
         """
+        for fd, _ in self._poll.poll(0):
+            if fd == self._mounts:
+                yield -1, OVERFLOW, b""
+            else:
+                yield from self._queued_events()
+
+    def _queued_events(self) -> Iterator[tuple[int, int, bytes]]:
         for _ in range(_MAX_BUFFERS):
             try:
                 data = os.read(self.fd, _BUFFER_BYTES)
@@ -112,9 +146,12 @@ class Inotify:
 
     def close(self) -> None:
         """Close the queue."""
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        for fd in (self.fd, self._mounts):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self._mounts = -1
+
+    __del__ = close
 
 
 def _load_libc() -> Any:

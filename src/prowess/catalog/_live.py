@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import select
 import stat
 import sys
+from contextlib import suppress
 from threading import Lock
 from time import time_ns
 from weakref import WeakSet
 
 from prowess._internal.file_status import SETTLE_NS
-from prowess._internal.inotify import ATTRIBUTES, CONTENT, ENTRIES, OVERFLOW, PLACE, Inotify
+from prowess._internal.inotify import ENTRIES, FILE_EVENTS, FOLDER_EVENTS, OVERFLOW, Inotify
 from prowess.filesystem import Fingerprints, Question, RecordingEnvironment
 
 from ._discover import Discovery, PausedCollector, new_filesystem
@@ -19,7 +19,7 @@ from ._discover import Discovery, PausedCollector, new_filesystem
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, Self
+    from typing import Self
 
     from prowess.hosts import Host
 
@@ -31,11 +31,8 @@ _MAX_SCANS = 4
 """Scans in a row while files change."""
 _SHOWS_CHANGES = sys.platform != "win32"
 """Whether a fingerprint shows each change of a file."""
-_FOLDER_EVENTS, _FILE_EVENTS = ATTRIBUTES | PLACE | ENTRIES, ATTRIBUTES | PLACE | CONTENT
 _MAX_LINKS = 40
 """Links on the way to one path; Linux follows no more."""
-_MOUNTS = "/proc/self/mountinfo"
-"""`poll` shows when a file system is mounted over a folder, which is no event of the folder."""
 _MISSING = 0
 """Instead of the number of a watch."""
 
@@ -228,8 +225,6 @@ class Watcher:
 
     def __init__(self) -> None:
         self._inotify: Inotify | None = None
-        self._mounts = -1
-        self._poll: Any = None
         self._watches: dict[str, int] = {}
         """The watch of each path, links not followed; `_MISSING` for one that does not exist."""
         self._places: dict[str, int] = {}
@@ -240,39 +235,22 @@ class Watcher:
         """The watched folders in which every name matters."""
         self.sees_all = False
         """Whether each change of what is followed is an event."""
-        self._is_local: dict[int, bool] = {}
-        """Whether inotify shows each change of a file system, by its device."""
-        try:
+        with suppress(OSError):
             self._inotify = Inotify()
-            self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
-            self._poll = select.poll()
-            self._poll.register(self._inotify.fd, select.POLLIN)
-            self._poll.register(self._mounts, select.POLLPRI)
-        except (OSError, AttributeError):  # the latter without `select.poll`
-            self.close()
 
     def close(self) -> None:
         """Close what is open; from then on everything is compared."""
-        self._poll, self.sees_all = None, False
+        self.sees_all = False
         if self._inotify is not None:
             self._inotify.close()
             self._inotify = None
-        if self._mounts >= 0:
-            os.close(self._mounts)
-            self._mounts = -1
-
-    __del__ = close
 
     def may_have_changed(self) -> bool:
         """Return whether something that is followed may have changed since the last call."""
-        if self._poll is None or self._inotify is None:
+        if self._inotify is None:
             return True
-        changed = not self.sees_all
-        for fd, _ in self._poll.poll(0):
-            changed |= fd == self._mounts
-            for event in self._inotify.events() if fd == self._inotify.fd else ():
-                changed |= self._matters(*event)
-        return changed
+        matters = [self._matters(*event) for event in self._inotify.events()]  # all are taken
+        return any(matters) or not self.sees_all
 
     def _matters(self, number: int, mask: int, name: bytes) -> bool:
         # An event with a name is about an entry of the folder, whose content has its own watch.
@@ -316,7 +294,7 @@ class Watcher:
         self._watches[path] = self._places[path] = _MISSING  # the latter for links in a circle
         try:
             status = os.lstat(path)
-            place = self._watches[path] = self._watch(path, status)
+            place = self._watches[path] = self._watch(path, status.st_mode, status.st_dev)
             if not stat.S_ISLNK(status.st_mode):
                 return place
             target = os.path.join(os.path.dirname(path), os.readlink(path))
@@ -327,7 +305,7 @@ class Watcher:
             return _MISSING
         return self._follow_path(target, links + 1) if links < _MAX_LINKS else _MISSING
 
-    def _watch(self, path: str, status: os.stat_result) -> int:
+    def _watch(self, path: str, mode: int, device: int) -> int:
         """Return the watch of a path.
 
         Raises:
@@ -335,10 +313,4 @@ class Watcher:
         """
         if self._inotify is None:
             return _MISSING
-        is_folder, is_link = stat.S_ISDIR(status.st_mode), stat.S_ISLNK(status.st_mode)
-        if status.st_dev not in self._is_local:
-            self._is_local[status.st_dev] = self._inotify.is_local(os.path.dirname(path) if is_link else path)
-        if not self._is_local[status.st_dev]:
-            self.sees_all = False
-            return _MISSING
-        return self._inotify.watch(path, _FOLDER_EVENTS if is_folder else _FILE_EVENTS)
+        return self._inotify.watch(path, FOLDER_EVENTS if stat.S_ISDIR(mode) else FILE_EVENTS, (mode, device))

@@ -10,7 +10,6 @@ import errno
 import hashlib
 import json
 import os
-import select
 import stat
 import struct
 import time
@@ -22,7 +21,7 @@ from urllib.parse import quote
 from prowess._internal.file_status import SETTLE_NS
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, SKILL_FILE, skill_files
 from prowess._internal.fs import READ_FLAGS, open_inside
-from prowess._internal.inotify import ATTRIBUTES, CONTENT, ENTRIES, OVERFLOW, PLACE, REMOVED, Inotify
+from prowess._internal.inotify import FILE_EVENTS, FOLDER_EVENTS, OVERFLOW, PLACE, REMOVED, Inotify
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.errors import SkillError
 from prowess.filesystem import FINGERPRINT_BYTES, fingerprint, fingerprint_paths, newest_time
@@ -164,9 +163,6 @@ def _are_unchanged(contents: Sequence[Content]) -> bool:
         return False
 
 
-_FOLDER_EVENTS, _FILE_EVENTS = ATTRIBUTES | PLACE | ENTRIES, ATTRIBUTES | PLACE | CONTENT
-_MOUNTS = "/proc/self/mountinfo"
-"""`poll` shows when a file system is mounted over a folder, which is no event of the folder."""
 _LIMIT = "/proc/sys/fs/inotify/max_user_watches"
 
 
@@ -180,8 +176,6 @@ class ContentWatcher:
     def __init__(self, most: int | None = None) -> None:
         self._most = _limit() // 2 if most is None else most
         self._inotify: Inotify | None = None
-        self._mounts = -1
-        self._poll: Any = None
         self._owner = 0
         self._clear()
 
@@ -191,66 +185,45 @@ class ContentWatcher:
         self._above: dict[str, int] = {}
         """The watches of the folders on the way to skills."""
         self._above_numbers: set[int] = set()
-        self._is_local: dict[int, bool] = {}
-        """Whether inotify shows each change of a file system, by its device."""
 
     def _open(self) -> bool:
         """Return whether there is a queue, and open it if it is missing, or belongs to the process that forked."""
         if self._owner != os.getpid():
             self.close()
             self._owner = os.getpid()
-            try:
+            with suppress(OSError):
                 self._inotify = Inotify()
-                self._mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
-                self._poll = select.poll()
-                self._poll.register(self._inotify.fd, select.POLLIN)
-                self._poll.register(self._mounts, select.POLLPRI)
-            except (OSError, AttributeError):  # the latter without `select.poll`
-                self.close()
-                self._owner = os.getpid()
-        return self._poll is not None
+        return self._inotify is not None
 
     def close(self) -> None:
         """Close what is open. `watch` opens it again."""
-        self._poll, self._owner = None, 0
+        self._owner = 0
         if self._inotify is not None:
             self._inotify.close()
             self._inotify = None
-        if self._mounts >= 0:
-            os.close(self._mounts)
-            self._mounts = -1
         self._clear()
-
-    __del__ = close
 
     def changed(self) -> list[Content] | None:
         """Return what has changed since the last call, which is not watched any more; `None` if it can be everything.
 
         In the latter case nothing is watched any more.
         """
-        if self._poll is None:
+        if self._inotify is None:
             return []
         if self._owner != os.getpid():
             self.close()
             return None
         found: dict[int, Content] = {}
-        for fd, _ in self._poll.poll(0):
-            if fd == self._mounts or self._inotify is None or not self._take_events(found):
+        for number, mask, _ in self._inotify.events():
+            if mask & OVERFLOW or (number in self._above_numbers and mask & (PLACE | REMOVED)):
                 self.close()
                 return None
-        for content in found.values():
-            self.forget(content)
-        return [*found.values()]
-
-    def _take_events(self, found: dict[int, Content]) -> bool:
-        """Add what has changed to `found`, by its address; return `False` if it can be everything."""
-        for number, mask, _ in self._inotify.events() if self._inotify is not None else ():
-            if mask & OVERFLOW or (number in self._above_numbers and mask & (PLACE | REMOVED)):
-                return False
             known = self._contents.get(number, [])
             for content in known if isinstance(known, list) else [known]:
                 found[id(content)] = content
-        return True
+        for content in found.values():
+            self.forget(content)
+        return [*found.values()]
 
     def watch(self, content: Content) -> tuple[int, ...]:
         """Watch all paths of a folder from now on, and return the watches; none if one of them cannot be watched."""
@@ -263,7 +236,7 @@ class ContentWatcher:
         try:
             self._watch_above(os.path.dirname(content.folder))
             for path, mode, device in zip(paths, numbers[::6], numbers[2::6], strict=True):
-                watches.append(self._watch(path, _FOLDER_EVENTS if stat.S_ISDIR(mode) else _FILE_EVENTS, device))
+                watches.append(self._watch(path, FOLDER_EVENTS if stat.S_ISDIR(mode) else FILE_EVENTS, mode, device))
                 self._add(watches[-1], content)
         except (OSError, ValueError):
             content.watches = tuple(watches)
@@ -291,11 +264,11 @@ class ContentWatcher:
             folders.append(folder)
             folder = os.path.dirname(folder)
         # The outermost first: otherwise a rename in between would leave a watch on another folder than the one inside.
-        watches = {path: self._watch(path, PLACE, os.stat(path).st_dev) for path in reversed(folders)}
+        watches = {path: self._watch(path, PLACE, stat.S_IFDIR, os.stat(path).st_dev) for path in reversed(folders)}
         self._above |= watches  # at the end: of a known folder, all above are known too
         self._above_numbers.update(watches.values())
 
-    def _watch(self, path: str, events: int, device: int) -> int:
+    def _watch(self, path: str, events: int, mode: int, device: int) -> int:
         """Return the watch of a path.
 
         Raises:
@@ -303,11 +276,7 @@ class ContentWatcher:
         """
         if self._inotify is None:
             raise OSError("no inotify")
-        if device not in self._is_local:
-            self._is_local[device] = self._inotify.is_local(path)
-        if not self._is_local[device]:
-            raise OSError("changes may come without events")
-        return self._inotify.watch(path, events)
+        return self._inotify.watch(path, events, (mode, device))
 
     def forget(self, content: Content) -> None:
         """Stop watching a folder."""
