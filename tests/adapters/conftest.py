@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.case_documents import pytest_collect_file  # noqa: F401 - a hook: the documents here are tests
 from support.openai_server import ModelServer
 from support.skills import skill
 

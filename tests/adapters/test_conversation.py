@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,10 +18,10 @@ from prowess.agent._threads import run_in_thread
 from prowess.agent.models import PROVIDERS
 from prowess.agent.role import ModelConfig
 from prowess.errors import ConfigError
-from prowess.session import Trust
 from prowess.testing import ScriptedModel
 from support.growth import ends
 from support.openai_server import GARBAGE, HALF, HANG, NOTHING, TRUNCATED, UNCOUNTED, USAGE, ModelServer
+from support.processes import processes_with, wait_until
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -61,47 +62,6 @@ def call_results(turn: Turn) -> list[tuple[str, str | None, str | None]]:
 
 
 # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_the_transcript_shows_a_skill_being_activated_and_used(top: Path) -> None:
-    """Activation, a file of the skill, a tool of the skill, the answer."""
-    folder = skill(
-        top / "skills/tides", more="tools:\n- type: script\n  scripts: [{name: tide, body: echo high}]\n"
-    ).parent
-    (folder / "table.md").write_text("# Tides\n")
-    script = [
-        {"call": "activate_skill", "with": {"name": "tides"}},
-        {"calls": [{"call": "read_skill_file", "with": {"name": "tides", "path": "table.md"}}, {"call": "tide"}]},
-        {"say": "It is high."},
-    ]
-    conversation = start_conversation(top, script)
-    assert conversation.session is not None
-    Trust().allow(conversation.session.catalog.resolve("tides"))
-    turn = ask(conversation)
-    assert (turn.output, turn.error, turn.notes) == ("It is high.", None, ())
-    assert [call.tool for call in turn.tool_calls] == ["activate_skill", "read_skill_file", "tide"]
-    assert "Do it." in (turn.tool_calls[0].result or "")
-    assert call_results(turn)[1:] == [
-        ("read_skill_file", "# Tides\n", None),
-        ("tide", "exit code 0\nstdout:\nhigh", None),
-    ]
-    (row,) = turn.activations
-    assert (row["name"], row["turn"]) == ("tides", 1)
-    assert str(row["digest"]).startswith("sha256:")
-    assert turn.as_dict()["usage"] == dict(turn.usage)
-    assert {name: turn.usage[name] for name in ("requests", "tool_calls")} == {"requests": 3, "tool_calls": 3}
-    assert list(turn.as_dict()) == ["output", "error", "activations", "tool_calls", "usage", "notes"]
-
-
-def test_activating_a_missing_skill_is_an_error_in_the_transcript(top: Path) -> None:
-    """Tools of the session have no error of their own; the run goes on."""
-    skill(top / "skills/tides")
-    script = [{"call": "activate_skill", "with": {"name": "tidse"}}, {"say": "It does not exist."}]
-    turn = ask(start_conversation(top, script))
-    assert turn.output == "It does not exist."
-    ((tool, result, error),) = call_results(turn)
-    assert (tool, result) == ("activate_skill", None)
-    assert "did you mean `tides`?" in str(error)
 
 
 def test_a_dry_run_shows_exactly_what_is_sent(top: Path) -> None:
@@ -168,33 +128,6 @@ def test_a_discovered_skill_s_tools_are_offered_after_its_activation(top: Path) 
     assert "read_file" in offered[1]
     ask(conversation)
     assert "read_file" in offered[2]
-
-
-def test_an_untrusted_skill_s_tools_are_not_offered(
-    top: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A note says why; its text can be read, and once it is trusted its tools are offered."""
-    extra = tmp_path_factory.mktemp("extra")
-    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(top / "config"))
-    skill(extra / "files", more=FILES)
-    script = [
-        {"call": "activate_skill", "with": {"name": "files"}},
-        {"call": "read_file", "with": {"path": "notes.txt"}},
-        {"say": "Done."},
-    ]
-    conversation = start_conversation(top, script, dirs=[str(extra)])
-    turn = ask(conversation)
-    assert turn.output == "Done."
-    assert "Do it." in (turn.tool_calls[0].result or "")
-    assert turn.tool_calls[1].result is None
-    assert "read_file" in (turn.tool_calls[1].error or "")
-    (note,) = turn.notes
-    assert note.startswith("the tools of `files` are not offered: `files` is not trusted")
-    assert conversation.assembly.catalog is not None
-    Trust().allow(conversation.assembly.catalog.active[0])
-    turn = ask(start_conversation(top, script, dirs=[str(extra)]))
-    assert turn.notes == ()
-    assert "The sea is calm." in (turn.tool_calls[1].result or "")
 
 
 def test_a_second_turn_knows_the_first(top: Path) -> None:
@@ -436,37 +369,6 @@ def test_the_user_confirms_one_call_after_the_other(top: Path) -> None:
     assert sorted(path.name for path in top.glob("?.txt")) == ["b.txt"]
 
 
-def test_reading_needs_no_confirmation(top: Path) -> None:
-    """`require_confirmation` of `filesystem` is about writing."""
-    turn = ask(start_conversation(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], ASKS))
-    assert turn.tool_calls[0].error is None
-
-
-@pytest.mark.parametrize(
-    ("tool", "given", "words"),
-    [
-        ("activate_skill", {"name": "missing"}, "missing"),
-        ("read_skill_file", {"name": "tides", "path": "../../../../etc/passwd"}, "etc/passwd"),
-        ("read_skill_file", {"name": "tides", "path": "/etc/passwd"}, "etc/passwd"),
-        ("read_file", {"path": "/etc/passwd"}, "/etc/passwd"),
-        ("read_file", {"path": "../" * 20 + "etc/passwd"}, "etc/passwd"),
-        ("read_file", {"path": 7}, "path"),
-        ("read_file", {}, "path"),
-        ("read_file", {"path": "notes.txt", "mode": "w"}, "mode"),
-    ],
-)
-def test_a_refused_call_gives_the_reason(top: Path, tool: str, given: Any, words: str) -> None:
-    """The conversation goes on."""
-    skill(top / "skills/tides")
-    (top / "link").symlink_to("/etc/passwd")
-    turn = ask(start_conversation(top, [{"call": tool, "with": given}, {"say": "Done."}], FILES))
-    assert (turn.output, turn.error) == ("Done.", None)
-    (call,) = turn.tool_calls
-    text = call.error or call.result or ""
-    assert words in text
-    assert "root:" not in text
-
-
 @pytest.mark.parametrize("given", ["", "{", "[1]", "null", '"x"', "{}" * 2, "[" * 100_000])
 def test_arguments_that_are_not_an_object_are_an_error(top: Path, given: str) -> None:
     """They do not end the run."""
@@ -551,11 +453,12 @@ def test_conversations_at_the_same_time_do_not_mix(top: Path) -> None:
 
 def test_a_cancelled_turn_ends_at_once(top: Path) -> None:
     """Also while a tool runs; only a cancellation is raised."""
-    conversation = start_conversation(top, [{"call": "slow"}, {"say": "Done."}], SLOW)
+    seconds = f"6{time.monotonic_ns()}"  # by which the process is found
+    conversation = start_conversation(top, [{"call": "slow"}, {"say": "Done."}], SLOW.replace("20", seconds))
 
     async def cancelled() -> None:
         task = asyncio.create_task(conversation.ask("Go."))
-        await asyncio.sleep(0.5)
+        await asyncio.to_thread(wait_until, lambda: processes_with(seconds))
         task.cancel()
         await task
 

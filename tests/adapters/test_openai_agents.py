@@ -206,10 +206,10 @@ def test_text_that_a_tool_passes_to_another_run_names_no_skill(folder: Path, loo
 def test_a_run_that_a_finished_one_started_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
     """In a task that a tool started."""
     skills = Skills(discover_project(folder))
-    session, config, tasks = skills.session(), skills.run_config(), []
+    session, config, tasks, ended = skills.session(), skills.run_config(), [], asyncio.Event()
 
     async def later() -> None:
-        await asyncio.sleep(0.01)
+        await ended.wait()
         await Runner.run(agent, "Use /secret.", context=session, run_config=config)
 
     @function_tool
@@ -223,6 +223,7 @@ def test_a_run_that_a_finished_one_started_begins_a_turn(folder: Path, loop: Abs
 
     async def run() -> None:
         await Runner.run(agent, "Use $pages.", context=session, run_config=config)
+        ended.set()
         await tasks[0]
 
     loop.run_until_complete(run())

@@ -16,7 +16,7 @@ from openai import OpenAI
 
 from support.growth import ends
 from support.openai_server import HANG, SLOW, ModelServer
-from support.processes import processes_end, wait_until
+from support.processes import processes_end, processes_with, wait_until
 from support.role_folder import ROLE, TOP, RoleFolder, Terminal
 from support.skills import skill
 
@@ -33,73 +33,7 @@ def folder(tmp_path: Path) -> RoleFolder:
     return RoleFolder(tmp_path.resolve())
 
 
-# ── one prompt ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_only_the_answer_goes_to_stdout(folder: RoleFolder) -> None:
-    """With `-p`, or a prompt from standard input."""
-    model = folder.write_script({"say": "The sea is calm.\nVery."})
-    for done in (folder.run("-p", "How is it?", "--model", model), folder.run("--model", model, stdin="How is it?\n")):
-        assert (done.returncode, done.stdout, done.stderr) == (0, "The sea is calm.\nVery.\n", "")
-
-
-@pytest.mark.slow
-def test_a_role_of_initrunner_runs_with_one_warning(folder: RoleFolder) -> None:
-    """Also if all its tools are of other types; the answer is the whole of stdout."""
-    (folder.top / "role.yaml").write_text(
-        "name: watch\nspec_version: 3\nmodel: {temperature: 0.1}\nprompt: You watch.\nbundle: {include: [a.md]}\n"
-        "tools: [datetime, think, slack: {webhook_url: 'https://example.com'}, weather_station]\n"
-        "triggers: [{type: cron, schedule: 5 4 * * 1, prompt: Look.}]\nsinks: [{type: file, path: log.json}]\n"
-        "memory: {max_sessions: 2}\nguardrails: {max_request_limit: 5, daemon_token_budget: 900}\n"
-    )
-    model = folder.write_script({"say": "All is well."})
-    done = folder.run("-p", "How is it?", "--model", model)
-    assert (done.returncode, done.stdout) == (0, "All is well.\n")
-    first, *rest = done.stderr.splitlines()
-    assert first == "warning: role.yaml has parts that are not run; use instead:"
-    keys = ["bundle", *(f"tools[{index}]" for index in range(4)), "triggers", "sinks", "memory"]
-    keys.append("guardrails.daemon_token_budget")
-    assert [line.split("`")[1].partition(" ")[0] for line in rest] == keys
-    assert json.loads(folder.run("-p", "x", "--json", "--model", model).stdout)["output"] == "All is well."
-    assert not (folder.top / "log.json").exists()
-
-
-def test_control_characters_in_an_answer_are_escaped(folder: RoleFolder) -> None:
-    """Lines and tabs are kept."""
-    done = folder.run("-p", "x", "--model", folder.write_script({"say": "a\tb\x1b[2J\u202e\n::error::x"}))
-    assert done.stdout == "a\tb\\x1b[2J\\u202e\n\\x3a:error::x\n"
-
-
-def test_the_transcript_has_every_call(folder: RoleFolder) -> None:
-    """The shape of `run --json`."""
-    skill(folder.top / "skills/tides")
-    steps = [
-        {"call": "activate_skill", "with": {"name": "tides"}},
-        {"calls": [{"call": "read_file", "with": {"path": p}} for p in ("notes.txt", "/etc/passwd")]},
-        {"call": "activate_skill", "with": {"name": "missing"}},
-        {"say": "Calm."},
-    ]
-    folder.write_role(FILES)
-    done = folder.run("-p", "How is it?", "--json", "--model", folder.write_script(*steps))
-    assert (done.returncode, done.stderr) == (0, "")
-    shown = json.loads(done.stdout)
-    assert list(shown) == ["output", "error", "activations", "tool_calls", "usage", "notes"]
-    assert (shown["output"], shown["error"], shown["notes"]) == ("Calm.", None, [])
-    (row,) = shown["activations"]
-    assert (row["name"], row["turn"], row["digest"][:7]) == ("tides", 1, "sha256:")
-    first, second, third, fourth = shown["tool_calls"]
-    assert first["tool"] == "activate_skill"
-    assert second == {
-        "tool": "read_file",
-        "arguments": {"path": "notes.txt"},
-        "result": "The sea is calm.\n",
-        "error": None,
-    }
-    assert third["result"] is None
-    assert "/etc/passwd" in third["error"]
-    assert "missing" in (fourth["error"] or fourth["result"])
-    assert shown["usage"]["tool_calls"] == 4
-    assert set(shown["usage"]) == {"requests", "input_tokens", "output_tokens", "total_tokens", "tool_calls"}
+# ── one prompt (`roles.md` has more) ──────────────────────────────────────────────────────────────────────────────────
 
 
 def test_an_error_of_the_model_server_is_exit_code_1(folder: RoleFolder) -> None:
@@ -144,54 +78,16 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(folder: RoleFolder) -> None:
 # ── wrong use ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("more", "arguments", "words"),
-    [
-        ("", ["-p", "x", "--model", "anthropic:m"], "no API key for `anthropic`: ANTHROPIC_API_KEY is not"),
-        ("", ["-p", "x", "--model", "script:none.yaml"], "none.yaml"),
-        ("", ["-p", "x", "-i"], "`--prompt` and `--interactive` exclude each other"),
-        ("", ["-p", "x", "--daemon"], "`--prompt` and `--daemon` exclude each other"),
-        ("", ["-p", "x", "--sandbox", "docker"], "unknown sandbox `docker`"),
-        ("", [], "standard input is empty"),
-    ],
-)  # fmt: skip
-def test_wrong_use_is_exit_code_2(folder: RoleFolder, more: str, arguments: list[str], words: str) -> None:
-    """Nothing on stdout, and a message that says what to do."""
-    folder.write_role(more)
-    if not arguments:
-        arguments = ["--model", folder.write_script({"say": "x"})]
-    done = folder.run(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: ")
-    assert words in done.stderr
-    assert "bug in Prowess" not in done.stderr
+def test_a_prompt_may_come_from_standard_input(folder: RoleFolder) -> None:
+    done = folder.run("--model", folder.write_script({"say": "Calm."}), stdin="How is it?\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Calm.\n", "")
 
 
-def test_a_missing_key_is_an_error_with_alternatives(folder: RoleFolder) -> None:
-    """A key that is set is used."""
-    done = folder.run("-p", "x")
-    assert done.stderr == (
-        "error: no API key for `openai`: OPENAI_API_KEY is not set\n\n"
-        "hint: set OPENAI_API_KEY, or run without a key: `--model script:FILE`, "
-        "`--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`\n"
-    )
+def test_a_key_that_is_set_is_used(folder: RoleFolder) -> None:
     with ModelServer("Yes.") as server:
         done = folder.run("-p", "x", OPENAI_API_KEY="secret", OPENAI_BASE_URL=server.url)
         assert (done.returncode, done.stdout) == (0, "Yes.\n")
         assert server.keys == ["secret"]
-
-
-def test_a_dry_run_needs_no_key(folder: RoleFolder) -> None:
-    """It prints what would be sent, and sends nothing."""
-    skill(folder.top / "skills/tides")
-    done = folder.run("--dry-run")
-    assert done.returncode == 0
-    assert done.stdout.startswith("model  openai:m\n\nYou help.\n")
-    assert "<name>tides</name>" in done.stdout
-    assert "tool  activate_skill  (prowess)" in done.stdout
-    done = folder.run("--dry-run", "-p", "Use $tides\x1b[2J")
-    assert done.returncode == 0
-    assert "\n\nuser:\nUse $tides\\x1b[2J\n\nuser:\n<" in done.stdout
 
 
 _OBSERVER = """\
@@ -236,29 +132,7 @@ def test_opentelemetry_spans_are_sent_before_the_end(folder: RoleFolder, wanted:
     )
 
 
-def test_otel_without_an_exporter_is_a_note(folder: RoleFolder) -> None:
-    done = folder.run("-p", "x", "--model", folder.write_script({"say": "Hi."}), "--otel")
-    assert (done.returncode, done.stdout) == (0, "Hi.\n")
-    assert done.stderr == (
-        "note: no exporter is set up for `--otel`: `pip install opentelemetry-distro opentelemetry-exporter-otlp`, "
-        "then run `opentelemetry-instrument prowess run ...`\n"
-    )
-
-
 # ── confirmation ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize(("options", "written"), [([], False), (["--yes"], True)])
-def test_without_a_terminal_calls_that_need_confirmation_are_refused(
-    folder: RoleFolder, options: list[str], written: bool
-) -> None:
-    """Unless `--yes` was given."""
-    folder.write_role(ASKS)
-    done = folder.run("-p", "x", "--json", "--model", folder.write_script(*WRITE), *options)
-    assert done.returncode == 0
-    (call,) = json.loads(done.stdout)["tool_calls"]
-    assert (call["error"] is None) is written
-    assert (folder.top / "new.txt").exists() is written
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
@@ -282,8 +156,7 @@ def test_ctrl_c_during_a_stream_ends_the_run(folder: RoleFolder) -> None:
     """Exit code 130; no traceback, no process, no folder; the request is cancelled."""
     with ModelServer(SLOW) as server:
         process = folder.start("-p", "x", "--model", server.model)
-        assert server.request_received.wait(30)
-        time.sleep(0.3)
+        assert server.answer_begun.wait(60)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         assert server.client_disconnected.wait(60)
@@ -297,10 +170,10 @@ def test_ctrl_c_during_a_stream_ends_the_run(folder: RoleFolder) -> None:
 )
 def test_a_signal_during_a_tool_ends_the_run(folder: RoleFolder, number: int, code: int) -> None:
     """And the processes of the tool."""
-    folder.write_role("tools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 600'}]\n")
+    seconds = f"6{time.monotonic_ns()}"  # by which the process is found
+    folder.write_role(f"tools:\n- type: script\n  scripts: [{{name: slow, body: 'sleep {seconds}'}}]\n")
     process = folder.start("-p", "x", "--model", folder.write_script({"call": "slow"}, {"say": "Done."}))
-    wait_until(lambda: os.listdir(folder.top / "tmp"))
-    time.sleep(0.7)
+    wait_until(lambda: processes_with(seconds))
     with ends():
         process.send_signal(number)
         out, err = process.communicate(timeout=20)
@@ -459,36 +332,17 @@ def test_a_role_is_served_until_ctrl_c(folder: RoleFolder) -> None:
 
 
 def test_an_address_that_cannot_be_served_is_an_error(folder: RoleFolder) -> None:
-    """A port in use, and an address that others can reach without a key."""
+    """A port in use; an address that others can reach without a key is in `roles.md`."""
     model = folder.write_script({"say": "x"})
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = folder.run("--serve", "--port", str(port), "--model", model)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: port {port} is in use\n\nhint: use another with `--port`")
-    done = folder.run("--serve", "--address", "192.0.2.1", "--port", "0", "--model", model)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        "error: anyone who can reach `192.0.2.1` could use the role\n\n"
-        "hint: set PROWESS_SERVE_KEY to the key that clients must send\n"
-    )
 
 
-@pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
-def test_a_chat_without_a_terminal_is_refused(folder: RoleFolder, closed: str) -> None:
-    """Also if standard input is closed."""
+def test_a_chat_whose_standard_input_is_closed_is_refused(folder: RoleFolder) -> None:
     words = folder.argv("-i", "--model", folder.write_script({"say": "Done."}))
-    line = f'exec "$@" {closed}'
-    done = subprocess.run(
-        ["/bin/sh", "-c", line, "sh", *words],
-        cwd=folder.top,
-        env=folder.env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert (
-        done.stderr
-        == "error: `-i` needs a terminal\n\nhint: send one prompt with `-p`, or one per line with `--daemon`\n"
-    )
+    shell = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *words]
+    done = subprocess.run(shell, cwd=folder.top, env=folder.env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: `-i` needs a terminal")

@@ -352,20 +352,6 @@ def test_a_store_that_cannot_be_opened_is_wrong_use_without_its_password(
     assert PASSWORD not in "".join(capsys.readouterr())
 
 
-def test_a_conversation_on_the_command_line_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Under its ID; the scripted model takes its next step."""
-    role_file(tmp_path)
-    (tmp_path / "script.yaml").write_text("- say: one\n- say: two\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PROWESS_STORE", "sqlite:///chats.db")
-    arguments = ["run", "role.yaml", "--home", str(tmp_path), "--model", "script:script.yaml", "-p", "hi"]
-    for options in (["--conversation", "a"], ["--conversation", "a"], ["--conversation", "b"], []):
-        assert main([*arguments, *options]) == 0
-    assert capsys.readouterr().out == "one\ntwo\none\none\n"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_a_server_that_is_stopped_frees_its_conversations(tmp_path: Path, store: Store, how: signal.Signals) -> None:

@@ -128,11 +128,15 @@ def test_what_runs_is_what_was_asked_about(project: Path, folder: Path, trust: T
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_javascript_runs_with_node(project: Path, trust: Trust) -> None:
     """The other programs are in the document `tests/cases/conversations/scripts.md`."""
-    module = "import fs from 'node:fs'; console.log(typeof fs)"
-    write_scripts(project, "pdf", {"run.js": "console.log(process.argv[2])", "run.mjs": module})
+    files = {
+        "run.js": "console.log(process.argv[2])",
+        "names.mjs": "export const required = ['title', 'nodes'];\n",
+        "run.mjs": "import fs from 'node:fs'; import { required } from './names.mjs'; console.log(typeof fs, required)",
+    }
+    write_scripts(project, "pdf", files)
     session = active(project, trust)
     assert run(session, "run.js", args=["x"]) == "exit code 0\nstdout:\nx"
-    assert run(session, "run.mjs") == "exit code 0\nstdout:\nobject"
+    assert run(session, "run.mjs") == "exit code 0\nstdout:\nobject [ 'title', 'nodes' ]"
 
 
 @pytest.mark.parametrize(

@@ -64,12 +64,12 @@ class ConversationCommands:
         return discover(self._top / "project", home=self._top / "home", env={}, cache=False)
 
     def _start(self, *words: str) -> str:
-        """Begin a new conversation, with options of its session; with `scripts=SANDBOX` the model may run scripts."""
+        """Begin a conversation with options of its session; `scripts=SANDBOX` lets a model run scripts, in `cwd`."""
         options = _arguments(words)
-        sandbox = options.pop("scripts", None)
+        sandbox, cwd = options.pop("scripts", None), options.pop("cwd", None)
         if sandbox == "bwrap":
             require("bwrap")
-        self._scripts = Scripts(sandbox=sandbox) if sandbox else False
+        self._scripts = Scripts(sandbox=sandbox, cwd=cwd) if sandbox else False
         self._options, self._session = options, None
         return ""
 

@@ -46,8 +46,9 @@ class ModelServer(LoopbackServer):
         self.answers = list(answers)
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
-        self.request_received, self.client_disconnected = threading.Event(), threading.Event()
-        """The second one is set if a client closes the connection in the middle of an answer."""
+        self.request_received, self.answer_begun = threading.Event(), threading.Event()
+        self.client_disconnected = threading.Event()
+        """It is set if a client closes the connection in the middle of an answer."""
         self.lock = threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
@@ -113,6 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         for delta in _deltas(answer):
             self._event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+            self.server.answer_begun.set()
             if answer == HALF:
                 self.close_connection = True
                 return
