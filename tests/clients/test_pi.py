@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -118,6 +119,22 @@ def test_no_manifest_finds_more_than_its_package_has(listed: list[str], machine:
     machine.write("home/.pi/agent/p/package.json", json.dumps({"pi": {"skills": listed}}))
     machine.write(SETTINGS, {"packages": ["./p"]})
     assert set(machine.active()) <= {"s0", "s1", "s2"}
+
+
+@pytest.mark.parametrize("listed", ["/", "../../../many"])
+def test_a_manifest_that_lists_a_whole_disk_is_searched_up_to_a_limit(
+    listed: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is a finding, as for every root; pi itself would search all of it."""
+    for number in range(2_001):
+        (machine.top / f"home/many/{number}/inner").mkdir(parents=True)
+    machine.write("home/.pi/agent/p/package.json", json.dumps({"pi": {"skills": [listed]}}))
+    machine.write(SETTINGS, {"packages": ["./p"]})
+    scandir = Mock(wraps=os.scandir)
+    monkeypatch.setattr(os, "scandir", scandir)
+    findings = [item for item in machine.catalog().findings if item.code == "folder-limit"]
+    assert [item.message for item in findings] == ["more than 2,000 folders: the rest of this root is not scanned"]
+    assert scandir.call_count < 10_000
 
 
 @pytest.mark.parametrize(
