@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def walk(top: Path, *more: Path, **rules: Any) -> ScanResult:
+def walk(top: Path, *more: Path, client: str = "prowess", **rules: Any) -> ScanResult:
     root = Root(path="skills", scope="project", **rules)
-    host = replace(load_host("prowess"), roots=(root,))
+    host = replace(load_host("prowess"), name=client, roots=(root,))
     where = [ScanRoot(str(path), "project", root, project_folder=str(top)) for path in (top / "skills", *more)]
     return scan(host, where, project=str(top))
 
@@ -165,30 +165,30 @@ def test_a_skill_in_the_root_itself_counts_as_the_host_says(
     assert [item.code for item in result.findings] == findings
 
 
-@pytest.mark.parametrize("count_skills", [False, True])
-def test_the_limit_of_a_walk_is_reported(count_skills: bool, tmp_path: Path) -> None:
-    """Folders without a skill count; those with a skill count if the host counts them."""
+@pytest.mark.parametrize(("client", "count_skills"), [("prowess", False), ("codex", True)])
+def test_the_limit_of_a_walk_is_reported(client: str, count_skills: bool, tmp_path: Path) -> None:
+    """Folders without a skill count; for Codex also those with a skill."""
     top = tree(tmp_path, *(f"s{number}" for number in range(9)))
     for number in range(3):
         (top / f"skills/e{number}").mkdir()
         (top / f"skills/e{number}/notes.txt").touch()
-    assert len(found(walk(top, depth=2, max_folders=20, count_skills=count_skills), top)) == 9
-    result = walk(top, depth=2, max_folders=4, count_skills=count_skills)
+    assert len(found(walk(top, depth=2, max_folders=20, client=client), top)) == 9
+    result = walk(top, depth=2, max_folders=4, client=client)
     assert len(found(result, top)) == (0 if count_skills else 9)
     assert [item.code for item in result.findings] == (["folder-limit"] if count_skills else [])
-    result = walk(top, depth=2, max_folders=7, count_skills=count_skills)
+    result = walk(top, depth=2, max_folders=7, client=client)
     assert len(found(result, top)) == (3 if count_skills else 9)
     result = walk(top, depth=2, max_folders=2)
     assert [item.code for item in result.findings] == ["folder-limit"]
 
 
-@pytest.mark.parametrize("count_empty", [False, True])
-def test_empty_folders_hide_no_skills(count_empty: bool, tmp_path: Path) -> None:
-    """Unless the client counts them too."""
+@pytest.mark.parametrize(("client", "count_empty"), [("prowess", False), ("codex", True)])
+def test_empty_folders_hide_no_skills(client: str, count_empty: bool, tmp_path: Path) -> None:
+    """But for Codex, which counts them too."""
     top = tree(tmp_path, "z")
     for number in range(9):
         (top / f"skills/e{number}").mkdir()
-    result = walk(top, depth=2, max_folders=4, count_empty=count_empty)
+    result = walk(top, depth=2, max_folders=4, client=client)
     assert len(found(result, top)) == (0 if count_empty else 1)
 
 
@@ -213,8 +213,8 @@ def test_loose_files_are_skills_if_the_host_says_so(tmp_path: Path) -> None:
     assert sorted(found(walk(top, loose=True), top)) == ["a", "flat.md"]
 
 
-def test_loose_files_below_the_root_are_skills_if_the_host_says_so(tmp_path: Path) -> None:
-    """In folders without a SKILL.md, in the order of their names among folders."""
+def test_loose_files_below_the_root_are_skills_for_pi(tmp_path: Path) -> None:
+    """Where those of the root are none: in folders without a SKILL.md, in the order of their names among folders."""
     top = tree(tmp_path, "a", "c/z")
     text = "---\nname: flat\ndescription: d\n---\n"
     for name in ("flat.md", "a/flat.md", "b/flat.md", "c/y.md", "c/zz.md", "c/.hidden.md", "c/flat.txt"):
@@ -223,7 +223,7 @@ def test_loose_files_below_the_root_are_skills_if_the_host_says_so(tmp_path: Pat
     (top / "skills/d").mkdir()
     (top / "skills/d/link.md").symlink_to("../c/y.md")
     (top / "skills/d/other.md").symlink_to("../b/flat.md")
-    assert found(walk(top, loose_below=True, depth=2), top) == ["a", "b/flat.md", "c/y.md", "c/z", "c/zz.md"]
+    assert found(walk(top, client="pi", depth=2), top) == ["a", "b/flat.md", "c/y.md", "c/z", "c/zz.md"]
     assert found(walk(top, loose=True), top) == ["a", "flat.md"]
 
 
@@ -259,17 +259,17 @@ def test_a_host_without_roots_scans_nothing(tmp_path: Path) -> None:
 
 
 def test_skills_right_below_a_folder_may_come_first(tmp_path: Path) -> None:
-    """By the root's rule `skills_first`; the order of the rest stays."""
+    """For Kimi Code; the order of the rest stays."""
     top = tree(tmp_path, "a/z", "a/b/c", "b", "d")
     assert found(walk(top, depth=3), top) == ["a/b/c", "a/z", "b", "d"]
-    assert found(walk(top, depth=3, skills_first=True), top) == ["b", "d", "a/z", "a/b/c"]
+    assert found(walk(top, depth=3, client="kimi-code"), top) == ["b", "d", "a/z", "a/b/c"]
 
 
 def test_a_hidden_folder_may_be_a_skill_itself(tmp_path: Path) -> None:
-    """By the root's rule `skip_inside`; folders in it are still skipped."""
+    """For Kimi Code; folders in it are still skipped."""
     top = tree(tmp_path, ".a", ".b/c", "node_modules", "d")
     assert found(walk(top, depth=2), top) == ["d"]
-    assert sorted(found(walk(top, depth=2, skip_inside=True), top)) == [".a", "d", "node_modules"]
+    assert sorted(found(walk(top, depth=2, client="kimi-code"), top)) == [".a", "d", "node_modules"]
 
 
 @pytest.mark.parametrize("rules", [{"inside": True}, {"ignore_files": True}], ids=str)

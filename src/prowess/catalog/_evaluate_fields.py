@@ -277,7 +277,7 @@ class FieldEvaluator:
 def is_loose(item: FoundSkill) -> bool:
     """Return whether a skill is a Markdown file of its own, not the SKILL.md of a folder."""
     root = item.scan_root.root
-    return not item.path.endswith(f"/{SKILL_FILE}") or (bool(root.files) and root.folder_files == "no")
+    return not item.path.endswith(f"/{SKILL_FILE}") or (bool(root.files) and not root.depth)
 
 
 def name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str) -> str:

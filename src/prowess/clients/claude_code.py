@@ -19,7 +19,7 @@ from prowess.clients import settings as usual
 from prowess.clients.plugins import MAX_SKILL_FOLDERS, CommandPlace, PluginCandidate, PluginFinder
 from prowess.clients.reading import cut_text, javascript_literal, javascript_string, value_kind
 from prowess.clients.settings import ARGUMENTS, NamedSkill, find_problem, get_dotted, main_working_tree, texts_of
-from prowess.hosts import SettingsFile, escape_entities
+from prowess.hosts import SettingsFile, collation_key, escape_entities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ __all__ = [
     "counted_layers",
     "folders_read",
     "is_alias",
+    "name_order",
     "name_problem",
     "named_skills",
     "plugin_commands",
@@ -185,6 +186,11 @@ def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping
     else:
         file = unread.get("closed") if root.scope in ("user", "project") or root.files else None
     return f"managed settings keep the agent from reading it, says {neutral(file)}" if file else ""
+
+
+def name_order(name: str) -> Any:
+    """Return what folders and commands are sorted by, as in a dictionary: punctuation, digits, letters of any case."""
+    return collation_key(name)
 
 
 def folders_read(root: Root, folders: list[str], question: Question) -> list[str]:

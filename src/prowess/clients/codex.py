@@ -40,6 +40,7 @@ __all__ = [
     "as_toml_1_0",
     "check_merged",
     "compare_versions",
+    "counts_all_folders",
     "find_project",
     "git_marker_of",
     "hiding_settings",
@@ -130,6 +131,11 @@ def find_project(reader: SettingsReader) -> str:
 def git_marker_of(host: Host, root: Root) -> str:
     """Return what makes a git root: for `.codex/skills` a folder `.git` must have a `HEAD`."""
     return "head" if root.path == ".codex/skills" else host.git_marker
+
+
+def counts_all_folders() -> bool:
+    """Return whether folders of skills and empty ones count like all others: of 2,000 folders in one root."""
+    return True
 
 
 def _names_of_users(reader: SettingsReader) -> tuple[str, ...]:

@@ -19,13 +19,35 @@ if TYPE_CHECKING:
     from prowess.hosts import DescriptionRules
     from prowess.skill import Field
 
-__all__ = ["action_for_file", "cut_description", "name_of_file", "plugin_finder", "read_own_settings", "text_from_body"]
+__all__ = [
+    "action_for_file",
+    "cut_description",
+    "name_of_file",
+    "plugin_finder",
+    "read_own_settings",
+    "takes_skills_first",
+    "takes_skipped_skills",
+    "text_from_body",
+]
 
 
 def read_own_settings(reader: SettingsReader) -> None:
     """Let the folders of `--skills-dir` replace those of projects and users."""
     if any(folder and "\0" not in folder for folder in reader.arguments.values("--skills-dir")):
         reader.found["only_named"] = frozenset(("project", "user"))
+
+
+# ── folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def takes_skipped_skills() -> bool:
+    """Return whether a hidden folder may be a skill, and a hidden file too; folders in it are skipped."""
+    return True
+
+
+def takes_skills_first() -> bool:
+    """Return whether the skills right below a folder come before those further down."""
+    return True
 
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────

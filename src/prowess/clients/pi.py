@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "git_folder",
+    "has_loose_files",
     "is_in_range",
     "listed_folders",
+    "may_be_file",
     "named_directory",
     "npm_name",
     "path_patterns",
@@ -104,6 +106,16 @@ def named_directory(
 
         path = unquote(path.removeprefix("file://"))
     return usual.join_named(root, named, expand_home(path, question.home), question, project)
+
+
+def may_be_file(root: Root) -> bool:
+    """Return whether a root may be a file: one that settings, `--skill` or a package name."""
+    return not root.is_fixed or root.path == "@skill-dir"
+
+
+def has_loose_files(root: Root, depth: int) -> bool:
+    """Return whether `*.md` files are skills too: in `.agents/skills`, where those of the root are none, below it."""
+    return not depth if root.loose else depth > 0
 
 
 def path_patterns(root: Root, path: str, settings: Settings) -> tuple[PathPatterns, ...]:

@@ -46,6 +46,7 @@ __all__ = [
     "read_own_settings",
     "read_plugin_store",
     "reason_unread",
+    "skips_folder",
     "source_identity",
     "when_to_use",
     "words_of_own_trust",
@@ -53,6 +54,7 @@ __all__ = [
 
 _SCOPES = {"project": "project", "user": "user", "extension": "plugin"}
 """The client's words for scopes."""
+_UNFINISHED = re.compile(r"\.(backup|installing)-[0-9]+-[0-9]+$").search
 
 
 def parse_settings(files: SettingsFiles, path: str, data: bytes, rules: SettingsFile) -> Any:
@@ -102,6 +104,11 @@ def read_own_settings(reader: SettingsReader) -> None:
         for word in texts_of(value)
         if word in _SCOPES
     }
+
+
+def skips_folder(name: str) -> bool:
+    """Return whether Qwen Code scans no folder with a name: one that it writes while it replaces an extension."""
+    return _UNFINISHED(name) is not None
 
 
 def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001

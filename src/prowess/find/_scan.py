@@ -11,16 +11,17 @@ import re
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
+from prowess.clients import of_client
 from prowess.filesystem import IGNORE_FILES, Filesystem, IgnoreRules, has_name
 from prowess.findings import finding
-from prowess.hosts import collation_key
 from prowess.skill import from_document, parse_frontmatter
 
 from ._skipped import MAX_PROBES, SkipReports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from prowess.filesystem import Listing
     from prowess.findings import Finding
@@ -57,12 +58,9 @@ class FoundSkill:
 
     @property
     def folder(self) -> str:
-        """The name of its folder; for a file that is a whole skill, its path below the root as a name."""
-        root = self.scan_root.root
+        """The name of its folder; for a file that is a whole skill, what that is called."""
         if self.scan_root.label:
             return self.scan_root.label
-        if root.files:
-            return _file_label(self.scan_root.path, self.path, root)
         return os.path.basename(os.path.dirname(self.path))
 
     @property
@@ -77,6 +75,47 @@ class FoundSkill:
         """Return the same file with the skill that a client reads there."""
         fast_fields = self.fast_fields if skill.document is self.skill.document else None
         return FoundSkill(self.path, self.real, self.scan_root, skill, fast_fields)
+
+
+# ── what a client may do in its own way ──────────────────────────────────────────────────────────────────────────────
+
+
+def name_order(name: str) -> Any:
+    """Return what folders and files are sorted by."""
+    return name
+
+
+def may_be_file(root: Root) -> bool:  # noqa: ARG001
+    """Return whether a root may be a file `*.md`, which is a skill."""
+    return False
+
+
+def skips_folder(name: str) -> bool:  # noqa: ARG001
+    """Return whether the client scans no folder with a name, besides those in `skip`."""
+    return False
+
+
+def takes_skipped_skills() -> bool:
+    """Return whether a folder that is hidden or skipped by its name may be a skill; folders in it are skipped."""
+    return False
+
+
+def takes_skills_first() -> bool:
+    """Return whether the skills right below a folder come before those further down."""
+    return False
+
+
+def has_loose_files(root: Root, depth: int) -> bool:
+    """Return whether `*.md` files are skills too in folders at a depth below a root."""
+    return root.loose and not depth
+
+
+def counts_all_folders() -> bool:
+    """Return whether folders of skills and empty ones count in `max_folders` like all others."""
+    return False
+
+
+# ── the walk ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class ScanResult(Frozen):
@@ -140,7 +179,7 @@ class _Walk:
         try:
             real = self.filesystem.real(scan_root.path)
             kind = self.filesystem.kind(real)
-            if kind == "f" and (scan_root.root.may_be_file or scan_root.label):
+            if kind == "f" and (scan_root.label or of_client(self.host.name, may_be_file)(scan_root.root)):
                 if scan_root.path.endswith(".md"):
                     self.ignore_rules = IgnoreRules()
                     self.add_skill(scan_root, scan_root.path, scan_root.path)
@@ -160,8 +199,10 @@ class _Walk:
         findings_before = len(self.reports.findings)
         self.ignore_rules = IgnoreRules()
         if scan_root.root.files:
-            for path, target in _find_files(scan_root, real, self.filesystem, self.reports):
-                self.add_skill(scan_root, path, target)
+            order = of_client(self.host.name, name_order)
+            for path, target in _find_files(scan_root, real, self.filesystem, self.reports, order):
+                label = scan_root.label or _file_label(scan_root.path, path, scan_root.root)
+                self.add_skill(scan_root.with_changes(label=label), path, target)
         else:
             _RootWalk(self, scan_root).run(real)
         if scan_root.scope in self.host.suppressed_scopes:
@@ -239,13 +280,19 @@ class _RootWalk:
         """Path and real path of the root, if its own skill comes after those below it."""
         self.probes = 0
         """How many folders were listed only to report a skill that is too deep."""
+        client = walk.host.name
+        self.order, self.skips = of_client(client, name_order), of_client(client, skips_folder)
+        self.has_loose_files = of_client(client, has_loose_files)
+        self.takes_skipped = of_client(client, takes_skipped_skills)()
+        self.skills_first = of_client(client, takes_skills_first)()
+        self.counts_all = of_client(client, counts_all_folders)()
 
     def run(self, real: str) -> None:
         """Walk the root, whose real path is given."""
         root, visited, found = self.root, self.walk.visited, self.walk.found
         scan_root, read_fast = self.scan_root, self.filesystem.read_fast
         self.folders = folders = [(scan_root.path, real, 0)]
-        fast = not (scan_root.patterns or root.ignore_files or root.inside or root.count_skills)
+        fast = not (scan_root.patterns or root.ignore_files or root.inside or self.counts_all)
         whole = self.walk.whole_file
         while folders:
             path, real, depth = folders.pop()
@@ -254,7 +301,7 @@ class _RootWalk:
                 continue
             if real in visited:
                 continue
-            if root.count_skills and self.listed >= root.max_folders:
+            if self.counts_all and self.listed >= root.max_folders:
                 self.reports.folder_limit(scan_root)
                 return
             visited.add(real)
@@ -288,7 +335,7 @@ class _RootWalk:
         may_hold_skill = may_hold_skill and (entries is None or has_name(entries, SKILL_FILE))
         has_skill = may_hold_skill and self.walk.add_folder_skill(self.scan_root, path, real)
         if has_skill and (root.own == "alone" if not depth else not root.inside):
-            self.listed += root.count_skills
+            self.listed += self.counts_all
             return True
         if at_bottom and (has_skill or self.probes >= MAX_PROBES):
             return True
@@ -305,27 +352,39 @@ class _RootWalk:
             self.probes += 1
             self.reports.too_deep(path, entries, root)
             return True
-        self.listed += bool(entries) or root.count_empty
+        self.listed += bool(entries) or self.counts_all
         if not has_skill:
             self.reports.wrong_case(path, entries)
-        if not depth and not root.skills_first:
+        if not depth and not self.skills_first:
             self._enter_root(path, real, entries)
         folders = [entry for entry in entries if entry[1] in "dl"]
-        if not folders and not (root.loose or root.loose_below or root.skills_first):
+        has_loose_files = self.has_loose_files(root, depth)
+        if not folders and not (has_loose_files or self.skills_first):
             return True
-        if root.collated:
-            folders.sort(key=lambda entry: collation_key(entry[0]))
+        if self.order is not name_order:
+            folders.sort(key=lambda entry: self.order(entry[0]))
         entered = self._enterable_folders(path, real, depth + 1, folders)
-        if root.skills_first:
+        if self.skills_first:
             entered = [folder for folder in entered if not self._add_early(folder)]
             if not depth:
                 self._enter_root(path, real, entries)
-                for file, target, _ in _find_loose_files(root, path, real, entries, filesystem) if root.loose else ():
+                for file, target, _ in self._find_loose_files(path, real, entries) if has_loose_files else ():
                     self.walk.add_skill(self.scan_root, file, target)
-        elif root.loose_below if depth else root.loose:
-            entered = sorted([*entered, *_find_loose_files(root, path, real, entries, filesystem)])
+        elif has_loose_files:
+            entered = sorted([*entered, *self._find_loose_files(path, real, entries)])
         self.folders += reversed(entered)
         return True
+
+    def _find_loose_files(self, path: str, real: str, entries: Listing) -> list[_Folder]:
+        """Return the files of a folder that are skills, although they are not called SKILL.md, with the depth -1."""
+        return [
+            (f"{path}/{name}", f"{real}/{name}", -1)
+            for name, letter in entries
+            if name.endswith(".md")
+            and name != SKILL_FILE
+            and (self.takes_skipped or not name.startswith("."))
+            and (letter == "f" or (letter == "l" and self.filesystem.kind(f"{path}/{name}") == "f"))
+        ]
 
     def _add_early(self, folder: _Folder) -> bool:
         """Add the skill of a folder that is not entered yet; return whether that is all there is in it."""
@@ -345,7 +404,7 @@ class _RootWalk:
     def _enterable_folders(self, path: str, real: str, depth: int, folders: list[tuple[str, str]]) -> list[_Folder]:
         """Return the folders to enter, each with its real path and depth."""
         root, ignore_rules = self.root, self.walk.ignore_rules
-        skip, is_skipped = root.skip, re.compile(root.skip_pattern).search if root.skip_pattern else None
+        skip, is_skipped = root.skip, None if self.skips is skips_folder else self.skips
         entered = []
         for name, letter in folders:
             is_plain = letter == "d" and name[0] != "." and not (name in skip or ignore_rules)
@@ -365,9 +424,9 @@ class _RootWalk:
             if (followed := self._follow_linked_folder(inner)) is None:
                 return None
             target = followed
-        by_name = name in root.skip or bool(root.skip_pattern and re.search(root.skip_pattern, name))
+        by_name = name in root.skip or self.skips(name)
         if by_name or (name.startswith(".") and not root.hidden):
-            is_new = root.skip_inside and target not in self.walk.visited
+            is_new = self.takes_skipped and target not in self.walk.visited
             if is_new and self.walk.add_folder_skill(self.scan_root, inner, target):
                 return None
             self.reports.folder(inner, "its name" if by_name else "it is hidden")
@@ -412,21 +471,22 @@ def _file_label(root_path: str, path: str, root: Root) -> str:
     """
     relative = os.path.relpath(path, root_path)
     folder, file = os.path.split(relative)
-    if root.folder_files != "no" and file.lower() == _FOLDER_FILE:
+    if root.depth and file.lower() == _FOLDER_FILE:
         return folder.replace(os.sep, ":") or os.path.basename(root_path)
     return os.path.splitext(relative)[0].replace(os.sep, ":")
 
 
 def _find_files(
-    scan_root: ScanRoot, real: str, filesystem: Filesystem, reports: SkipReports
+    scan_root: ScanRoot, real: str, filesystem: Filesystem, reports: SkipReports, order: Callable[[str], Any]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the files of a root that are skills, each with its path without links, sorted by path.
+    """Yield the files of a root that are skills, each with its path without links, those of a folder first.
 
     Args:
         scan_root: the root.
         real: its path without links.
         filesystem: what was read so far.
         reports: where skipped folders are reported.
+        order: what names are sorted by.
     """
     root = scan_root.root
     is_skill = re.compile(root.files).fullmatch
@@ -454,40 +514,15 @@ def _find_files(
                 if len(visited) <= root.max_folders:
                     below.append((inner, target, depth + 1))
         own = [item for item in files if os.path.basename(item[0]).lower() == _FOLDER_FILE]
-        has_own = bool(own) and root.folder_files != "no"
+        has_own = bool(own) and root.depth != 0
         found += own[:1] if has_own else files
-        waiting += [] if has_own and root.folder_files == "alone" else below
+        waiting += [] if has_own and not root.inside else below
     if len(visited) > root.max_folders:
         reports.folder_limit(scan_root)
-    yield from sorted(found, key=(lambda item: _order(scan_root.path, item[0])) if root.collated else None)
+    yield from sorted(found, key=lambda item: _order(scan_root.path, item[0], order))
 
 
-def _order(root_path: str, path: str) -> list[tuple[bool, object]]:
-    """Return a key that sorts the files of a folder, as in a dictionary, before its folders."""
+def _order(root_path: str, path: str, order: Callable[[str], Any]) -> list[tuple[bool, Any]]:
+    """Return a key that sorts the files of a folder before its folders."""
     *folders, file = os.path.relpath(path, root_path).split(os.sep)
-    return [*((True, collation_key(name)) for name in folders), (False, collation_key(file))]
-
-
-def _find_loose_files(
-    root: Root, path: str, real: str, entries: Iterable[tuple[str, str]], filesystem: Filesystem
-) -> list[tuple[str, str, int]]:
-    """Return the files of a folder that are skills, although they are not called SKILL.md.
-
-    Args:
-        root: whose rules to follow.
-        path: of the folder.
-        real: the same without links.
-        entries: its listing.
-        filesystem: what was read so far.
-
-    Returns:
-        The path and the real path of each, and -1.
-    """
-    return [
-        (f"{path}/{name}", f"{real}/{name}", -1)
-        for name, letter in entries
-        if name.endswith(".md")
-        and name != SKILL_FILE
-        and (root.skip_inside or not name.startswith("."))
-        and (letter == "f" or (letter == "l" and filesystem.kind(f"{path}/{name}") == "f"))
-    ]
+    return [*((True, order(name)) for name in folders), (False, order(file))]

@@ -42,8 +42,6 @@ class Root(Frozen):
     """What the client's module does with it, in words."""
     unlisted: bool = False
     """Whether the client's own list leaves out its skills; then one that its model does not see is not seen at all."""
-    may_be_file: bool = False
-    """For `setting` and `argument`: whether a file `*.md` may be named too, which is a skill."""
     walk: str = "none"
     """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
     to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory
@@ -64,16 +62,8 @@ class Root(Frozen):
     """Whether folders whose name begins with a dot are scanned."""
     skip: tuple[str, ...] = (".git", "node_modules")
     """Names of folders that are never scanned."""
-    skip_inside: bool = False
-    """Whether a folder that is hidden or skipped by its name may be a skill; then only folders in it are skipped."""
-    skills_first: bool = False
-    """Whether the skills right below a folder come before those further down."""
-    skip_pattern: str = ""
-    """A regular expression that finds further names of folders that are never scanned."""
     by_name: bool = False
     """Whether its skills are sorted by the names that the client gives them, not by their folders."""
-    collated: bool = False
-    """Whether folders are sorted as in a dictionary (punctuation, digits, letters of either case), not by bytes."""
     linked_folders: str = "follow"
     """Links to folders: `follow`, `skip`, or `bounded` (only to a target inside the project or a scanned root)."""
     linked_files: str = "follow"
@@ -82,10 +72,9 @@ class Root(Frozen):
     """Whether `*.md` files in the root itself are skills too."""
     files: str = ""
     """A regular expression for the names of files that are skills, such as commands, instead of folders. A skill is
-    called like its path below the root, without the extension and with `:` for `/`."""
-    folder_files: str = "no"
-    """For `files`: whether a `SKILL.md`, in any case, is called like its folder and hides the files `beside` it, or is
-    `alone` (folders below are not searched either)."""
+    called like its path below the root, without the extension and with `:` for `/`. Unless `depth` is 0, a `SKILL.md`,
+    in any case, is called like its folder and hides the files beside it; without `inside`, also those in folders
+    below."""
     taken: str = ""
     """If not empty, a skill whose name is taken is shown last, as `FOLDER:NAME`, with this text after its description:
     `{folder}` is the name of the folder of an argument, `{name}` the taken name."""
@@ -101,8 +90,6 @@ class Root(Frozen):
     """`fallback` of this root, if it differs from that of the host."""
     undescribed: str = "shown"
     """A skill whose own description and `when_to_use` are missing: `shown`, or `hidden` from the model."""
-    loose_below: bool = False
-    """Whether `*.md` files in folders below the root that have no SKILL.md are skills too."""
     ignore_files: bool = False
     """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root apply."""
     name_is_folder: bool = False
@@ -111,10 +98,6 @@ class Root(Frozen):
     """Whether a skill that breaks the specification is rejected."""
     max_folders: int = 20_000
     """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
-    count_empty: bool = False
-    """Whether empty folders count too."""
-    count_skills: bool = False
-    """Whether the folder of a skill counts too."""
 
     @property
     def named_by(self) -> str:

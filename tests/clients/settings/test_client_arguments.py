@@ -103,7 +103,7 @@ def test_a_setting_of_pi_names_a_path_as_node_reads_it(written: str, seen: list[
     """Also a file, and the folder of the settings file."""
     loose = "---\nname: loose\ndescription: d\n---\n"
     files = {"home/.x/loose.md": loose, "home/far/loose.md": loose, "home/far/loose.txt": loose}
-    root = {"setting": "paths", "relative_to": "file", "may_be_file": True, "depth": 2, "scope": "extra"}
+    root = {"setting": "paths", "relative_to": "file", "depth": 2, "scope": "extra"}
     found = active(tmp_path, host(root, client="pi"), FILES | files | {USER: {"paths": [written]}})
     assert found in (["own", *seen], ["own", *[name for name in seen if name != "loose"]])
 
