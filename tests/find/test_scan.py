@@ -274,7 +274,7 @@ def test_a_hidden_folder_may_be_a_skill_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rules", [{"inside": True}, {"ignore_files": True}], ids=str)
 def test_a_file_that_a_listing_lacks_is_not_looked_for(
-    rules: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rules: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither SKILL.md in each folder inside a skill, nor the ignore files of each folder."""
     top = tree(tmp_path, "a", "b")
