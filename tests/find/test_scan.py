@@ -214,7 +214,7 @@ def test_loose_files_are_skills_if_the_host_says_so(tmp_path: Path) -> None:
 
 
 def test_loose_files_below_the_root_are_skills_for_pi(tmp_path: Path) -> None:
-    """Where those of the root are none: in folders without a SKILL.md, in the order of their names among folders."""
+    """Instead of those in the root: in folders without a SKILL.md, in the order of their names among folders."""
     top = tree(tmp_path, "a", "c/z")
     text = "---\nname: flat\ndescription: d\n---\n"
     for name in ("flat.md", "a/flat.md", "b/flat.md", "c/y.md", "c/zz.md", "c/.hidden.md", "c/flat.txt"):

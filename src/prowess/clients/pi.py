@@ -114,7 +114,7 @@ def may_be_file(root: Root) -> bool:
 
 
 def has_loose_files(root: Root, depth: int) -> bool:
-    """Return whether `*.md` files are skills too: in `.agents/skills`, where those of the root are none, below it."""
+    """Return whether `*.md` files are skills too: below `.agents/skills`, and in all other roots themselves."""
     return not depth if root.loose else depth > 0
 
 
