@@ -318,7 +318,7 @@ def test_an_archive_with_another_skill_is_refused(fetched: Fetch, tmp_path: Path
 
 
 def test_a_wanted_skill_that_is_missing_is_an_error(fetched: Fetch) -> None:
-    with pytest.raises(SkillNotFoundError, match="no skill `web` in s3://bucket"):
+    with pytest.raises(SkillNotFoundError, match="s3://bucket has no skill `web`"):
         fetched(PDF, "web")
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.errors import InstallError
+from prowess.errors import InstallError, SkillNotFoundError
 from prowess.install.lock import read_tree
 from prowess.install.sources import digest_of, parse_source
 from prowess.install.sources.oci import newest
@@ -298,7 +298,7 @@ def test_the_manifests_of_skills_are_chosen_in_an_index(registry: Registry, open
     fetched = pull(place, opened)
     assert (sorted(found.name for found in fetched.skills), fetched.revision) == (["csv", "pdf"], digest)
     assert [found.name for found in pull(place, opened, only=("csv",)).skills] == ["csv"]
-    with pytest.raises(InstallError, match="has no skill `doc`"):
+    with pytest.raises(SkillNotFoundError, match="has no skill `doc`"):
         pull(place, opened, only=("doc",))
 
 

@@ -4,7 +4,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,7 @@ from prowess.install import Verification, find_project, verify
 from prowess.install.lock import Lock, LockedSkill, computed_hash, read_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
 SHARED = ".agents/skills"
 
@@ -81,73 +80,32 @@ def change(folder: Path) -> None:
     (folder / "SKILL.md").write_text("---\nname: pdx\n---\n")
 
 
-def replace_by_link(folder: Path) -> None:
-    (folder / "scripts/run.sh").unlink()
-    (folder / "scripts/run.sh").symlink_to("/bin/sh")
-
-
-def replace_link(folder: Path) -> None:
-    (folder / "link").unlink()
-    (folder / "link").write_text("x")
-
-
-def turn_link(folder: Path) -> None:
-    (folder / "link").unlink()
-    (folder / "link").symlink_to("/etc/passwd")
-
-
-def replace_by_fifo(folder: Path) -> None:
-    (folder / "SKILL.md").unlink()
-    os.mkfifo(folder / "SKILL.md")
-
-
-def grow(folder: Path) -> None:
-    with open(folder / "SKILL.md", "wb") as file:
-        file.truncate(1 << 40)
-
-
-def replace_by_folder(folder: Path) -> None:
-    (folder / "SKILL.md").unlink()
-    (folder / "SKILL.md").mkdir()
-
-
-def replace_skill(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.write_text("x")
-
-
-def deep(folder: Path) -> None:
-    for _ in range(70):
-        folder = folder / "d"
-        folder.mkdir()
-    (folder / "x").write_text("")
-
-
 PDF = f"{SHARED}/pdf"
-CHANGES: dict[str, tuple[Callable[[Path], object], tuple[str, str]]] = {
-    "a byte": (change, ("changed", f"{PDF}/SKILL.md")),
-    "missing": (lambda folder: (folder / "SKILL.md").unlink(), ("missing", f"{PDF}/SKILL.md")),
-    "extra": (lambda folder: (folder / "scripts/new.py").write_text("x"), ("extra", f"{PDF}/scripts/new.py")),
-    "extra link": (lambda folder: (folder / "x").symlink_to("/etc"), ("extra", f"{PDF}/x")),
-    "not UTF-8": (lambda folder: Path(os.fsdecode(bytes(folder / "a") + b"\xff")).touch(), ("extra", f"{PDF}/a\udcff")),
-    "executable": (lambda folder: (folder / "SKILL.md").chmod(0o755), ("mode", f"{PDF}/SKILL.md")),
-    "not executable": (lambda folder: (folder / "scripts/run.sh").chmod(0o644), ("mode", f"{PDF}/scripts/run.sh")),
-    "link target": (turn_link, ("link", f"{PDF}/link")),
-    "file for a link": (replace_link, ("type", f"{PDF}/link")),
-    "link for a file": (replace_by_link, ("type", f"{PDF}/scripts/run.sh")),
-    "FIFO": (replace_by_fifo, ("changed", f"{PDF}/SKILL.md")),
-    "a terabyte": (grow, ("changed", f"{PDF}/SKILL.md")),
-    "folder for a file": (replace_by_folder, ("missing", f"{PDF}/SKILL.md")),
-    "deep": (deep, ("extra", PDF + "/d" * 65)),
-    "no skill": (shutil.rmtree, ("missing", PDF)),
-    "file for a skill": (replace_skill, ("type", PDF)),
+CHANGES: dict[str, tuple[str, str, str]] = {
+    "a byte": ("echo x > SKILL.md", "changed", "/SKILL.md"),
+    "missing": ("rm SKILL.md", "missing", "/SKILL.md"),
+    "extra": ("echo x > scripts/new.py", "extra", "/scripts/new.py"),
+    "extra link": ("ln -s /etc x", "extra", "/x"),
+    "not UTF-8": (r"touch $(printf 'a\377')", "extra", "/a\udcff"),
+    "executable": ("chmod 755 SKILL.md", "mode", "/SKILL.md"),
+    "not executable": ("chmod 644 scripts/run.sh", "mode", "/scripts/run.sh"),
+    "link target": ("ln -sf /etc/passwd link", "link", "/link"),
+    "file for a link": ("rm link; echo x > link", "type", "/link"),
+    "link for a file": ("ln -sf /bin/sh scripts/run.sh", "type", "/scripts/run.sh"),
+    "FIFO": ("rm SKILL.md; mkfifo SKILL.md", "changed", "/SKILL.md"),
+    "a terabyte": ("truncate -s 1T SKILL.md", "changed", "/SKILL.md"),
+    "folder for a file": ("rm SKILL.md; mkdir SKILL.md", "missing", "/SKILL.md"),
+    "deep": ("mkdir -p $(printf 'd/%.0s' $(seq 70)); touch $(printf 'd/%.0s' $(seq 70))x", "extra", "/d" * 65),
+    "no skill": ("rm -r ../pdf", "missing", ""),
+    "file for a skill": ("rm -r ../pdf; echo x > ../pdf", "type", ""),
 }
 
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_each_change_is_found(case: str, project: Path, lock: Lock) -> None:
-    apply, difference = CHANGES[case]
-    apply(project / PDF)
+    command, kind, path = CHANGES[case]
+    subprocess.run(["sh", "-c", command], cwd=project / PDF, check=True)
+    difference = (kind, PDF + path)
     assert found(verify(lock, str(project)), project) == [difference]
     assert found(verify(lock, str(project), names=["pdf"]), project) == [difference]
     assert found(verify(lock, str(project), names=["docx"]), project) == []

@@ -17,9 +17,9 @@ import os
 
 from prowess._internal.files import SKILL_FILE, expand_home
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import check_file
-from prowess.errors import InstallError, SkillNotFoundError, combine_errors
+from prowess.errors import InstallError, combine_errors
 from prowess.hosts import host_names, load_host
 from prowess.skill import is_portable_name, load
 
@@ -27,7 +27,7 @@ from ._change import Item, check_conflicts, make_change, merged
 from ._entries import LINK_KEY, entry_for, fetch_locked, is_pinned, recall, remember
 from ._places import folders_of
 from .lock import read_lock, read_tree
-from .sources import Wanted, fetch, parse_source
+from .sources import Wanted, check_wanted, fetch, parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,11 +167,7 @@ def _choose(skills: Sequence[FetchedSkill], wanted: Wanted) -> list[FetchedSkill
     if not skills:
         hint = "a skill is a folder with a SKILL.md; name its folder after a `:`"
         raise InstallError(f"{quoted(wanted.source.text)} contains no skills", hint=hint)
-    known = {skill.name for skill in skills}
-    for name in wanted.names:
-        if name not in known:
-            hint = did_you_mean(name, known, f"it has {', '.join(map(quoted, sorted(known)[:10]))}")
-            raise SkillNotFoundError(f"{quoted(wanted.source.text)} has no skill {quoted(name)}", hint=hint)
+    check_wanted(wanted.names, {skill.name for skill in skills}, quoted(wanted.source.text))
     return [skill for skill in skills if not wanted.names or skill.name in wanted.names]
 
 

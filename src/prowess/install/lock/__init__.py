@@ -17,7 +17,17 @@ from ._files import (
     read_tree,
     tree_digest,
 )
-from ._lock import LOCK_FILE, Lock, LockedSkill, LockValueError, folder_name, parse_entry, parse_lock, read_lock
+from ._lock import (
+    LOCK_FILE,
+    Lock,
+    LockedSkill,
+    LockValueError,
+    folder_name,
+    parse_entry,
+    parse_lock,
+    parse_strict_json,
+    read_lock,
+)
 
 __all__ = [
     "EXECUTABLE",
@@ -39,6 +49,7 @@ __all__ = [
     "hash_open_folder",
     "parse_entry",
     "parse_lock",
+    "parse_strict_json",
     "read_files",
     "read_lock",
     "read_tree",

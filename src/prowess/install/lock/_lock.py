@@ -372,7 +372,7 @@ def parse_lock(text: str, path: str = LOCK_FILE) -> Lock:
     """
     shown = neutral(path)
     try:
-        content = json.loads(text, object_pairs_hook=_object_without_repetition, parse_constant=_refuse_constant)
+        content = parse_strict_json(text)
     except json.JSONDecodeError as error:
         if conflict := _CONFLICT.search(text):
             import shlex
@@ -393,6 +393,16 @@ def parse_lock(text: str, path: str = LOCK_FILE) -> Lock:
         return _lock_from(content)
     except LockValueError as error:
         raise ConfigError(f"{shown}: {error.place}: {error}", hint=error.hint or _RESTORE) from None
+
+
+def parse_strict_json(text: str) -> Any:
+    """Return the value of a JSON text that is the same for every reader.
+
+    Raises:
+        ValueError: it is not JSON, a key comes twice in one object, or a number is not one of JSON.
+        RecursionError: it is nested too deeply.
+    """
+    return json.loads(text, object_pairs_hook=_object_without_repetition, parse_constant=_refuse_constant)
 
 
 def _object_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,10 @@ from prowess.errors import ConfigError, InstallError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
+    from collections.abc import Callable
+    from typing import Any, Protocol
+
+    from prowess.net import Response
 
     class Place(Protocol):
         """Where a snapshot is."""
@@ -160,20 +163,9 @@ class FolderPlace:
         Raises:
             InstallError: it cannot be read, or is larger than the limit.
         """
-        try:
-            with open_fd(os.path.join(self._folder, name), READ_FLAGS) as fd:
-                status = os.fstat(fd)
-                current = f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
-                if etag == current:
-                    return None
-                data = b""
-                while len(data) <= limit and (chunk := os.read(fd, _CHUNK)):
-                    data += chunk
-        except (OSError, ValueError) as error:
-            raise unreadable(self.origin, name, describe_os_error(error)) from None
-        if len(data) > limit:
-            raise too_large(self.origin, name, limit)
-        return StoredObject(data=data, etag=current)
+        blocks: list[bytes] = []
+        current = self._read(name, limit, blocks.append, etag)
+        return None if current == etag else StoredObject(data=b"".join(blocks), etag=current)
 
     def download(self, name: str, fd: int, limit: int) -> None:
         """Write an object to a file.
@@ -181,16 +173,23 @@ class FolderPlace:
         Raises:
             InstallError: it cannot be read, or is larger than the limit.
         """
+        self._read(name, limit, lambda block: write_all(fd, block))
+
+    def _read(self, name: str, limit: int, write: Callable[[bytes], object], etag: str | None = None) -> str:
+        """Write the blocks of an object unless it still has the ETag, and return the one that it has."""
         size = 0
         try:
             with open_fd(os.path.join(self._folder, *name.split("/")), READ_FLAGS) as source:
-                while chunk := os.read(source, _CHUNK):
+                status = os.fstat(source)
+                current = f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
+                while current != etag and (chunk := os.read(source, _CHUNK)):
                     size += len(chunk)
                     if size > limit:
                         raise too_large(self.origin, name, limit)
-                    write_all(fd, chunk)
+                    write(chunk)
         except (OSError, ValueError) as error:
             raise unreadable(self.origin, name, describe_os_error(error)) from None
+        return current
 
 
 _SECONDS, _DOWNLOAD_SECONDS = 15.0, 900.0
@@ -227,18 +226,9 @@ class HttpPlace:
         Raises:
             InstallError: it cannot be read, or is larger than the limit.
         """
-        from prowess.net import HttpSource
-
         headers = {"If-None-Match": etag} if etag and _is_header_value(etag) else {}
-        with HttpSource(self.origin) as server:
-            deadline = time.monotonic() + _SECONDS
-            answer = server.request(
-                "GET", f"{self._path}/{name}", headers=headers, limit=limit, deadline=deadline, to_other_hosts=True
-            )
-        if answer.status == 304 and headers:
-            return None
-        self._check(name, answer.status)
-        return StoredObject(data=answer.body, etag=answer.headers.get("etag"))
+        answer = self._get(name, _SECONDS, limit=limit, headers=headers)
+        return None if answer.status == 304 else StoredObject(data=answer.body, etag=answer.headers.get("etag"))
 
     def download(self, name: str, fd: int, limit: int) -> None:
         """Write an object to a file.
@@ -246,28 +236,22 @@ class HttpPlace:
         Raises:
             InstallError: it cannot be read, or is larger than the limit.
         """
+        self._get(name, _DOWNLOAD_SECONDS, limit=limit, into=fd, immutable=True)
+
+    def _get(self, name: str, seconds: float, **options: Any) -> Response:
+        """Ask for an object; the options are those of `HttpSource.request`.
+
+        Raises:
+            InstallError: the server does not answer with it, or with "not changed" where that was asked.
+        """
         from prowess.net import HttpSource
 
         with HttpSource(self.origin) as server:
-            answer = server.request(
-                "GET",
-                f"{self._path}/{name}",
-                limit=limit,
-                deadline=time.monotonic() + _DOWNLOAD_SECONDS,
-                into=fd,
-                immutable=True,
-                to_other_hosts=True,
-            )
-        self._check(name, answer.status)
-
-    def _check(self, name: str, status: int) -> None:
-        """Check what the server answered.
-
-        Raises:
-            InstallError: not the object.
-        """
-        if status != 200:
-            raise unreadable(self.origin, name, f"the server answered with status {status}")
+            deadline = time.monotonic() + seconds
+            answer = server.request("GET", f"{self._path}/{name}", deadline=deadline, to_other_hosts=True, **options)
+        if answer.status != 200 and not (answer.status == 304 and options.get("headers")):
+            raise unreadable(self.origin, name, f"the server answered with status {answer.status}")
+        return answer
 
 
 def _is_header_value(text: str) -> bool:

@@ -272,14 +272,12 @@ def _read(folder: str, file: TreeFile) -> bytes | None:
 
     try:
         fd = open_inside(folder, file.path.split("/"))
+        try:
+            data = read_up_to(fd, file.size + 1)
+        finally:
+            os.close(fd)
     except OSError:
         return None
-    try:
-        data = read_up_to(fd, file.size + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
     return data if hashlib.sha256(data).hexdigest() == file.sha256 else None
 
 
@@ -386,10 +384,8 @@ class SnapshotProvider:
         Raises:
             ActivationError: it cannot be fetched, or is not what the snapshot says.
         """
-        try:
+        with self._read_errors(skill):
             data = self._skills.read_file(skill.digest or "", SKILL_FILE)
-        except (SkillError, ConfigError) as error:
-            raise self._read_error(skill, str(error), error.hint) from None
         parsed = from_document(parse_frontmatter(data, skill.path), skill.path)
         if parsed.name != skill.frontmatter_name or parsed.description != skill.description:
             hint = "ask who makes the snapshot to make it again"
@@ -411,10 +407,8 @@ class SnapshotProvider:
         Raises:
             ActivationError: it cannot be fetched, or is not what the snapshot says.
         """
-        try:
+        with self._read_errors(skill):
             tree = self._skills.tree(skill.digest or "")
-        except (SkillError, ConfigError) as error:
-            raise self._read_error(skill, str(error), error.hint) from None
         return tuple((file.path, file.size) for file in tree.files if file.mode != LINK)
 
     def read_file(self, skill: Entry, path: str) -> bytes:
@@ -435,6 +429,13 @@ class SnapshotProvider:
         name = skill.folder if is_portable_name(skill.folder) else "skill"
         with self._skills.copy(skill.digest or "", name) as folder:
             yield folder
+
+    @contextmanager
+    def _read_errors(self, skill: Entry) -> Iterator[None]:
+        try:
+            yield
+        except (SkillError, ConfigError) as error:
+            raise self._read_error(skill, str(error), error.hint) from None
 
     def _read_error(self, skill: Entry, reason: str, hint: str | None) -> ActivationError:
         message = f"the skill {quoted(skill.name)} of {self.origin} cannot be read now: {reason}"

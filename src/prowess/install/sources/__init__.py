@@ -8,6 +8,7 @@ if TYPE_CHECKING:
         Fetched as Fetched,
         FetchedSkill as FetchedSkill,
         Wanted as Wanted,
+        check_wanted as check_wanted,
         digest_of as digest_of,
         fetch as fetch,
     )
@@ -17,7 +18,7 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_fetched": ("Fetched", "FetchedSkill", "Wanted", "digest_of", "fetch"),
+            "_fetched": ("Fetched", "FetchedSkill", "Wanted", "check_wanted", "digest_of", "fetch"),
             "_folder": ("find_skills",),
             "_source": ("Source", "parse_source"),
         },

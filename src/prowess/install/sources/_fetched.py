@@ -6,12 +6,12 @@ import hashlib
 from contextlib import contextmanager
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import describe_os_error, quoted
-from prowess.errors import InstallError
+from prowess._internal.text import describe_os_error, did_you_mean, quoted
+from prowess.errors import InstallError, SkillNotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from prowess.findings import Finding
     from prowess.install._store import OpenStore, StoredTree
@@ -110,6 +110,24 @@ def fetch(wanted: Wanted) -> Fetched:
 
     fetched: Fetched = import_module(f".{_KINDS[wanted.source.kind]}", __package__).fetch(wanted)
     return fetched
+
+
+def check_wanted(names: Iterable[str], known: Collection[str], where: str) -> None:
+    """Check that a source has all wanted skills.
+
+    Args:
+        names: of the wanted ones.
+        known: the names of those that it has.
+        where: the source, in messages.
+
+    Raises:
+        SkillNotFoundError: it lacks one.
+    """
+    for name in names:
+        if name not in known:
+            shown = f"it has {', '.join(map(quoted, sorted(known)[:10]))}" if known else None
+            hint = did_you_mean(name, known, shown or "check the source")
+            raise SkillNotFoundError(f"{where} has no skill {quoted(name)}", hint=hint)
 
 
 def digest_of(data: bytes) -> str:

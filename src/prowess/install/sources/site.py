@@ -43,13 +43,13 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, exchange_names, open_fd, remove_tree
 from prowess._internal.locked import lock_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-from prowess.errors import InstallError, SkillNotFoundError
+from prowess.errors import InstallError
 from prowess.install.archive import pack_skill, unpack
-from prowess.install.lock import FILE, check_paths
+from prowess.install.lock import FILE, check_paths, parse_strict_json
 from prowess.net import HttpSource, parse_http_url
 from prowess.skill import MAX_DESCRIPTION, is_portable_name, load
 
-from ._fetched import Fetched, FetchedSkill, digest_of, digest_of_lines, write_errors
+from ._fetched import Fetched, FetchedSkill, check_wanted, digest_of, digest_of_lines, write_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,9 +134,7 @@ def _parse_json(data: bytes, place: str) -> dict[str, Any]:
     if len(data) > MAX_INDEX_BYTES or data.count(b"{") + data.count(b"[") > _MAX_CONTAINERS:
         raise InstallError(f"{_shown(place)} is too large", hint="ask for a smaller index")
     try:
-        content = json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_object_without_repetition, parse_constant=_refuse_constant
-        )
+        content = parse_strict_json(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else _reason(error)
         raise InstallError(f"{_shown(place)} is not JSON: {reason}", hint="ask the owner of the site") from None
@@ -149,17 +147,6 @@ def _reason(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg.lower()} in line {error.lineno}, column {error.colno}"
     return "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-
-
-def _object_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key comes twice in one object")
-    return found
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _parse_entry(name: str, entry: dict[str, Any], place: str) -> IndexEntry:
@@ -253,11 +240,9 @@ class _Site:
             SkillNotFoundError: one is missing.
         """
         entries = {entry.name: entry for entry in self._entries}
+        where = quoted(self._index_url.partition("?")[0], PATH_LIMIT)
+        check_wanted(wanted, entries, where)
         for name in wanted:
-            where = quoted(self._index_url.partition("?")[0], PATH_LIMIT)
-            if name not in entries:
-                hint = f"it has {', '.join(map(quoted, sorted(entries)[:5]))}" if entries else None
-                raise SkillNotFoundError(f"{where} has no skill {quoted(name)}", hint=hint)
             if entries[name].kind not in _FETCHED_AS:
                 problem = f"has the skill {quoted(name)} as {entries[name].kind}, which is not known"
                 raise InstallError(f"{where} {problem}", hint="update Prowess")

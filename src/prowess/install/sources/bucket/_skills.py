@@ -23,11 +23,18 @@ from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.errors import InstallError, SkillNotFoundError
+from prowess.errors import InstallError
 from prowess.findings import Severity
 from prowess.install.archive import unpack
 from prowess.install.lock import check_paths
-from prowess.install.sources._fetched import Fetched, FetchedSkill, digest_of, digest_of_lines, write_errors
+from prowess.install.sources._fetched import (
+    Fetched,
+    FetchedSkill,
+    check_wanted,
+    digest_of,
+    digest_of_lines,
+    write_errors,
+)
 from prowess.skill import MAX_DEPTH, is_portable_name, load
 
 from ._buckets import open_bucket
@@ -199,10 +206,7 @@ def _read_skills(
                     hint="name the folder of one of them",
                 )
             skills[skill.name] = FetchedSkill(name=skill.name, path=item.path, folder=folder)
-    missing = [name for name in wanted if name not in skills]
-    if missing:
-        known = f"it has {', '.join(map(quoted, sorted(skills)[:5]))}" if skills else None
-        raise SkillNotFoundError(f"no skill {quoted(missing[0])} in {url}", hint=known)
+    check_wanted(wanted, skills, url)
     return tuple(skills.values()), tuple(findings)
 
 

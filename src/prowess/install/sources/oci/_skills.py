@@ -31,7 +31,7 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 from prowess.install.archive import unpack
 from prowess.install.lock import check_paths
-from prowess.install.sources._fetched import Fetched, FetchedSkill, digest_of, write_errors
+from prowess.install.sources._fetched import Fetched, FetchedSkill, check_wanted, digest_of, write_errors
 from prowess.install.sources._folder import find_skills
 
 from ._registry import INDEX_TYPES, MANIFEST_TYPES, Descriptor, Registry, open_registry
@@ -308,16 +308,14 @@ def _choose(skills: Sequence[FetchedSkill], wanted: Sequence[str], source: Sourc
     """Return the skills that are wanted.
 
     Raises:
-        InstallError: the artifact has no skill, one is missing, or two have the same name.
+        InstallError: the artifact has no skill, or two have the same name.
+        SkillNotFoundError: one is missing.
     """
     url = quoted(source.url, PATH_LIMIT)
     names = [skill.name for skill in skills]
     if not skills:
         raise InstallError(f"{url} has no skill", hint="a skill is a folder with a `SKILL.md`")
-    for name in wanted:
-        if name not in names:
-            known = ", ".join(map(quoted, sorted(names)[:5]))
-            raise InstallError(f"{url} has no skill {quoted(name)}", hint=f"it has {known}")
+    check_wanted(wanted, names, url)
     chosen = [skill for skill in skills if not wanted or skill.name in wanted]
     for skill in chosen:
         if names.count(skill.name) > 1:
