@@ -118,7 +118,6 @@ TABLES = {
     "Source": "`[[sources]]`",
     "Root": "`[[roots]]`, and `[walk]` for keys that all roots share",
     "ReadingRules": "`[reading]`",
-    "Repair": "`[reading.repair]`",
     "NameRules": "`[name_rules]`",
     "DescriptionRules": "`[description_rules]`",
     "HonouredFields": "`[fields]`",

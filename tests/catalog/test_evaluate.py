@@ -51,8 +51,8 @@ def assert_same(host: Host, user_settings: Settings, data: bytes, scan_root: Sca
     fast_fields = fast_parse(data)
     assert fast_fields is not None
     # For a host that needs a body, the fast path takes only files with one.
-    data += b"Body.\n" if host.reading.body_needed else b""
-    skill = from_document(parse_frontmatter(data, path, complete=host.reading.body_needed), path)
+    data += b"Body.\n" if host.name == "cline" else b""
+    skill = from_document(parse_frontmatter(data, path, complete=(host.name == "cline")), path)
     plain = entry_of(host, user_settings, FoundSkill(path, path, scan_root, None, fast_fields))
     parsed = entry_of(host, user_settings, FoundSkill(path, path, scan_root, skill))
     assert all_of(plain) == all_of(parsed), data

@@ -19,7 +19,6 @@ from prowess.hosts import (
     Host,
     NameRules,
     ReadingRules,
-    Repair,
     Root,
     Template,
     host_from_table,
@@ -111,13 +110,13 @@ def test_lists_of_a_table_become_tuples() -> None:
         "walk": {"skip": ["a"]},
         "roots": [{"path": "x", "scope": "user"}],
         "flags": [{"when": {"a": "true"}, "state": "disabled", "reason": "b"}],
-        "reading": {"refuses": ["c"], "repair": {"line": "d", "when": "e"}},
+        "reading": {"refuses": ["c"], "facts": {"texts": ["d"]}},
     }
     host = host_from_table("x", table)
     assert host.roots == (Root(path="x", scope="user", skip=("a",)),)
     assert (host.flags[0].reason, host.reading.refuses) == ("b", ("c",))
-    assert host.reading.repair == Repair(line="d", when="e")
-    assert table["reading"] == {"refuses": ["c"], "repair": {"line": "d", "when": "e"}}
+    assert host.reading.facts == {"texts": ("d",)}
+    assert table["reading"] == {"refuses": ["c"], "facts": {"texts": ["d"]}}
 
 
 def test_an_unknown_key_is_an_error() -> None:

@@ -56,21 +56,6 @@ def test_a_collision_in_one_root_may_be_undefined(tmp_path: Path) -> None:
     assert reasons == {"1": True, "2": True, "3": False}
 
 
-def test_a_skill_without_instructions_may_be_rejected(tmp_path: Path) -> None:
-    files = {".x/a/SKILL.md": front(GOOD), ".x/b/SKILL.md": f"---\n{GOOD}\n---\n \n", ".x/c/SKILL.md": ""}
-    rules = {"body_needed": True, "whole_file": True, "as_body": ["frontmatter-missing"]}
-    found = catalog(tmp_path, files, reading=rules, description_rules={"on": {"missing": "keep"}})
-    assert states(found) == {"a": "active", "b": "rejected", "c": "rejected"}
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8"])
-def test_a_byte_order_mark_may_say_the_encoding(encoding: str, tmp_path: Path) -> None:
-    files: dict[str, str | bytes] = {".x/a/SKILL.md": front("name: a\ndescription: dé").encode(encoding)}
-    rules = {"byte_order_marks": True, "opening": r"\ufeff*---\n", "closing": r"\n---"}
-    (entry,) = catalog(tmp_path, files, reading=rules).skills
-    assert (str(entry.state), entry.description) == ("active", "dé")
-
-
 @pytest.mark.parametrize(
     ("wanted", "matching"),
     [
@@ -169,21 +154,3 @@ def test_a_command_may_be_called_like_a_skill_file(tmp_path: Path) -> None:
         tmp_path, {".x/SKILL.md": "Do it.\n"}, roots=roots, reading=reading, description_rules=rules
     ).skills
     assert (entry.name, str(entry.state)) == ("SKILL", "active")
-
-
-@pytest.mark.parametrize(
-    ("text", "state"),
-    [
-        ("Do it.\n", "active"),
-        ("# a\n---\nname: b\n---\n", "active"),
-        (" ---\nname: b\n---\n", "rejected"),
-        ("---x\nname: b\n---\n", "rejected"),
-    ],
-)
-def test_a_loose_file_that_begins_like_front_matter_may_be_no_body(tmp_path: Path, text: str, state: str) -> None:
-    roots = [{"path": ".x", "scope": "project", "files": r".*\.md", "depth": 0}]
-    codes = ["frontmatter-missing", "frontmatter-not-first"]
-    reading = {"loose_as_body": codes, "rejects": codes, "loose_unless": r"\s*---"}
-    rules = {"on": {"missing": "body"}}
-    found = catalog(tmp_path, {".x/do.md": text}, roots=roots, reading=reading, description_rules=rules)
-    assert states(found) == {"do": state}

@@ -10,16 +10,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 
 from prowess._internal.files import UnreadableError
 from prowess._internal.text import neutral, quoted
+from prowess.clients import of_client
 from prowess.clients.reading import (
     INVALID_YAML_CODES,
+    are_plain_keys,
     field_or_entry,
-    parse_fallback_fields,
+    fields_as_read,
+    is_usable_body,
+    refuses_file,
+    rejects_finding,
     value_matches,
-    without_null_items,
 )
 from prowess.clients.settings import fill_braces, name_matcher
 from prowess.filesystem import read_json
@@ -111,12 +115,16 @@ class Evaluator:
         self._as_body_codes = frozenset(reading.as_body)
         self._loose_as_body_codes = self._as_body_codes.union(reading.loose_as_body)
         self._as_empty_codes = frozenset(reading.as_empty)
+        own = partial(of_client, host.name)
+        self._fields_as_read, self._are_plain_keys = own(fields_as_read), own(are_plain_keys)
+        self._rejects_finding, self._refuses_file = own(rejects_finding), own(refuses_file)
+        self._is_usable_body = own(is_usable_body)
+        self._needs_body = self._is_usable_body is not is_usable_body
         self._has_plain_skills = _UNCHECKED_CODES.isdisjoint(reading.rejects) and (
-            reading.whole_file or not reading.body_needed
+            reading.whole_file or not self._needs_body
         )
         self._plain_root: tuple[ScanRoot | None, bool] = None, False
         """The last scan root that was asked about, and whether its skills can be plain."""
-        self._alias_fields = frozenset(host.fields.aliases)
         self._flags_of_keys: dict[frozenset[str], tuple[list[Flag], list[str]]] = {}
         """By the keys of plain front matter: the flags that may match, and the fields that these look at."""
         self._plugin_names: dict[str, str | None] = {}
@@ -206,7 +214,7 @@ class Evaluator:
 
     def reads_plainly(self, fast_fields: FastFrontmatter) -> bool:
         """Return whether the host reads front matter of the fast path as that does."""
-        return self._alias_fields.isdisjoint(fast_fields[2]) and self._fields.reads_plainly(fast_fields)
+        return self._are_plain_keys(fast_fields[2]) and self._fields.reads_plainly(fast_fields)
 
     def _read(self, item: FoundSkill) -> Reading:
         """Return what the host reads of a skill that is parsed in full."""
@@ -241,18 +249,7 @@ class Evaluator:
             return None
         if codes & self._as_empty_codes:
             return {}
-        reading, fields = self.host.reading, item.skill.fields
-        if self.host.fields.aliases:
-            fields = {self.host.fields.aliases.get(key, key): value for key, value in fields.items()}
-        if not reading.null_items:
-            fields = {key: without_null_items(value) for key, value in fields.items()}
-        if not reading.second_parser:
-            return fields
-        texts = (fields.get(key) for key in ("name", "description"))
-        wrong_types = reading.second_for_types and any(value is None or value.kind != "text" for value in texts)
-        if codes & INVALID_YAML_CODES or wrong_types:
-            return parse_fallback_fields(document, reading.second_parser)
-        return fields
+        return self._fields_as_read(item.skill.fields, document, is_valid=codes.isdisjoint(INVALID_YAML_CODES))
 
     def _body_codes(self, item: FoundSkill) -> frozenset[str]:
         """Return the codes of findings with which the host reads a file as a body without front matter."""
@@ -262,11 +259,10 @@ class Evaluator:
         """Return the verdict if the host cannot read the skill."""
         if item.skill.document is None:
             return rejection(item.skill.findings[0].code, item.skill.findings[0].message)
-        if self.host.reading.body_needed and not self._has_body(item):
+        if self._needs_body and not self._has_body(item):
             return rejection("body-empty", "it has no instructions")
-        unless = self.host.reading.loose_unless
         rejecting = self._rejecting_codes
-        if unless and is_loose(item) and re.match(unless, item.skill.document.text):
+        if is_loose(item) and self._refuses_file(item.skill.document.text):
             for problem in check_skill(item.skill):
                 if problem.code in self._loose_as_body_codes:
                     return rejection(problem.code, problem.message)
@@ -281,17 +277,9 @@ class Evaluator:
         """Return whether there is text where the host expects instructions."""
         document = item.skill.document
         if document is None or document.frontmatter is None or _codes(item.skill) & self._body_codes(item):
-            return bool(self.filesystem.text(item.real).strip())
+            return self._is_usable_body(self.filesystem.text(item.real))
         # For such a host the fast path reads only files with a body.
-        return item.fast_fields is not None or bool(document.body.strip())
-
-    def _rejects_finding(self, problem: Finding, skill: Skill) -> bool:
-        """Return whether a finding makes the host reject the skill: some ignore duplicates of unknown fields."""
-        known = self.host.reading.duplicates
-        if problem.code != "yaml-duplicate-key" or not known or problem.line is None or skill.document is None:
-            return True
-        line = skill.document.text.split("\n")[problem.line - 1]
-        return problem.column == 1 and line.split(":")[0].strip(" \"'") in known
+        return item.fast_fields is not None or self._is_usable_body(document.body)
 
     # ── names ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -401,8 +389,8 @@ class Evaluator:
             field = None if rows is None else plain_field(rows[1].decode())
             if field is None:
                 return flags, self._visible_fields(reading.item)
-            fields[name] = field if self.host.reading.null_items else without_null_items(field)
-        return flags, fields
+            fields[name] = field
+        return flags, self._fields_as_read(fields, None, is_valid=True)
 
     def _has_sidecar_value(self, item: FoundSkill, flag: Flag) -> bool:
         """Return whether the file of a flag, beside SKILL.md, sets what the flag asks for."""

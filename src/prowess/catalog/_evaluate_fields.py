@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from functools import partial
 
 from prowess._internal.files import SKILL_FILE
@@ -20,9 +19,11 @@ from prowess.clients.reading import (
     final_name,
     javascript_literal,
     javascript_string,
+    kind_of_list,
     name_of_file,
     name_problem,
     plain_front_check,
+    read_text,
     text_from_body,
     trim_name,
     value_kind,
@@ -40,6 +41,8 @@ from ._verdicts import Verdict, describe_kind, rejection, value_code, value_reje
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prowess.filesystem import Filesystem
     from prowess.find import FoundSkill
     from prowess.hosts import Host
@@ -66,13 +69,14 @@ class FieldEvaluator:
         self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
         shown = host.description_rules
         self._loose_as_body = frozenset((*host.reading.as_body, *host.reading.loose_as_body))
-        self._is_plain_front = plain_front_check(host.reading)
+        self._is_plain_front = plain_front_check(host)
         self._not_texts = re.compile(host.reading.not_texts).fullmatch if host.reading.not_texts else None
         self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **shown.on})
         self._when_text, self._clean, self._cut = own(when_to_use), own(clean_description), own(cut_description)
         self._final_description = own(final_description)
         self._counted_length, self._text_from_body = own(counted_length), own(text_from_body)
-        self._action_for_file = own(action_for_file)
+        self._action_for_file, self._kind_of_list = own(action_for_file), own(kind_of_list)
+        self._read_text = own(read_text)
         self._adds_when_to_use = self._when_text is not when_to_use
         self.only_trims = (
             shown.trim
@@ -88,7 +92,7 @@ class FieldEvaluator:
             skill,
             item.path,
             self.host,
-            lambda: self.filesystem.text(item.real, by_mark=self.host.reading.byte_order_marks),
+            lambda: self._read_text(self.filesystem, item.real),
         )
 
     # ── name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -256,8 +260,8 @@ class FieldEvaluator:
         """Return a field, the kind of its value, and what the host does with that kind."""
         value = None if fields is None else fields.get(key)
         kind = self._parsed_kind(value)
-        if kind == "list" and value is not None and not self.host.reading.null_items:
-            kind = _kind_of_items(value)
+        if kind == "list" and value is not None:
+            kind = self._kind_of_list(value)
         action = "text" if kind == "text" else actions.get(kind, "reject")
         if action == "value" and value is not None:
             value = value.with_changes(value=javascript_literal(str(value.value)))
@@ -290,14 +294,6 @@ def name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str
     for old, new in scan_root.root.replace.items():
         name = re.sub(old, new, name)
     return name
-
-
-def _kind_of_items(value: Field) -> str:
-    """Return what a list counts as that is written as text: `list`, `empty`, or `map` if that cannot be written."""
-    items = value.value if isinstance(value.value, tuple) else ()
-    if any(isinstance(item, Mapping) for item in items):
-        return "map"
-    return "list" if any(items) else "empty"
 
 
 def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:

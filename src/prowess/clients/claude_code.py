@@ -17,20 +17,20 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import collapse_hidden_runs, neutral, quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import MAX_SKILL_FOLDERS, CommandPlace, PluginCandidate, PluginFinder
-from prowess.clients.reading import cut_text, javascript_literal, javascript_string, value_kind
+from prowess.clients.reading import cut_text, javascript_literal, javascript_string, quote_values, value_kind
 from prowess.clients.settings import ARGUMENTS, NamedSkill, find_problem, get_dotted, main_working_tree, texts_of
 from prowess.hosts import SettingsFile, collation_key, escape_entities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from prowess.clients.plugins import InstalledPlugin, PluginQuestion
     from prowess.clients.settings import Places, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
     from prowess.hosts import Root
-    from prowess.skill import Field
+    from prowess.skill import Field, Skill
 
 __all__ = [
     "ListedPlugin",
@@ -40,6 +40,7 @@ __all__ = [
     "folders_read",
     "is_alias",
     "name_order",
+    "is_repaired",
     "name_problem",
     "named_skills",
     "plugin_commands",
@@ -47,6 +48,7 @@ __all__ = [
     "read_arguments",
     "read_own_settings",
     "reason_unread",
+    "repair_lines",
     "settings_paths",
     "text_from_body",
     "when_to_use",
@@ -649,3 +651,29 @@ def clean_description(text: str) -> str:
 def text_from_body(lines: Sequence[str]) -> str:
     """Return the beginning of the first line, which may be a heading."""
     return cut_text(re.sub(r"^#+\s+", "", lines[0]) if lines else "", 100, "...", "utf16")
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_VALUE = r"(?P<key>[a-zA-Z_-]+:)\s+(?P<gap>)(?P<value>\S[^\n\u2028\u2029]*)\Z"
+_BROKEN = r"[{}\[\]*&#!|>%@`]|: |^,"
+_QUOTED = r"""^"(?:.*")?$|^'(?:.*')?$|^\[[^\[\]]*\]$"""
+
+
+def repair_lines(lines: list[str]) -> list[str]:
+    """Put values with signs of YAML in double quotes."""
+    return quote_values(lines, _VALUE, _is_broken, _in_double_quotes)
+
+
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+    """Return whether a file has no carriage return."""
+    return not is_valid and "\r" not in read_text()
+
+
+def _is_broken(value: str) -> bool:
+    return re.search(_BROKEN, value) is not None and re.search(_QUOTED, value) is None
+
+
+def _in_double_quotes(value: str) -> str:
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

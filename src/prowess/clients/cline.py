@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.hosts import NameRules
 
-__all__ = ["final_description", "final_name", "plugin_finder"]
+__all__ = ["final_description", "final_name", "is_usable_body", "plugin_finder"]
 
 _MAX_FILES = 1000
 """Files that count in one manifest."""
@@ -76,3 +76,11 @@ def final_name(name: str, rules: NameRules) -> str:  # noqa: ARG001
 def final_description(text: str, line: str, scope: str) -> tuple[str, str]:  # noqa: ARG001
     """Return no description: the model gets only names."""
     return "", ""
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def is_usable_body(text: str) -> bool:
+    """Return whether a skill has instructions."""
+    return bool(text.strip())

@@ -14,7 +14,7 @@ from prowess._internal.files import expand_home
 from prowess._internal.text import quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import PluginFinder
-from prowess.clients.reading import UNICODE_SPACE
+from prowess.clients.reading import UNICODE_SPACE, host_pattern
 from prowess.clients.settings import (
     ARGUMENTS,
     EntryRules,
@@ -29,12 +29,14 @@ from prowess.filesystem import marked_root, read_json_or_report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
+    from prowess.findings import Finding
     from prowess.hosts import Host, NameRules, Root, SettingsFile
+    from prowess.skill import Skill
 
 __all__ = [
     "as_toml_1_0",
@@ -44,12 +46,15 @@ __all__ = [
     "find_project",
     "git_marker_of",
     "hiding_settings",
+    "is_repaired",
     "is_trusted_file",
     "name_problem",
     "parse_settings",
     "plugin_finder",
     "read_arguments",
     "read_own_settings",
+    "rejects_finding",
+    "repair_lines",
     "trim_name",
     "white_space",
 ]
@@ -405,3 +410,69 @@ def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:
 def white_space() -> str:
     """Return what Unicode calls white space, as Rust does."""
     return UNICODE_SPACE
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_VALUE = r"(?=\s*[^\s:])(?P<key>[^:]*:)(?P<gap>\s+)(?P<value>[^\s#].*?)(?P<rest>(?:\s#.*)?)$"
+_CHECKED_FIELDS = ("name", "description", "metadata")
+"""The only fields that must not be repeated."""
+
+
+def repair_lines(lines: list[str]) -> list[str]:
+    """Put values with a colon, or a bracket that begins no list or table, in single quotes; blocks stay as they are."""
+    pattern = re.compile(host_pattern(_VALUE, UNICODE_SPACE))
+    result = []
+    block_indent: int | None = None
+    for line in lines:
+        indent = len(line) - len(line.lstrip(" "))
+        if block_indent is None or (line.strip() and indent <= block_indent):
+            match = pattern.match(line)
+            value = match["value"].rstrip(UNICODE_SPACE) if match is not None else ""
+            block_indent = indent if value.startswith(("|", ">")) else None
+            if match is not None and _is_broken(value):
+                quoted_value = value.replace("'", "''")
+                line = f"{match['key']}{match['gap']}'{quoted_value}'{match['rest']}"
+        result.append(line)
+    return result
+
+
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+    """Return whether the file is invalid, or its name or description is a list or table."""
+    fields = (skill.fields.get(key) for key in ("name", "description"))
+    return not is_valid or any(field is not None and field.kind in ("list", "map") for field in fields)
+
+
+def _is_broken(value: str) -> bool:
+    is_marked = re.search(host_pattern(r":\s|^[@`]", UNICODE_SPACE), value) is not None
+    return (is_marked or _is_broken_flow(value)) and not value.startswith(("|", ">", "'", '"'))
+
+
+_FLOW_TOKEN = re.compile(r"""(?<=[\[{,:\s])(?:"(?:\\.|[^"\\])*"|'[^']*')|[\]\[{},]|.""")
+
+
+def _is_broken_flow(value: str) -> bool:
+    """Return whether a value begins with a bracket, and is no list or table of YAML."""
+    stack: list[str] = []
+    before = ""
+    for token in _FLOW_TOKEN.findall(value) if value.startswith(("[", "{")) else ():
+        if before and not stack and token.strip():
+            return True  # text after the last bracket
+        if token in ("[", "{"):
+            stack.append(token)
+        elif token in ("]", "}"):
+            if stack.pop() + token not in ("[]", "{}"):
+                return True
+        elif token.strip() in (",", "@", "`", "%", "|", ">", "*") and before in ("[", "{", ","):
+            return True
+        before = token if token.strip() else before
+    return bool(stack)
+
+
+def rejects_finding(problem: Finding, skill: Skill) -> bool:
+    """Return whether a finding counts: only some fields must not be repeated."""
+    if problem.code != "yaml-duplicate-key" or problem.line is None or skill.document is None:
+        return True
+    line = skill.document.text.split("\n")[problem.line - 1]
+    return problem.column == 1 and line.split(":")[0].strip(" \"'") in _CHECKED_FIELDS

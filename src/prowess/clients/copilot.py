@@ -43,6 +43,7 @@ __all__ = [
     "plugin_finder",
     "read_own_settings",
     "reason_unread",
+    "refuses_file",
     "split_paths",
     "text_from_body",
     "trim_name",
@@ -456,3 +457,11 @@ def counted_length(text: str, value: Field | None, skill: Skill, unit: str) -> i
     keeps = re.search(r":[ \t]+[|>][0-9]?\+[0-9]?[ \t]*(?:#.*)?\Z", value.source) is not None
     is_at_end = value.line == max(field.line for field in skill.fields.values())
     return length - 1 if is_at_end and ((last.startswith(" ") and last.strip()) or keeps) else length
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def refuses_file(text: str) -> bool:
+    """Return whether a loose file begins like front matter, so that it is no body."""
+    return re.match(r"\s*---", text) is not None

@@ -8,6 +8,7 @@ import warnings
 
 from prowess._internal.text import neutral, quoted
 from prowess.clients.plugins import ExtensionFinder
+from prowess.clients.reading import JAVASCRIPT_SPACE, lines_to_parse
 from prowess.clients.settings import (
     TOKEN,
     NamedSkill,
@@ -19,6 +20,7 @@ from prowess.clients.settings import (
     texts_of,
     truth_of,
 )
+from prowess.skill import Field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +30,11 @@ if TYPE_CHECKING:
     from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginFinder, PluginQuestion
     from prowess.clients.settings import SettingsLayer, SettingsReader
     from prowess.hosts import Host
+    from prowess.skill import Document
 
 __all__ = [
     "AllowedSources",
+    "fields_as_read",
     "is_trusted_file",
     "named_skills",
     "plugin_finder",
@@ -196,3 +200,35 @@ class _Extensions(ExtensionFinder):
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds its extensions."""
     return _Extensions(table, question)
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_RAW_FIELD = rf"[{JAVASCRIPT_SPACE}]*(name|description):[{JAVASCRIPT_SPACE}]*([^\n\u2028\u2029]*)\Z"
+
+
+def fields_as_read(fields: Mapping[str, Field], document: Document | None, *, is_valid: bool) -> Mapping[str, Field]:
+    """Return the fields, read line by line if the YAML is invalid or a name or description is missing or not text."""
+    texts = (fields.get(key) for key in ("name", "description"))
+    if document is None or (is_valid and all(value is not None and value.kind == "text" for value in texts)):
+        return fields
+    return _parse_raw(lines_to_parse(document))
+
+
+def _parse_raw(lines: list[str]) -> dict[str, Field]:
+    """Return `name` and `description`, the last of each; indented lines below a description continue it."""
+    fields: dict[str, Field] = {}
+    number = 0
+    while number < len(lines):
+        match = re.match(_RAW_FIELD, lines[number])
+        start = number
+        number += 1
+        if match is None:
+            continue
+        parts = [match[2].strip(JAVASCRIPT_SPACE)]
+        while match[1] == "description" and number < len(lines) and re.match(r"[ \t]+\S", lines[number]):
+            parts.append(lines[number].strip(JAVASCRIPT_SPACE))
+            number += 1
+        fields[match[1]] = Field(value=" ".join(filter(None, parts)), kind="text", line=start + 2, column=1)
+    return fields

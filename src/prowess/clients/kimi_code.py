@@ -7,7 +7,7 @@ import os
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
 from prowess.clients.plugins import PluginFinder
-from prowess.clients.reading import cut_text
+from prowess.clients.reading import JAVASCRIPT_SPACE, cut_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginQuestion
     from prowess.clients.settings import SettingsReader
     from prowess.hosts import DescriptionRules
-    from prowess.skill import Field
+    from prowess.skill import Document, Field
 
 __all__ = [
     "action_for_file",
@@ -28,6 +28,9 @@ __all__ = [
     "takes_skills_first",
     "takes_skipped_skills",
     "text_from_body",
+    "are_plain_keys",
+    "fields_as_read",
+    "trim_front",
 ]
 
 
@@ -113,3 +116,33 @@ def text_from_body(lines: Sequence[str]) -> str:
 def cut_description(text: str, rules: DescriptionRules) -> str:
     """Return a description that is cut between characters."""
     return cut_text(text, rules.limit, rules.ellipsis, rules.unit, whole=True)
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_ALIASES = {
+    "disableModelInvocation": "disable-model-invocation",
+    "disable_model_invocation": "disable-model-invocation",
+}
+"""Other names of fields; of several in one file, the last counts."""
+
+
+def trim_front(front: str) -> str:
+    """Remove white space around what is between the fences."""
+    return front.strip(JAVASCRIPT_SPACE)
+
+
+def fields_as_read(
+    fields: Mapping[str, Field],
+    document: Document | None,  # noqa: ARG001
+    *,
+    is_valid: bool,  # noqa: ARG001
+) -> Mapping[str, Field]:
+    """Return the fields by their usual names."""
+    return {_ALIASES.get(key, key): value for key, value in fields.items()}
+
+
+def are_plain_keys(keys: frozenset[str]) -> bool:
+    """Return whether no field has another name."""
+    return keys.isdisjoint(_ALIASES)

@@ -21,8 +21,17 @@ if TYPE_CHECKING:
 
     from prowess.clients.plugins import InstalledPlugin, PluginQuestion
     from prowess.clients.settings import SettingsReader
+    from prowess.filesystem import Filesystem
 
-__all__ = ["NameFilter", "pattern_problem", "plugin_finder", "read_own_settings", "words_of_own_trust"]
+__all__ = [
+    "NameFilter",
+    "codes_as_read",
+    "pattern_problem",
+    "plugin_finder",
+    "read_own_settings",
+    "read_text",
+    "words_of_own_trust",
+]
 
 REGEX_PREFIX = "re:"
 """Begins a pattern that is a regular expression for the whole name."""
@@ -166,3 +175,16 @@ class _Plugins(PluginFinder):
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
     """Return what finds the plugins of one table."""
     return _Plugins(table, question)
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def codes_as_read(codes: set[str]) -> set[str]:
+    """Return the codes for a client that reads UTF-16 and UTF-32 with a byte order mark; it looks for fences in it."""
+    return codes - {"encoding-utf16"} | {"frontmatter-missing"} if "encoding-utf16" in codes else codes
+
+
+def read_text(filesystem: Filesystem, real: str) -> str:
+    """Return the text of a file in the encoding of its byte order mark."""
+    return filesystem.text(real, by_mark=True)

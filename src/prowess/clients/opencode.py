@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -9,26 +10,32 @@ from collections.abc import Mapping
 from prowess._internal.files import UnreadableError, expand_home
 from prowess._internal.text import quoted
 from prowess.clients import settings as usual
+from prowess.clients.reading import frontmatter_lines, parse_between_fences, quote_values, with_finding
 from prowess.clients.settings import NamedSkill, is_switched_on, merge_deep, merge_files, name_matcher
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from prowess.clients.settings import NamedFolder, Places, SettingsFiles, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
-    from prowess.hosts import Root, SettingsFile
+    from prowess.hosts import ReadingRules, Root, SettingsFile
+    from prowess.skill import Skill
 
 __all__ = [
     "counted_layers",
+    "is_repaired",
     "named_directory",
     "named_skills",
+    "parse_other_format",
     "parse_settings",
     "read_own_settings",
     "reason_unread",
+    "repair_lines",
     "settings_paths",
     "substitute",
+    "without_tabs",
 ]
 
 _AGENTS = {
@@ -292,3 +299,65 @@ def _agent_kinds(reader: SettingsReader) -> tuple[dict[str, str], str]:
 def _is_key(name: object) -> bool:
     """Return whether a name can be part of a dotted key."""
     return isinstance(name, str) and name != "" and "." not in name
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_VALUE = r"(?P<key>[a-zA-Z_][a-zA-Z0-9_]*\s*:)(?P<gap>\s*)(?P<value>\S[^\n\u2028\u2029]*)\Z"
+
+
+def repair_lines(lines: list[str]) -> list[str]:
+    """Write values with a colon as block scalars."""
+    return quote_values(lines, _VALUE, _is_broken, "|-\n  {}".format)
+
+
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+    """Return whether a file begins with plain fences."""
+    return not is_valid and re.match(r"---\r?\n[\s\S]*?\r?\n---", read_text()) is not None
+
+
+def _is_broken(value: str) -> bool:
+    return ":" in value and re.search(r"""^["']|^[>|]$""", value) is None
+
+
+def parse_other_format(skill: Skill, path: str, text: str, reading: ReadingRules) -> Skill | None:
+    """Return a skill whose front matter is JSON, which is a kind of YAML."""
+    start = re.match(r"---[ \t]*json[ \t]*\n", text)
+    if start is None:
+        return None
+    text = text[start.end() :]
+    closing = re.search(reading.closing, text)
+    front, end = (text[: closing.start()], closing.end()) if closing else (text, len(text))
+    try:
+        table = json.loads(front)
+    except (ValueError, RecursionError):
+        return with_finding(skill, "yaml-syntax", "the front matter is not valid JSON", path)
+    lines = json.dumps(table).replace("\x7f", "\\u007f")
+    parsed = parse_between_fences(skill, path, lines, text[end:])
+    return parsed.with_changes(findings=tuple(item for item in parsed.findings if item.code != "encoding-bom"))
+
+
+_TABBED_LINE = re.compile(r" *\t")
+_BLOCK_SCALAR = re.compile(r"(?::|-)[ \t]+[|>][-+0-9]*[ \t]*(?:#.*)?\Z")
+
+
+def without_tabs(skill: Skill, path: str) -> Skill:
+    """Return a skill parsed without the tabs at the beginning of its lines, except where they are text."""
+    document = skill.document
+    if document is None or document.frontmatter is None or "\t" not in document.text[: document.text.find("\n---")]:
+        return skill
+    found = frontmatter_lines(document)
+    first = next(filter(str.strip, found), "")
+    if _TABBED_LINE.match(first):
+        return with_finding(skill, "yaml-syntax", "the client's YAML parser refuses a tab before the first key", path)
+    lines: list[str] = []
+    block_indent: int | None = None
+    for line in found:
+        indent = len(line) - len(line.lstrip(" "))
+        if block_indent is None or (line.strip() and indent <= block_indent):
+            line = line[:indent] + line[indent:].lstrip("\t ")
+            line = f" {line}" if line.startswith("---") and not found[len(lines)].startswith("---") else line
+            block_indent = indent if _BLOCK_SCALAR.search(line) else None
+        lines.append(line)
+    return skill if lines == found else parse_between_fences(skill, path, "\n".join(lines), document.body)

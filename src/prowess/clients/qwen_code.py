@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from prowess._internal.files import UnreadableError
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
-from prowess.clients import settings as usual
+from prowess.clients import reading as usual_reading, settings as usual
 from prowess.clients.plugins import ExtensionFinder, FolderRules
+from prowess.clients.reading import JAVASCRIPT_SPACE, lines_to_parse, without_null_items
 from prowess.clients.settings import (
     NamedSkill,
     contains,
@@ -25,6 +26,7 @@ from prowess.clients.settings import (
     texts_of,
 )
 from prowess.filesystem import read_json
+from prowess.skill import Field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +37,13 @@ if TYPE_CHECKING:
     from prowess.clients.settings import SettingsFiles, SettingsReader
     from prowess.filesystem import Filesystem
     from prowess.hosts import Root, SettingsFile
-    from prowess.skill import Field
+    from prowess.skill import Document, Value
 
 __all__ = [
     "PluginStore",
+    "fields_as_read",
     "final_description",
+    "kind_of_list",
     "named_skills",
     "parse_settings",
     "plugin_finder",
@@ -50,6 +54,7 @@ __all__ = [
     "source_identity",
     "when_to_use",
     "words_of_own_trust",
+    "write_flow_keys",
 ]
 
 _SCOPES = {"project": "project", "user": "user", "extension": "plugin"}
@@ -348,3 +353,81 @@ def when_to_use(value: Field) -> str:
 def final_description(text: str, line: str, scope: str) -> tuple[str, str]:
     """Return a description and its first line, each with the scope."""
     return f"{text} ({scope})", f"{line} ({scope})"
+
+
+# ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+"
+_LIST_AS_KEY = re.compile(r"(?m)^([^\s:#][^:\n]*:[ \t]+\[[^][\n]*\]):[ \t][^\n]*$")
+
+
+def fields_as_read(fields: Mapping[str, Field], document: Document | None, *, is_valid: bool) -> Mapping[str, Field]:
+    """Return the fields without nulls in lists, or read line by line if the YAML is invalid."""
+    if document is not None and not is_valid:
+        return _parse_values(lines_to_parse(document))
+    return {key: without_null_items(value) for key, value in fields.items()}
+
+
+def kind_of_list(value: Field) -> str:
+    """Return what a list counts as that is written as text: `list`, `empty`, or `map` if that cannot be written."""
+    items = value.value if isinstance(value.value, tuple) else ()
+    if any(isinstance(item, Mapping) for item in items):
+        return "map"
+    return "list" if any(items) else "empty"
+
+
+def write_flow_keys(front: str) -> str:
+    """Return YAML in which nothing in brackets is a key: a table as text, a list without its value."""
+    return _LIST_AS_KEY.sub(r"\1", usual_reading.write_flow_keys(front))
+
+
+def _parse_values(lines: list[str]) -> dict[str, Field]:
+    """Return one field a line; below a key without value, `  - ` begins a list item and other indented lines a map."""
+    fields: dict[str, Field] = {}
+    kept = [
+        (number, line)
+        for number, line in enumerate(lines)
+        if line.strip(JAVASCRIPT_SPACE) and not line.strip(JAVASCRIPT_SPACE).startswith("#")
+    ]
+    key = ""
+    items: list[Value] | None = None
+    table: dict[str, Value] | None = None
+    for index, (number, line) in enumerate(kept):
+        if line.startswith("  - ") and key and table is None:
+            items = [*(items or []), _parse_value(line[4:].strip(JAVASCRIPT_SPACE))[0]]
+            kinds = ("text",) * len(items)
+            fields[key] = Field(value=tuple(items), kind="list", line=number + 2, column=1, kinds=kinds)
+            continue
+        if items is not None:
+            key, items = "", None
+        if table is not None and line.startswith("  "):
+            name, _, value = line.strip(JAVASCRIPT_SPACE).partition(":")
+            table[name.strip(JAVASCRIPT_SPACE)] = _parse_value(value.strip(JAVASCRIPT_SPACE))[0]
+            continue
+        table = None
+        name, colon, text = line.partition(":")
+        if not colon:
+            continue
+        key, text = name.strip(JAVASCRIPT_SPACE), text.strip(JAVASCRIPT_SPACE)
+        if text:
+            typed, kind = _parse_value(text)
+            if kind != "null":
+                fields[key] = Field(value=typed, kind=kind, line=number + 2, column=1)
+        else:
+            following = kept[index + 1][1] if index + 1 < len(kept) else ""
+            if following.startswith("  ") and not following.startswith("  - "):
+                table = {}
+                fields[key] = Field(value=table, kind="map", line=number + 2, column=1)
+    return fields
+
+
+def _parse_value(text: str) -> tuple[Value, str]:
+    """Return a value of the `values` parser, and its kind."""
+    if text in ("true", "false"):
+        return text, "bool"
+    if text == "null":
+        return "", "null"
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1].replace('\\"', '"').replace("\\\\", "\\"), "text"
+    return text, "number" if re.fullmatch(_NUMBER, text) else "text"

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         DescriptionRules as DescriptionRules,
         NameRules as NameRules,
         ReadingRules as ReadingRules,
-        Repair as Repair,
     )
     from ._root import Root as Root
     from ._tables import TABLES as TABLES
@@ -83,7 +82,6 @@ else:  # otherwise every misspelt name would have a type
                 "NAME_ACTIONS",
                 "NameRules",
                 "ReadingRules",
-                "Repair",
             ),
             "_root": ("Root",),
             "_tables": ("TABLES",),

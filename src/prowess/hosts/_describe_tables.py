@@ -22,9 +22,6 @@ _ACTION_PHRASES = {
 }
 _DEFAULT_ACTIONS = dict.fromkeys(("missing", "null", "empty", "number", "bool", "list", "map"), "reject")
 _VALUE_PHRASES = {
-    "block": "as block scalars",
-    "single": "in single quotes",
-    "double": "in double quotes",
     "cut": "cut",
     "drop": "the skill is not loaded",
     "first-line": "every description keeps its first line",
@@ -61,19 +58,14 @@ READING_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "rejects": "does not load a skill with {}",
     "as_body": "takes the whole file as the body with {}",
     "loose_as_body": "takes a whole single file, such as a command, as the body with {}",
-    "loose_unless": "not if such a file begins with a match of `{}`",
     "as_empty": "takes the front matter as empty with {}",
     "opening": "its opening fence is `{}`",
     "closing": "its closing fence is `{}`",
     "line_breaks": "these characters end a line too: `{}`",
-    "json": "front matter in JSON has the opening fence `{}`",
     "yaml_line_breaks": "these characters end a line for its YAML parser too: `{}`",
     "refuses": "its YAML parser rejects a match of `{}`",
     "texts": "it reads `{}` as text",
     "not_texts": "it reads `{}` as a number or date",
-    "byte_order_marks": "it reads UTF-16 and UTF-32 with a byte order mark",
-    "skips_tabs": "tabs at the beginning of a line are not indentation",
-    "trims": "white space around the front matter is removed",
     "quoted_controls": "control characters from U+007F on are valid in quotes",
     "half_pairs": {
         "replace": "an escape that is half of a surrogate pair becomes U+FFFD",
@@ -82,15 +74,6 @@ READING_PHRASES: Mapping[str, str | Mapping[str, str]] = {
     "empty_keys": "a line without a key, such as `: value`, is valid",
     "flow_keys": "a list or table may be a key",
     "marks_are_text": "a byte order mark at the beginning of a later line is text",
-    "repair": "values that its YAML parser rejects are written {} and parsed again",
-    "duplicates": "only these fields must not be repeated: `{}`",
-    "second_parser": {
-        "raw": "if the YAML is invalid, fields are read line by line, with quotes and comments",
-        "values": "if the YAML is invalid, fields are read line by line, without double quotes",
-    },
-    "null_items": "nulls in lists are left out",
-    "second_for_types": "the same if a name or description is missing or not text",
-    "body_needed": "it does not load a skill without instructions",
     "whole_file": "errors in the body count too",
 }
 BUDGET_PHRASES = {
@@ -235,7 +218,6 @@ def _fill_phrase(phrase: str, value: object) -> Iterator[str]:
 
 
 def _describe_value(value: object) -> str:
-    value = getattr(value, "quote", value)
     if isinstance(value, str):
         return _VALUE_PHRASES.get(value, value)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -88,8 +88,6 @@ class HonouredFields(Frozen):
     """Those whose effect was seen in the real client."""
     documented: tuple[str, ...] = ()
     """Those that its documents or its source describe; their effect was not tried."""
-    aliases: Mapping[str, str] = EMPTY
-    """Further names of fields: each to the name that counts. Of several in one file, the last counts."""
 
 
 class Flag(Frozen):

@@ -14,7 +14,7 @@ from ._configuration import Argument, Setting, SettingsFile
 from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, ShortPathRules, Source, Template
 from ._plugins import PluginRules
 from ._raw_values import host_names
-from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
+from ._reading import DescriptionRules, NameRules, ReadingRules
 from ._root import Root
 from ._tables import TABLES
 
@@ -93,5 +93,5 @@ def _build_host(name: str, table: Mapping[str, Any]) -> Host:
     for key, cls in _TABLE_CLASSES.items():
         if key in table:
             inner = table[key]
-            values[key] = cls(**{**inner, "repair": Repair(**inner["repair"])} if "repair" in inner else inner)
+            values[key] = cls(**inner)
     return Host(name=name, **values)

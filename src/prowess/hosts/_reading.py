@@ -17,27 +17,6 @@ DESCRIPTION_ACTIONS = {"number": "text", "bool": "text"}
 """The same for a description."""
 
 
-class Repair(Frozen):
-    """How the client changes each line of a front matter that its YAML parser refuses, before it tries again."""
-
-    line: str
-    """A regular expression with the groups `key`, `gap` and `value`, and optionally `rest` for text to keep outside."""
-    when: str
-    """A regular expression; a value in which it is found is put in quotes."""
-    unless: str = "(?!)"
-    """A regular expression; a value in which it is found is not changed."""
-    quote: str = "single"
-    """`single`, `double`, or `block` (the value becomes a block scalar, `|-`)."""
-    types: bool = False
-    """Whether a name or description that is not text is repaired too."""
-    blocks: bool = False
-    """Whether the lines of block scalars are not changed."""
-    brackets: bool = False
-    """Whether a value that begins with a bracket is put in quotes too, unless it is a list or table of YAML."""
-    file: str = ""
-    """A regular expression that a file must match from its beginning, byte order mark included, to be repaired."""
-
-
 class ReadingRules(Frozen):
     """What the client does about the reader's findings."""
 
@@ -47,16 +26,12 @@ class ReadingRules(Frozen):
     """Codes of files that it reads as a body without front matter."""
     loose_as_body: tuple[str, ...] = ()
     """Further codes of loose Markdown files that it reads so."""
-    loose_unless: str = ""
-    """A regular expression; a loose file that matches it from its beginning is not read so."""
     as_empty: tuple[str, ...] = ()
     """Codes of files whose front matter it reads as empty."""
     opening: str = ""
     """A regular expression for the opening fence at the beginning of the file, if it is not just `---` and blanks."""
     closing: str = ""
     """The same for the closing fence; the first match counts. Both match LF in a file with CRLF."""
-    json: str = ""
-    """A regular expression for the opening fence of front matter in JSON."""
     line_breaks: str = ""
     """A regular expression for characters that end a line besides LF, CR and CRLF."""
     yaml_line_breaks: str = ""
@@ -67,10 +42,6 @@ class ReadingRules(Frozen):
     """A regular expression for plain scalars that it reads as text, though they are numbers in YAML 1.2."""
     not_texts: str = ""
     """The same for those that it reads as numbers or dates, though they are text in YAML 1.2."""
-    skips_tabs: bool = False
-    """Whether tabs at the beginning of a line are no indentation: only the blanks before them count."""
-    trims: bool = False
-    """Whether white space around the text between the fences is removed."""
     quoted_controls: bool = False
     """Whether control characters from U+007F on may be in quotes, and all but U+0000 in comments."""
     half_pairs: str = ""
@@ -78,25 +49,10 @@ class ReadingRules(Frozen):
     `remove`; empty: it refuses the file."""
     empty_keys: bool = False
     """Whether a key may be missing: `: value`."""
-    flow_keys: str = ""
-    """What in brackets may be a key: `tables` (`{{a}}` is a table), or `all` (and `key: [a]: text` is the list)."""
+    flow_keys: bool = False
+    """Whether what is in brackets may be a key: `{{a}}` is a table."""
     marks_are_text: bool = False
     """Whether a byte order mark at the beginning of a line, other than the first, is text."""
-    byte_order_marks: bool = False
-    """Whether a byte order mark may say that a file is UTF-16 or UTF-32."""
-    repair: Repair | None = None
-    """How it repairs front matter; a table of its own."""
-    duplicates: tuple[str, ...] = ()
-    """The only fields that must not be repeated; empty for all fields."""
-    second_parser: str = ""
-    """If YAML fails, fields are parsed line by line: `raw` (quotes and comments are kept, indented lines below are
-    joined) or `values` (one line a field, double quotes are removed)."""
-    second_for_types: bool = False
-    """Whether the second parser also reads a name or description that is not text, or missing."""
-    body_needed: bool = False
-    """Whether it does not load a skill without instructions, that is, without text below its front matter."""
-    null_items: bool = True
-    """Whether nulls in lists are items; otherwise a list with a table cannot be written as text either."""
     whole_file: bool = False
     """Whether problems in the body matter too, so that the whole file is read."""
     facts: Mapping[str, tuple[str, ...]] = EMPTY

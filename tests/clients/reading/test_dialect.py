@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
+from prowess.catalog import evaluate_file
 from prowess.clients.reading import (
     JAVASCRIPT_SPACE,
     apply_dialect,
@@ -22,6 +23,8 @@ from prowess.hosts import host_names, load_host
 from prowess.skill import Field, from_document, parse_frontmatter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prowess.skill import Value
 
 
@@ -223,8 +226,8 @@ def test_brackets_may_be_a_key(value: str, kind: str) -> None:
     assert skill.fields["description"].kind == kind
 
 
-READINGS = [load_host(name).reading for name in host_names()]
-CHECKS = [(reading, plain_front_check(reading)) for reading in READINGS if reading.refuses or reading.line_breaks]
+HOSTS = [load_host(name) for name in host_names()]
+CHECKS = [(host, plain_front_check(host)) for host in HOSTS if host.reading.refuses or host.reading.line_breaks]
 LINES = ("name: a", "description: b c", "description: >", "allowed-tools:", "  - 1", "a: !b", "a: !!int 1", "x: =")
 MARKS = ("\t", " ", ":", "\n", "=", "|", "'", '"', "-", "1" * 21)
 UNUSUAL = ("\x00", "\x0c", "\x1c", "\x7f", "\x85", "\u2028", "\ufeff", "\ufffd", "\uffff")
@@ -234,8 +237,40 @@ UNUSUAL = ("\x00", "\x0c", "\x1c", "\x7f", "\x85", "\u2028", "\ufeff", "\ufffd",
 @given(st.lists(st.sampled_from((*LINES, *MARKS, *UNUSUAL)), max_size=8).map("".join))
 def test_the_quick_check_of_front_matter_searches_every_pattern(text: str) -> None:
     """Although it looks for newlines instead of the beginnings of lines, and skips some patterns for plain ASCII."""
-    for reading, check in CHECKS:
+    for host, check in CHECKS:
+        reading = host.reading
         patterns = filter(None, (reading.line_breaks, reading.yaml_line_breaks, *reading.refuses))
         plain = not ("---" in text or any(re.search(pattern, text) for pattern in patterns))
-        plain = plain and (not reading.trims or text.strip(JAVASCRIPT_SPACE) == text)
+        plain = plain and (host.name != "kimi-code" or text.strip(JAVASCRIPT_SPACE) == text)
         assert check(f"---\n{text}\n---\n".encode()) == plain
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "data", "state"),
+    [
+        pytest.param("cline", "a/SKILL.md", "---\nname: a\ndescription: d\n---\nDo it.\n", "active", id="body"),
+        pytest.param("cline", "a/SKILL.md", "---\nname: a\ndescription: d\n---\n \n", "rejected", id="no-body"),
+        pytest.param("cline", "a/SKILL.md", "", "rejected", id="empty-file"),
+        pytest.param(
+            "mistral-vibe", "a/SKILL.md", "---\nname: a\ndescription: é\n---\n".encode("utf-16"), "active", id="utf-16"
+        ),
+        pytest.param(
+            "mistral-vibe", "a/SKILL.md", "---\nname: a\ndescription: é\n---\n".encode("utf-32"), "active", id="utf-32"
+        ),
+        pytest.param("mistral-vibe", "a/SKILL.md", "---\nname: a\ndescription: é\n---\n", "active", id="utf-8"),
+        pytest.param("copilot", "do.md", "Do it.\n", "active", id="a-file-without-front-matter"),
+        pytest.param("copilot", "do.md", "# a\n---\nname: b\n---\n", "active", id="front-matter-further-down"),
+        pytest.param("copilot", "do.md", " ---\nname: b\n---\n", "rejected", id="like-front-matter"),
+        pytest.param("copilot", "do.md", "---x\nname: b\n---\n", "rejected", id="like-a-fence"),
+    ],
+)
+def test_a_client_loads_files_by_rules_of_its_own(
+    host: str, path: str, data: str | bytes, state: str, tmp_path: Path
+) -> None:
+    """Instructions that Cline needs, byte order marks for Mistral Vibe, and loose files of Copilot."""
+    file = tmp_path / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(data if isinstance(data, bytes) else data.encode())
+    entry = evaluate_file(str(file), host)
+    assert entry.state == state
+    assert host != "mistral-vibe" or entry.description == "é"

@@ -8,6 +8,7 @@ them. What a client finds between its own fences is put between plain fences and
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from prowess.clients import of_client
 from prowess.findings import finding
@@ -20,7 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prowess.hosts import Host, ReadingRules, Repair
+    from prowess.filesystem import Filesystem
+    from prowess.hosts import Host, ReadingRules
     from prowess.skill import Document, Skill
 
 INVALID_YAML_CODES = frozenset(
@@ -61,10 +63,8 @@ def apply_dialect(skill: Skill, path: str, host: Host, read_text: Callable[[], s
     """
     if skill.document is None:
         return skill
-    reading, blanks = host.reading, of_client(host.name, white_space)()
-    codes = _codes(skill)
-    if reading.byte_order_marks and "encoding-utf16" in codes:
-        codes = codes - {"encoding-utf16"} | {"frontmatter-missing"}
+    reading, own = host.reading, partial(of_client, host.name)
+    blanks, codes = own(white_space)(), own(codes_as_read)(_codes(skill))
     front = skill.document.frontmatter or ""
     has_odd_fences = bool(codes & _FENCE_CODES) or "---" in front or not front.strip()
     if reading.line_breaks and not has_odd_fences:
@@ -73,8 +73,8 @@ def apply_dialect(skill: Skill, path: str, host: Host, read_text: Callable[[], s
         text = read_text().replace("\r\n", "\n")
         if reading.line_breaks:
             text = re.sub(reading.line_breaks, "\n", text)
-        if reading.json and (start := re.match(reading.json, text)):
-            return _parse_json(skill, path, text[start.end() :], reading)
+        if (parsed := own(parse_other_format)(skill, path, text, reading)) is not None:
+            return parsed
         opening = re.match(host_pattern(reading.opening, blanks), text)
         closing = opening and re.compile(host_pattern(reading.closing, blanks)).search(text, opening.end())
         if opening is None or closing is None:
@@ -84,17 +84,17 @@ def apply_dialect(skill: Skill, path: str, host: Host, read_text: Callable[[], s
             if codes & _FENCE_CODES:
                 return skill
             code = "frontmatter-missing" if opening is None else "frontmatter-unclosed"
-            return _with_finding(skill, code, "the client finds no front matter in this file", path)
-        skill = _parse_between_fences(skill, path, text[opening.end() : closing.start()], text[closing.end() :])
+            return with_finding(skill, code, "the client finds no front matter in this file", path)
+        skill = parse_between_fences(skill, path, text[opening.end() : closing.start()], text[closing.end() :])
     document = skill.document
-    lines = _frontmatter_lines(document) if document is not None and document.frontmatter is not None else []
+    lines = frontmatter_lines(document) if document is not None and document.frontmatter is not None else []
     if reading.yaml_line_breaks and document is not None and lines:
         front = "\n".join(lines)
         split = re.sub(reading.yaml_line_breaks, "\n", front)
-        skill = skill if split == front else _parse_between_fences(skill, path, split, document.body)
-    skill = _read_leniently(skill, path, reading)
-    skill = _with_parser_refusal(_without_tabs(skill, path) if reading.skips_tabs else skill, path, reading)
-    return skill if reading.repair is None else _repair(skill, path, reading, lines, read_text, blanks)
+        skill = skill if split == front else parse_between_fences(skill, path, split, document.body)
+    skill = own(without_tabs)(_read_leniently(skill, path, host), path)
+    skill = _with_parser_refusal(skill, path, reading)
+    return skill if own(repair_lines) is repair_lines else _repair(skill, path, host, lines, read_text)
 
 
 _PLAIN = bytes([10, *range(32, 127)])
@@ -102,11 +102,12 @@ _PLAIN = bytes([10, *range(32, 127)])
 _LAST_CLASS = re.compile(r"(?<!\\)\[[^\[\]]*\]\Z")
 
 
-def plain_front_check(reading: ReadingRules) -> Callable[[bytes], bool]:
+def plain_front_check(host: Host) -> Callable[[bytes], bool]:
     """Return a function that says whether `apply_dialect` leaves front matter without findings as it is.
 
     Its argument is the front matter with both fences.
     """
+    reading, trim = host.reading, of_client(host.name, trim_front)
     anchored, anywhere, unusual = [], [], []
     for pattern in filter(None, (reading.line_breaks, reading.yaml_line_breaks, *reading.refuses)):
         if _needs_unusual_character(pattern):
@@ -117,7 +118,7 @@ def plain_front_check(reading: ReadingRules) -> Callable[[bytes], bool]:
         else:
             anywhere.append(re.compile(pattern).search)
 
-    plain_if_no_fence = not (anchored or anywhere or unusual or reading.trims)
+    plain_if_no_fence = not (anchored or anywhere or unusual or trim is not trim_front)
 
     def is_left_as_it_is(front: bytes) -> bool:
         if b"---" in front[4:-5]:
@@ -126,7 +127,7 @@ def plain_front_check(reading: ReadingRules) -> Callable[[bytes], bool]:
             return True
         after_newline = front[3:-5].decode()
         text = after_newline[1:]
-        if reading.trims and text.strip(JAVASCRIPT_SPACE) != text:
+        if trim(text) != text:
             return False
         if unusual and front.translate(None, _PLAIN) and any(search(text) for search in unusual):
             return False
@@ -145,11 +146,12 @@ def _codes(skill: Skill) -> set[str]:
     return {item.code for item in skill.findings}
 
 
-def _with_finding(skill: Skill, code: str, message: str, path: str) -> Skill:
+def with_finding(skill: Skill, code: str, message: str, path: str) -> Skill:
+    """Return a skill with one more finding."""
     return skill.with_changes(findings=(*skill.findings, finding(code, message, path=path)))
 
 
-def _parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Skill:
+def parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Skill:
     """Parse a front matter again, between plain fences."""
     front = front.replace("\r", "\n").strip("\n").removeprefix("---\n")
     data = f"---\n{front}\n---\n{body.removeprefix(chr(10))}".encode(errors="replace")
@@ -158,46 +160,31 @@ def _parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Ski
     return parsed.with_changes(findings=(*kept, *parsed.findings))
 
 
-def _read_leniently(skill: Skill, path: str, reading: ReadingRules) -> Skill:
+def _read_leniently(skill: Skill, path: str, host: Host) -> Skill:
     """Return a skill with what the client's YAML parser accepts, though YAML does not."""
     document = skill.document
     if document is None or document.frontmatter is None:
         return skill
-    codes = _codes(skill)
+    reading, codes, trim = host.reading, _codes(skill), of_client(host.name, trim_front)
     has_marks = reading.marks_are_text and "\n\ufeff" in document.text
     has_flow_keys = reading.flow_keys and "repair-indicator" in codes
-    if not (reading.trims or has_marks or has_flow_keys or codes & {"yaml-syntax", "control-character"}):
+    if not (trim is not trim_front or has_marks or has_flow_keys or codes & {"yaml-syntax", "control-character"}):
         return skill
-    front = "\n".join(_frontmatter_lines(document))
-    changed = front.strip(JAVASCRIPT_SPACE) if reading.trims else front
+    front = "\n".join(frontmatter_lines(document))
+    changed = trim(front)
     if reading.half_pairs and "yaml-syntax" in codes:
         changed = replace_half_pairs(changed, reading.half_pairs)
     if reading.empty_keys and "yaml-syntax" in codes:
         changed = re.sub(r"(?m)^:(?=[ \n]|\Z)", '"":', changed)
     if has_flow_keys:
-        changed = write_flow_keys(changed, reading.flow_keys)
+        changed = of_client(host.name, write_flow_keys)(changed)
     if has_marks:
         changed = changed.replace("\n\ufeff", "\n\ufffd")
     if changed.strip("\n") != front.strip("\n"):
-        skill = _parse_between_fences(skill, path, changed, document.body)
+        skill = parse_between_fences(skill, path, changed, document.body)
     if reading.quoted_controls and "control-character" in _codes(skill) and not has_unquoted_controls(changed):
         return skill.with_changes(findings=tuple(item for item in skill.findings if item.code != "control-character"))
     return skill
-
-
-def _parse_json(skill: Skill, path: str, text: str, reading: ReadingRules) -> Skill:
-    """Return a skill whose front matter is JSON, which is a kind of YAML."""
-    import json
-
-    closing = re.search(reading.closing, text)
-    front, end = (text[: closing.start()], closing.end()) if closing else (text, len(text))
-    try:
-        table = json.loads(front)
-    except (ValueError, RecursionError):
-        return _with_finding(skill, "yaml-syntax", "the front matter is not valid JSON", path)
-    lines = json.dumps(table).replace("\x7f", "\\u007f")
-    parsed = _parse_between_fences(skill, path, lines, text[end:])
-    return parsed.with_changes(findings=tuple(item for item in parsed.findings if item.code != "encoding-bom"))
 
 
 def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skill:
@@ -205,7 +192,7 @@ def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skil
     document = skill.document
     if document is None or document.frontmatter is None or not reading.refuses:
         return skill
-    front = "\n".join(_frontmatter_lines(document))
+    front = "\n".join(frontmatter_lines(document))
     refused = next(filter(None, (re.search(pattern, front) for pattern in reading.refuses)), None)
     if refused is None:
         return skill
@@ -218,32 +205,7 @@ def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skil
     return skill.with_changes(findings=(*skill.findings, problem))
 
 
-_TABBED_LINE = re.compile(r" *\t")
-_BLOCK_SCALAR = re.compile(r"(?::|-)[ \t]+[|>][-+0-9]*[ \t]*(?:#.*)?\Z")
-
-
-def _without_tabs(skill: Skill, path: str) -> Skill:
-    """Return a skill parsed without the tabs at the beginning of its lines, except where they are text."""
-    document = skill.document
-    if document is None or document.frontmatter is None or "\t" not in document.text[: document.text.find("\n---")]:
-        return skill
-    found = _frontmatter_lines(document)
-    first = next(filter(str.strip, found), "")
-    if _TABBED_LINE.match(first):
-        return _with_finding(skill, "yaml-syntax", "the client's YAML parser refuses a tab before the first key", path)
-    lines: list[str] = []
-    block_indent: int | None = None
-    for line in found:
-        indent = len(line) - len(line.lstrip(" "))
-        if block_indent is None or (line.strip() and indent <= block_indent):
-            line = line[:indent] + line[indent:].lstrip("\t ")
-            line = f" {line}" if line.startswith("---") and not found[len(lines)].startswith("---") else line
-            block_indent = indent if _BLOCK_SCALAR.search(line) else None
-        lines.append(line)
-    return skill if lines == found else _parse_between_fences(skill, path, "\n".join(lines), document.body)
-
-
-def _frontmatter_lines(document: Document) -> list[str]:
+def frontmatter_lines(document: Document) -> list[str]:
     """Return the lines between the fences as they are in the file."""
     lines = fenced_lines(document)
     while lines and not lines[-1].startswith("---"):
@@ -251,89 +213,98 @@ def _frontmatter_lines(document: Document) -> list[str]:
     return lines[:-1]
 
 
+# ── what single clients do ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def codes_as_read(codes: set[str]) -> set[str]:
+    """Return the codes of findings of a file, as far as the client finds the same problems."""
+    return codes
+
+
+def read_text(filesystem: Filesystem, real: str) -> str:
+    """Return the text of a file as the client decodes it."""
+    return filesystem.text(real)
+
+
+def parse_other_format(skill: Skill, path: str, text: str, reading: ReadingRules) -> Skill | None:  # noqa: ARG001
+    """Return a skill whose front matter is no YAML; `None` if the client reads this file as YAML.
+
+    Args:
+        skill: as Prowess reads it.
+        path: of its file.
+        text: of the file.
+        reading: the rules of the client.
+    """
+    return None
+
+
+def trim_front(front: str) -> str:
+    """Return what is between the fences as the client gives it to its YAML parser."""
+    return front
+
+
+def without_tabs(skill: Skill, path: str) -> Skill:  # noqa: ARG001
+    """Return a skill parsed with the tabs at the beginning of lines as the client takes them."""
+    return skill
+
+
 # ── repairs: what a client does to lines that its YAML parser refuses ────────────────────────────────────────────────
 
 
-def _repair(
-    skill: Skill, path: str, reading: ReadingRules, lines: list[str], read_text: Callable[[], str], blanks: str
-) -> Skill:
+def repair_lines(lines: list[str]) -> list[str]:
+    """Return the lines of front matter that a client's YAML parser refuses, as it tries them again."""
+    return lines
+
+
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+    """Return whether the client repairs a file.
+
+    Args:
+        skill: as its parser reads it.
+        read_text: returns the file with its own line ends, and with a byte order mark if it has one.
+        is_valid: whether its parser accepts the file.
+    """
+    return not is_valid
+
+
+def quote_values(
+    lines: list[str], line: str, is_broken: Callable[[str], bool], quote: Callable[[str], str]
+) -> list[str]:
+    """Return lines of front matter with some values in quotes.
+
+    Args:
+        lines: between the fences.
+        line: a regular expression with the groups `key`, `gap` and `value`.
+        is_broken: returns whether a value is put in quotes.
+        quote: returns it in quotes, perhaps on several lines.
+    """
+    pattern = re.compile(host_pattern(line, JAVASCRIPT_SPACE))
+    result = []
+    for text in lines:
+        match = pattern.match(text)
+        value = match["value"].rstrip(JAVASCRIPT_SPACE) if match is not None else ""
+        if match is not None and is_broken(value):
+            text = f"{match['key']}{match['gap'] or ' '}{quote(value)}"
+        result += text.split("\n")
+    return result
+
+
+def _repair(skill: Skill, path: str, host: Host, lines: list[str], read_text: Callable[[], str]) -> Skill:
     """Return the skill parsed from repaired lines, or as it is if the client repairs nothing or in vain."""
-    codes, rule = _codes(skill), reading.repair
-    if rule is None:
-        return skill
-    if codes.isdisjoint(_REPAIRABLE_CODES) and not (rule.types and _has_wrong_types(skill)):
-        return skill
-    document = skill.document
+    reading, codes, document = host.reading, _codes(skill), skill.document
     if document is None or document.frontmatter is None:
         return skill
-    if rule.file and not re.match(rule.file, ("\ufeff" if "encoding-bom" in codes else "") + read_text()):
+    mark = "\ufeff" if "encoding-bom" in codes else ""
+    is_valid = codes.isdisjoint(_REPAIRABLE_CODES)
+    if not of_client(host.name, is_repaired)(skill, lambda: mark + read_text(), is_valid=is_valid):
         return skill
     if not reading.yaml_line_breaks:
-        lines = _frontmatter_lines(document)
-    repaired_lines = _repair_lines(lines, rule, blanks)
+        lines = frontmatter_lines(document)
+    repaired_lines = of_client(host.name, repair_lines)(lines)
     if repaired_lines == lines:
         return skill
     front = "\n".join(repaired_lines)
     if reading.yaml_line_breaks:
         front = re.sub(reading.yaml_line_breaks, "\n", front)
-    repaired = _with_parser_refusal(_parse_between_fences(skill, path, front, document.body), path, reading)
-    is_better = codes.isdisjoint(_REPAIRABLE_CODES) or _codes(repaired).isdisjoint(_REPAIRABLE_CODES)
-    return repaired if is_better else skill
-
-
-def _has_wrong_types(skill: Skill) -> bool:
-    fields = (skill.fields.get(key) for key in ("name", "description"))
-    return any(field is not None and field.kind in ("list", "map") for field in fields)
-
-
-def _repair_lines(lines: list[str], rule: Repair, blanks: str) -> list[str]:
-    """Put values in quotes, line by line."""
-    pattern = re.compile(host_pattern(rule.line, blanks))
-    when, unless = re.compile(host_pattern(rule.when, blanks)), re.compile(host_pattern(rule.unless, blanks))
-    result = []
-    block_indent: int | None = None
-    for line in lines:
-        indent = len(line) - len(line.lstrip(" "))
-        if block_indent is not None and rule.blocks and (not line.strip() or indent > block_indent):
-            result.append(line)
-            continue
-        block_indent = None
-        match = pattern.match(line)
-        if match is not None:
-            value = match["value"].rstrip(blanks)
-            if rule.blocks and value.startswith(("|", ">")):
-                block_indent = indent
-            elif (when.search(value) or (rule.brackets and _is_broken_flow(value))) and not unless.search(value):
-                rest = match.groupdict().get("rest") or ""
-                line = f"{match['key']}{match['gap'] or ' '}{_quote_value(value, rule.quote)}{rest}"
-        result += line.split("\n")
-    return result
-
-
-_FLOW_TOKEN = re.compile(r"""(?<=[\[{,:\s])(?:"(?:\\.|[^"\\])*"|'[^']*')|[\]\[{},]|.""")
-
-
-def _is_broken_flow(value: str) -> bool:
-    """Return whether a value begins with a bracket, and is no list or table of YAML."""
-    stack: list[str] = []
-    before = ""
-    for token in _FLOW_TOKEN.findall(value) if value.startswith(("[", "{")) else ():
-        if before and not stack and token.strip():
-            return True  # text after the last bracket
-        if token in ("[", "{"):
-            stack.append(token)
-        elif token in ("]", "}"):
-            if stack.pop() + token not in ("[]", "{}"):
-                return True
-        elif token.strip() in (",", "@", "`", "%", "|", ">", "*") and before in ("[", "{", ","):
-            return True
-        before = token if token.strip() else before
-    return bool(stack)
-
-
-def _quote_value(value: str, style: str) -> str:
-    if style == "single":
-        return "'" + value.replace("'", "''") + "'"
-    if style == "double":
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return f"|-\n  {value}"
+    repaired = _with_parser_refusal(parse_between_fences(skill, path, front, document.body), path, reading)
+    return repaired if is_valid or _codes(repaired).isdisjoint(_REPAIRABLE_CODES) else skill

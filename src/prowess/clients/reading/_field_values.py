@@ -10,7 +10,8 @@ from ._line_parsers import JAVASCRIPT_SPACE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.skill import Field
+    from prowess.findings import Finding
+    from prowess.skill import Document, Field, Skill
 
 _NULLS = ("null", "Null", "NULL", "~", "")
 
@@ -91,3 +92,47 @@ def value_matches(value: Field | None, wanted: str) -> bool:
     if value.kind == "bool":
         return word.lower() == wanted.lstrip("~")
     return wanted.startswith("~") and value.kind == "text" and word == wanted[1:]
+
+
+# ── what single clients do ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def fields_as_read(
+    fields: Mapping[str, Field],
+    document: Document | None,  # noqa: ARG001
+    *,
+    is_valid: bool,  # noqa: ARG001
+) -> Mapping[str, Field]:
+    """Return the fields of front matter as a client sees them.
+
+    Args:
+        fields: by their names.
+        document: in which they are; `None` for plain ones, of which there may be more.
+        is_valid: whether the client's YAML parser accepts the front matter.
+    """
+    return fields
+
+
+def are_plain_keys(keys: frozenset[str]) -> bool:  # noqa: ARG001
+    """Return whether the client sees fields with these names as they are."""
+    return True
+
+
+def kind_of_list(value: Field) -> str:  # noqa: ARG001
+    """Return what a list counts as where text is expected, as `value_kind`."""
+    return "list"
+
+
+def rejects_finding(problem: Finding, skill: Skill) -> bool:  # noqa: ARG001
+    """Return whether a finding rejects a skill, if its code does."""
+    return True
+
+
+def is_usable_body(text: str) -> bool:  # noqa: ARG001
+    """Return whether a client loads a skill with this body."""
+    return True
+
+
+def refuses_file(text: str) -> bool:  # noqa: ARG001
+    """Return whether a client rejects a loose Markdown file that it could read as a body."""
+    return False

@@ -29,18 +29,11 @@ def replace_half_pairs(front: str, action: str) -> str:
 
 
 _TABLE_AS_KEY = re.compile(r"(?m)^([^\s:#][^:\n]*:[ \t]+)\{(\{[^{}\"\n]*\})\}[ \t]*$")
-_LIST_AS_KEY = re.compile(r"(?m)^([^\s:#][^:\n]*:[ \t]+\[[^][\n]*\]):[ \t][^\n]*$")
 
 
-def write_flow_keys(front: str, kind: str) -> str:
-    """Return YAML in which nothing in brackets is a key: a table as text, a list without its value.
-
-    Args:
-        front: the front matter.
-        kind: `tables` or `all`.
-    """
-    front = _TABLE_AS_KEY.sub(r'\1{"\2": null}', front)
-    return _LIST_AS_KEY.sub(r"\1", front) if kind == "all" else front
+def write_flow_keys(front: str) -> str:
+    """Return YAML in which no table in brackets is a key, but is written as text."""
+    return _TABLE_AS_KEY.sub(r'\1{"\2": null}', front)
 
 
 _QUOTED = re.compile(
