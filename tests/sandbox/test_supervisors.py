@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ import pytest
 from prowess.errors import SandboxError
 from prowess.sandbox import _supervisors as supervisors, run, stop
 from support.commands import SOURCE, run_shell
-from support.processes import processes_end, processes_with, wait_until
+from support.processes import is_process_alive, processes_end, processes_with, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,8 +58,7 @@ def test_a_supervisor_killed_from_outside_leaves_nothing(sandbox: str, tmp_path:
     """Neither inside nor outside of the sandbox."""
 
     def kill() -> None:
-        while len(processes_with("66609")) < 3:
-            time.sleep(0.01)
+        wait_until(lambda: len(processes_with("66609")) >= 3)
         for supervisor in tuple(supervisors._ALL):
             os.kill(supervisor._pid, signal.SIGKILL)
 
@@ -75,9 +73,10 @@ def test_a_supervisor_killed_from_outside_leaves_nothing(sandbox: str, tmp_path:
 def test_an_idle_supervisor_that_was_killed_is_replaced(tmp_path: Path) -> None:
     """Without an error."""
     assert run_shell("echo one", tmp_path).stdout == b"one\n"
-    for supervisor in tuple(supervisors._ALL):
-        os.kill(supervisor._pid, signal.SIGKILL)
-    time.sleep(0.1)
+    pids = [supervisor._pid for supervisor in supervisors._ALL]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not any(map(is_process_alive, pids)))
     assert run_shell("echo two", tmp_path).stdout == b"two\n"
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from typing import TYPE_CHECKING
 
 from prowess.agent.server import listen, make_server
 from prowess.agent.server._requests import ChatAnswer, ChatRequest, RequestError
 from prowess.errors import ProwessError
+from support.processes import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -66,12 +66,9 @@ class EchoAnswerer:
             self.outcomes.append("cancelled")
             raise
 
-    def wait_for_outcome(self, outcome: str) -> bool:
-        """Return whether an answer ends like this within a minute."""
-        deadline = time.monotonic() + 60
-        while outcome not in self.outcomes and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return outcome in self.outcomes
+    def wait_for_outcome(self, outcome: str) -> None:
+        """Wait until an answer ends like this."""
+        wait_until(lambda: outcome in self.outcomes)
 
 
 class ChatServer:
@@ -85,7 +82,20 @@ class ChatServer:
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._server = make_server(backend or self.echo, self._socket, token=token, limits=limits)
+        self.looks_without_room = 0
+        """How often the server looked for a connection that can make room for another one, and there was none."""
+        self._make_room, self._server._make_room = self._server._make_room, self._look_for_room  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+
+    def _look_for_room(self, now: float) -> bool:
+        has_room = bool(self._make_room(now))
+        self.looks_without_room += not has_room
+        return has_room
+
+    def wait_for_looks(self, count: int = 5) -> None:
+        """Wait until the server has looked for room so often without success."""
+        before = self.looks_without_room
+        wait_until(lambda: self.looks_without_room >= before + count)
 
     @property
     def connections(self) -> int:
@@ -94,8 +104,7 @@ class ChatServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        while not self._server.started:
-            time.sleep(0.01)
+        wait_until(lambda: self._server.started)
         return self
 
     def __exit__(

@@ -44,6 +44,12 @@ def is_process_alive(pid: int) -> bool:
         return False
 
 
+def times_scheduled(pid: int) -> int:
+    """Return how often the first thread of a process has waited for something and gone on."""
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+
+
 def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until a condition is true, and fail if it does not become true in time."""
     deadline = time.monotonic() + seconds

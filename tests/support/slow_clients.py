@@ -67,7 +67,7 @@ async def _conversation(client: httpx2.AsyncClient, number: int, turns: int) -> 
 
 def talk_beside_slow_clients(
     port: int, *, slow: int, conversations: int, turns: int, expected: Callable[[int, int], str]
-) -> float:
+) -> None:
     """Have conversations at the same time beside slow clients, and check each answer.
 
     Args:
@@ -76,9 +76,6 @@ def talk_beside_slow_clients(
         conversations: the number of conversations.
         turns: of each conversation.
         expected: returns the answer for the number of a conversation and the number of a turn.
-
-    Returns:
-        The seconds that the conversations took.
     """
 
     async def main() -> tuple[list[list[str]], float, dict[str, int]]:
@@ -101,4 +98,3 @@ def talk_beside_slow_clients(
     assert answers == [[expected(number, turn) for turn in range(1, turns + 1)] for number in range(conversations)]
     shown = f"{conversations} conversations of {turns} turns beside {slow} slow clients in {seconds:.1f} s"
     print(f"{shown}; their connections: {counts}")
-    return seconds

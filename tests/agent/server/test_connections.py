@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +47,7 @@ def shared_chat() -> Iterator[ChatServer]:
 
 
 def connect(chat: ChatServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", chat.port), timeout=10)
+    return socket.create_connection(("127.0.0.1", chat.port), timeout=60)
 
 
 def read_all(client: socket.socket) -> bytes:
@@ -91,7 +90,7 @@ def drip(client: socket.socket, data: bytes) -> bytes:
 def is_answered(chat: ChatServer) -> bool:
     url = f"{chat.url}/v1/chat/completions"
     body = {"messages": [{"role": "user", "content": "hello"}]}
-    return httpx2.post(url, json=body, trust_env=False, timeout=10).status_code == 200
+    return httpx2.post(url, json=body, trust_env=False, timeout=60).status_code == 200
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -172,16 +171,13 @@ def test_a_connection_that_waits_for_an_answer_does_not_make_room() -> None:
         waiting = [stack.enter_context(closing(connect(chat))) for _ in range(2)]
         for client in waiting:
             client.sendall(chat_request("wait"))
-        while len(chat.echo.requests) < 2:
-            time.sleep(0.01)
+        wait_until(lambda: len(chat.echo.requests) == 2)
         client = stack.enter_context(closing(connect(chat)))
         client.sendall(chat_request("hello"))
-        client.settimeout(0.3)
-        with pytest.raises(TimeoutError):
-            client.recv(1)
+        chat.wait_for_looks()
+        assert chat.connections == 2
         waiting[0].close()
-        assert chat.echo.wait_for_outcome("cancelled")
-        client.settimeout(10)
+        chat.echo.wait_for_outcome("cancelled")
         assert b"parrot: hello" in read_until(client, b"parrot: hello")
         assert chat.connections <= 2
 
@@ -191,9 +187,8 @@ def test_a_new_connection_has_time_to_send_its_request() -> None:
     """However many others are opened meanwhile."""
     with ChatServer(limits=Limits(connections=8, grace_seconds=5)) as chat, ExitStack() as stack:
         client, *_ = [stack.enter_context(closing(connect(chat))) for _ in range(20)]
-        while chat.connections < 8:
-            time.sleep(0.01)
-        time.sleep(0.2)
+        wait_until(lambda: chat.connections == 8)
+        chat.wait_for_looks()
         assert chat.connections == 8
         client.sendall(chat_request("hello"))
         assert b"parrot: hello" in read_until(client, b"parrot: hello")
@@ -208,10 +203,10 @@ def test_too_many_runs_at_once_are_refused_with_a_time_to_try_again(stream: bool
             client.sendall(chat_request("wait later", stream=True))
             while b"first" not in client.recv(65536):
                 pass
-            answer = httpx2.post(f"{chat.url}/v1/chat/completions", json=body, trust_env=False, timeout=10)
+            answer = httpx2.post(f"{chat.url}/v1/chat/completions", json=body, trust_env=False, timeout=60)
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
             assert answer.json()["error"]["code"] == "busy"
-        assert chat.echo.wait_for_outcome("cancelled")
+        chat.echo.wait_for_outcome("cancelled")
         assert is_answered(chat)
 
 
@@ -250,16 +245,16 @@ def test_a_process_with_few_file_descriptors_answers_beside_more_connections(des
         port = int(url.rpartition(":")[2].partition("/")[0])
         clients = []
         for number in range(400 if bound == "bounded" else 150):
-            clients.append(stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=10))))
+            clients.append(stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=60))))
             with suppress(OSError):
                 clients[-1].sendall(("", HEAD, f"{HEAD}Content-Length: 9\r\n\r\n")[number % 3].encode())
         body = {"messages": [{"role": "user", "content": "hello"}]}
         for _ in range(5):
-            answer = httpx2.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=10)
+            answer = httpx2.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=60)
             assert answer.status_code == 200
         with ends():
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (130, "", "")
 
 
@@ -381,12 +376,11 @@ class Memory:
 def test_conversations_beside_slow_clients_are_answered_and_not_mixed() -> None:
     """Ten of five turns beside twenty slow clients; `make endurance` has 100 of 20 turns beside 100."""
     whole = SLOW_CLIENTS > 20
-    with ChatServer(Memory(), limits=default_limits() if whole else SHORT) as chat:
-        seconds = talk_beside_slow_clients(
+    with ChatServer(Memory(), limits=default_limits() if whole else SHORT) as chat, ends():
+        talk_beside_slow_clients(
             chat.port,
             slow=SLOW_CLIENTS,
             conversations=SLOW_CLIENTS if whole else 10,
             turns=20 if whole else 5,
             expected=lambda number, turn: " ".join(f"mark {number}.{at}" for at in range(1, turn + 1)),
         )
-    assert seconds < 60
