@@ -83,7 +83,7 @@ class ChatServer:
         self.url = f"http://127.0.0.1:{self.port}"
         self._server = make_server(backend or self.echo, self._socket, token=token, limits=limits)
         self.looks_without_room = 0
-        """How often the server looked for a connection that can make room for another one, and there was none."""
+        """How often the server found no connection that can make room for another one."""
         self._make_room, self._server._make_room = self._server._make_room, self._look_for_room  # type: ignore[attr-defined]
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
