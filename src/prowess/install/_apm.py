@@ -133,7 +133,7 @@ class _Import:
             try:
                 entry = parse_entry(name, {**source, **_skill_path(fields)})
             except LockValueError as error:
-                self.left_out.append((name, f"{error.place} {error}"))
+                self.left_out.append((name, f"has an invalid value: {error.place} {error}"))
                 continue
             if name in self.skills:
                 self.left_out.append((name, f"comes twice; the first is from {self.skills[name].entry.source}"))
