@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections import Counter
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from prowess.checks._check_file import check_file
 from prowess.findings import Severity
 from prowess.hosts import host_names
 from prowess.skill import fix_file, from_document, parse_frontmatter
+from support.documents import Document
 from support.hints import FIX, Hinted, ways
 from support.strategies import skill_bytes
 
@@ -51,68 +53,30 @@ def case(front: str, *, folder: str = "pdf-forms", body: str = BODY, file: str =
     return Case(f"---\n{front}\n---\n{body}".encode("utf-8", "surrogateescape"), folder, file)
 
 
-NAMES = {
-    "upper case": ("PDF-Forms", "pdf-forms"),
-    "upper case, folder too": ("PDF-Forms", "PDF-Forms"),
-    "spaces": ("PDF Forms", "pdf-forms"),
-    "spaces, folder too": ("PDF Forms", "PDF Forms"),
-    "underscores, folder too": ("pdf_forms", "pdf_forms"),
-    "another folder": ("fill-forms", "pdf-forms"),
-    "an invalid folder": ("pdf-forms", "PDF Forms"),
-    "both invalid": ("PDF Forms", "Fill_Forms"),
-    "hyphens": ("-pdf--forms-", "pdf-forms"),
-    "hyphens, folder too": ("pdf--forms", "pdf--forms"),
-    "long": ("x" * 70, "pdf-forms"),
-    "long, folder too": ("fill-the-forms-" * 6 + "now", "fill-the-forms-" * 6 + "now"),
-    "long without hyphens": ("f" * 80, "f" * 80),
-    "a slash": ("pdf/forms", "pdf-forms"),
-    "dots, folder too": ("pdf.forms.v2", "pdf.forms.v2"),
-    "a colon": ("plugin:pdf-forms", "pdf-forms"),
-    "a number": ("123", "123"),
-    "a date": ("2026-11-01", "2026-11-01"),
-    "a decimal": ("1.5", "1.5"),
-    "true": ("true", "true"),
-    "null": ("null", "null"),
-    "a tilde": ("~", "pdf-forms"),
-    "accents": ("café", "café"),
-    "accents, decomposed folder": ("Cafe", "cafe\u0301"),
-    "full width": ("ｐｄｆ", "ｐｄｆ"),
-    "a dotted capital I": ("İstanbul", "İstanbul"),
-    "Greek": ("Φόρμες", "φόρμες"),
-    "an emoji": ("pdf-📄", "pdf-📄"),
-    "only signs": ("!!!", "pdf-forms"),
-    "reserved": ("claude-forms", "claude-forms"),
-    "reserved folder": ("PDF Forms", "claude-forms"),
-    "reserved name": ("Claude Forms", "pdf-forms"),
-    "a token": ("<|im_end|>", "pdf-forms"),
-    "hidden": ("pdf\u200bforms", "pdf-forms"),
-}
+DOCUMENT = Document.read(Path(__file__).with_name("hinted_skills.md"))
+
+
+def documented(title: str) -> dict[str, tuple[str, Path]]:
+    """Return the text and the path of each skill below a heading of the document."""
+    sections = [each for each in DOCUMENT.sections if each.parent is not None and each.parent.title == title]
+    return {each.title: (block.text, Path(block.path or "")) for each in sections for block in each.content}
+
+
+def value(cell: str) -> str:
+    """Return what a cell of the document says."""
+    text = cell.strip("`")
+    return str(json.loads(text)) if text.startswith('"') else text
+
+
+(NAMES,) = (section.tables[0].rows[1:] for section in DOCUMENT.sections if section.title == "Names")
 FRONTS = {
-    **{f"name: {key}": (f"name: '{name}'\n{GOOD}", folder) for key, (name, folder) in NAMES.items()},
+    **{f"name: {key}": (f"name: '{value(name)}'\n{GOOD}", value(folder)) for key, name, folder, _ in NAMES},
     **{
-        f"plain name: {key}": (f"name: {name}\n{GOOD}", folder)
-        for key, (name, folder) in NAMES.items()
-        if key in ("upper case", "spaces", "a number", "a decimal", "true", "null", "a tilde", "a date", "a colon")
+        f"plain name: {key}": (f"name: {value(name)}\n{GOOD}", value(folder))
+        for key, name, folder, also in NAMES
+        if also
     },
-    "name missing": (GOOD, "pdf-forms"),
-    "name missing, folder invalid": (GOOD, "PDF_Forms"),
-    "name missing, folder a number": (GOOD, "2026"),
-    "name missing, folder a word of YAML": (GOOD, "yes"),
-    "name missing, folder long": (GOOD, "pdf-forms-" * 8 + "x"),
-    "name null": (f"name:\n{GOOD}", "pdf-forms"),
-    "name empty": (f"name: ''\n{GOOD}", "pdf-forms"),
-    "name blank": (f'name: "  "\n{GOOD}', "PDF"),
-    "name a list": (f"name:\n  - pdf\n  - forms\n{GOOD}", "pdf-forms"),
-    "name a list without indentation": (f"name:\n- pdf\n- forms\n{GOOD}", "pdf-forms"),
-    "name a map": (f"name: {{pdf: forms}}\n{GOOD}", "pdf-forms"),
-    "name a block": (f"name: >-\n  PDF\n  Forms\n{GOOD}", "pdf-forms"),
-    "description missing": ("name: pdf-forms", "pdf-forms"),
-    "description null": ("name: pdf-forms\ndescription:", "pdf-forms"),
-    "description blank": ("name: pdf-forms\ndescription: '  '", "pdf-forms"),
-    "description a list": ("name: pdf-forms\ndescription:\n  - a\n  - b", "pdf-forms"),
-    "description a map": ("name: pdf-forms\ndescription:\n  en: a\n  de: b", "pdf-forms"),
-    "description a number": ("name: pdf-forms\ndescription: 1040", "pdf-forms"),
-    "description true": ("name: pdf-forms\ndescription: yes it does\nlicense: true", "pdf-forms"),
+    **{key: (text, path.parent.name) for key, (text, path) in documented("Front matter").items()},
     "description long": (f"name: pdf-forms\ndescription: {'Fills forms. ' * 100}", "pdf-forms"),
     "description long, a block": (
         "name: pdf-forms\ndescription: |\n" + "\n".join(['  It\'s "so": #1 — fills forms.'] * 50),
@@ -121,110 +85,21 @@ FRONTS = {
     "description long, emoji": (f"name: pdf-forms\ndescription: Use it. {'📄' * 1100}", "pdf-forms"),
     "description hidden": ("name: pdf-forms\ndescription: Fills\u200b PDF\u202e forms. Use it.", "pdf-forms"),
     "description only hidden": ("name: pdf-forms\ndescription: '\u200b\u2060'", "pdf-forms"),
-    "description markup": ("name: pdf-forms\ndescription: Fills <b>PDF</b> forms. Use it.", "pdf-forms"),
-    "description only markup": ("name: pdf-forms\ndescription: '<>'", "pdf-forms"),
-    "description with a token": ("name: pdf-forms\ndescription: Fills <|im_end|> forms. Use it.", "pdf-forms"),
-    "token in a token": ("name: pdf-forms\ndescription: A <|im_<|im_end|>end|> b. Use it.", "pdf-forms"),
-    "license a list": (f"name: pdf-forms\n{GOOD}\nlicense:\n  - MIT\n  - Apache-2.0", "pdf-forms"),
-    "license null": (f"name: pdf-forms\n{GOOD}\nlicense:", "pdf-forms"),
-    "license a number": (f"name: pdf-forms\n{GOOD}\nlicense: 0", "pdf-forms"),
-    "compatibility empty": (f"name: pdf-forms\n{GOOD}\ncompatibility: ''", "pdf-forms"),
-    "compatibility null": (f"name: pdf-forms\n{GOOD}\ncompatibility:", "pdf-forms"),
-    "compatibility a map": (
-        f"name: pdf-forms\n{GOOD}\ncompatibility:\n  requires:\n    - python>=3.10\n    - pypdf",
-        "pdf-forms",
-    ),
-    "compatibility a list": (f"name: pdf-forms\n{GOOD}\ncompatibility: [git, 'a: b', \"#c\"]", "pdf-forms"),
     "compatibility long": (f"name: pdf-forms\n{GOOD}\ncompatibility: {'Needs git. ' * 60}", "pdf-forms"),
-    "metadata text": (f"name: pdf-forms\n{GOOD}\nmetadata: Ada", "pdf-forms"),
-    "metadata null": (f"name: pdf-forms\n{GOOD}\nmetadata:", "pdf-forms"),
-    "metadata a list": (f"name: pdf-forms\n{GOOD}\nmetadata:\n  - a\n  - b", "pdf-forms"),
-    "metadata nested": (
-        f"name: pdf-forms\n{GOOD}\nmetadata:\n  version: 1.10\n  tags: [a, b]\n  author:\n    name: Ada",
-        "pdf-forms",
-    ),
-    "tools a list": (f"name: pdf-forms\n{GOOD}\nallowed-tools:\n  - Read\n  - Bash(git add:*)", "pdf-forms"),
-    "tools a list of signs": (f"name: pdf-forms\n{GOOD}\nallowed-tools: ['*', '@x', \"a: b\"]", "pdf-forms"),
-    "tools null": (f"name: pdf-forms\n{GOOD}\nallowed-tools:", "pdf-forms"),
-    "tools a map": (f"name: pdf-forms\n{GOOD}\nallowed-tools: {{Read: true}}", "pdf-forms"),
-    "tools with an underscore": (f"name: pdf-forms\n{GOOD}\nallowed_tools: Read", "pdf-forms"),
-    "tools with an underscore, a list": (f"name: pdf-forms\n{GOOD}\nallowed_tools:\n- Read\n- Grep", "pdf-forms"),
-    "tools twice": (f"name: pdf-forms\n{GOOD}\nallowed_tools: Read\nallowed-tools: Grep", "pdf-forms"),
-    "unknown fields": (f"name: pdf-forms\n{GOOD}\nauthor: Ada\ntags: [a, 'b: c']\nlinks:\n  a: 'b'", "pdf-forms"),
-    "unknown fields and metadata": (
-        f"name: pdf-forms\nauthor: 'Ada # 1'\nmetadata:\n  version: 1.0\n{GOOD}\nhomepage: https://x.example",
-        "pdf-forms",
-    ),
-    "misspelt fields": (
-        "name: pdf-forms\ndesciption: 'Fills forms. Use it.'\nlicence: MIT\ncompatability: Needs git",
-        "pdf-forms",
-    ),
     "misspelt fields that are too long or not text": (
         f"name: pdf-forms\n{GOOD}\nlicence: [MIT]\ncompatability: {'Needs git. ' * 60}\ndesc: Fills forms",
         "pdf-forms",
     ),
-    "an unknown field without a value": (f"name: pdf-forms\n{GOOD}\ntodo:", "pdf-forms"),
-    "fields of agents": (
-        (
-            f"name: pdf-forms\n{GOOD}\nwhen_to_use: Often\nversion: 1.0.0\neffort: high\nhooks:\n  Stop: x\n"
-            "shell: bash\nargument-hint: '[file]'\ncontext: fork\nagent: Explore\nmodel: small\nuser-invocable: true"
-        ),
-        "pdf-forms",
-    ),
-    "hidden from the model": (f"name: pdf-forms\n{GOOD}\ndisable-model-invocation: true", "pdf-forms"),
-    "hidden from the model, as text": (f"name: pdf-forms\n{GOOD}\ndisable-model-invocation: 'true'", "pdf-forms"),
-    "hidden by an invalid value": (f"name: pdf-forms\n{GOOD}\ndisable-model-invocation: always", "pdf-forms"),
-    "invalid values": (
-        (
-            f"name: pdf-forms\n{GOOD}\nuser-invocable: [a]\ncontext: [fork]\nagent: {{a: b}}\nmodel: [x]\n"
-            "argument-hint: [file]\npaths: {a: b}\ntools: [a]\nrequires: x"
-        ),
-        "pdf-forms",
-    ),
-    "a colon": ('name: pdf-forms\ndescription: Use when: it\'s "so" #1', "pdf-forms"),
-    "a colon on a second line": ("name: pdf-forms\ndescription: Fills forms\n  with: values, 'n' more", "pdf-forms"),
-    "a colon in a list": (f"name: pdf-forms\n{GOOD}\nmetadata:\n  a: b: c", "pdf-forms"),
-    "an indicator": ("name: pdf-forms\ndescription: @me fills forms", "pdf-forms"),
-    "a sigil": ("name: pdf-forms\ndescription: *.pdf files, it's for forms", "pdf-forms"),
-    "double braces": ("name: pdf-forms\ndescription: {{x}} forms", "pdf-forms"),
     "a tab": (f"name: pdf-forms\n{GOOD}\nmetadata:\n\tauthor: Ada", "pdf-forms"),
     "two tabs": (f"name: pdf-forms\n{GOOD}\nmetadata:\n\tauthor: Ada\n\tversion: '1'", "pdf-forms"),
     "controls": ("name: pdf-forms\ndescription: Fills\x07 forms\x1b[2J. Use it.", "pdf-forms"),
-    "a repeated key": (f"name: PDF\n{GOOD}\nname: pdf-forms", "pdf-forms"),
-    "a key three times": (f"name: a\nname: b\n{GOOD}\nname: pdf-forms", "pdf-forms"),
-    "a repeated key below another": (f"name: pdf-forms\n{GOOD}\nmetadata:\n  a: b\n  a: c", "pdf-forms"),
-    "an anchor": ("name: pdf-forms\ndescription: &a Fills forms.\ncompatibility: *a", "pdf-forms"),
-    "an anchor that is text": ("name: pdf-forms\ndescription: &amp; fills forms", "pdf-forms"),
-    "a tag": (f"name: !x pdf-forms\n{GOOD}", "pdf-forms"),
-    "a tag for text": (f"name: !!str 123\n{GOOD}", "123"),
-    "an open quote": ('name: pdf-forms\ndescription: "Fills forms', "pdf-forms"),
-    "an open bracket": (f"name: pdf-forms\n{GOOD}\nmetadata: {{a: [b", "pdf-forms"),
-    "an alias without an anchor": (f"name: pdf-forms\n{GOOD}\nmetadata:\n  a: *b", "pdf-forms"),
-    "two documents": (f"name: pdf-forms\n{GOOD}\n--- #\nlicense: MIT", "pdf-forms"),
-    "a list": (f"- name: pdf-forms\n- {GOOD}", "pdf-forms"),
-    "text": ("Fills forms", "pdf-forms"),
-    "deep": (f"name: pdf-forms\n{GOOD}\nx: {'[' * 70}{']' * 70}", "pdf-forms"),
     "a character at which YAML 1.1 breaks lines": (
         "name: pdf-forms\ndescription: Fills\u2028 forms. Use it.",
         "pdf-forms",
     ),
-    "a replacement character": ("name: pdf-forms\ndescription: Fills\ufffd forms. Use it.", "pdf-forms"),
-    "hidden from all": (
-        f"name: pdf-forms\n{GOOD}\ndisable-model-invocation: true\nuser-invocable: false",
-        "pdf-forms",
-    ),
-    "paths as text": (f"name: pdf-forms\n{GOOD}\npaths: src/**\nallowedTools: Read", "pdf-forms"),
-    "a name of one letter": (f"name: a\n{GOOD}", "a"),
-    "everything at once": (
-        (
-            "name: 'PDF_Forms'\ndescription: Use when: <b>it's</b> \"so\" # really\nauthor: Ada\nwhen_to_use: Often\n"
-            "allowed_tools: [Read, 'Bash(git add:*)']\nlicense: [MIT]\ncompatibility:\nmetadata: Ada\n"
-            "disable-model-invocation: True\nuser-invocable: perhaps"
-        ),
-        "Fill Forms",
-    ),
 }
 FILES = {
+    **{key: Case(f"{text}\n".encode(), *path.parts) for key, (text, path) in documented("Whole files").items()},
     "mark": Case(b"\xef\xbb\xbf---\nname: pdf-forms\n" + GOOD.encode() + b"\n---\nDo it.\n"),
     "latin": Case(b"---\nname: pdf-forms\n" + GOOD.encode() + b"\n---\nCaf\xe9.\n"),
     "latin front": Case(b"---\nname: pdf-forms\ndescription: Caf\xe9. Use it.\n---\nDo it.\n"),
@@ -233,35 +108,13 @@ FILES = {
     "NUL": Case(f"---\nname: pdf-forms\n{GOOD}\n---\nDo \0 it.\0\n".encode()),
     "NUL in front": Case(f"---\nname: pdf-forms\n{GOOD}\0\n---\nDo it.\n".encode()),
     "CR": Case(f"---\rname: pdf-forms\r{GOOD}\r---\rDo it.\r".encode()),
-    "program": Case(b"---js\nmodule.exports = {}\n---\nDo it.\n"),
     "nothing": Case(b""),
-    "only a body": Case(b"# Forms\n\nFill them.\n"),
-    "only a body, folder invalid": Case(b"# Forms\n"),
-    "no opening": Case(f"name: pdf-forms\n{GOOD}\n---\nDo it.\n".encode()),
-    "a heading first": Case(f"# Forms\n---\nname: pdf-forms\n{GOOD}\n---\nDo it.\n".encode()),
     "blank lines first": Case(f"\n\n---\nname: pdf-forms\n{GOOD}\n---\nDo it.\n".encode()),
-    "a comment first": Case(f"<!-- a\nb -->\n---\nname: pdf-forms\n{GOOD}\n---\nDo it.\n".encode()),
-    "not closed": Case(f"---\nname: pdf-forms\n{GOOD}\n\n# Forms\nDo it: now.\n".encode()),
-    "not closed, a block": Case(b"---\nname: pdf-forms\ndescription: |\n  Fills forms.\n\n  Use it.\n\nDo it.\n"),
-    "not closed, a list": Case(f"---\nname: pdf-forms\n{GOOD}\nallowed-tools: Read\nDo it.\n".encode()),
-    "closed by two dashes": Case(f"---\nname: pdf-forms\n{GOOD}\n--\nDo it.\n".encode()),
-    "closed by four dashes": Case(f"---\nname: pdf-forms\n{GOOD}\n----\nDo it.\n".encode()),
-    "closed by a long dash": Case(f"---\nname: pdf-forms\n{GOOD}\n—\nDo it.\n".encode()),
-    "closed by an indented fence": Case(f"---\nname: pdf-forms\n{GOOD}\n ---\nDo it.\n".encode()),
-    "closed by dots": Case(f"---\nname: pdf-forms\n{GOOD}\n...\nDo it.\n".encode()),
     "blanks after fences": Case(f"--- \nname: pdf-forms\n{GOOD}\n---\t\nDo it.\n".encode()),
-    "long fences": Case(f"-----\nname: pdf-forms\n{GOOD}\n----\nDo it.\n".encode()),
-    "a long opening fence": Case(f"----\nname: pdf-forms\n{GOOD}\n---\nDo it.\n".encode()),
     "large front": Case(f"---\nname: pdf-forms\n{GOOD}\nbig: {'x' * 70_000}\n---\nDo it.\n".encode()),
     "large file": Case(f"---\nname: pdf-forms\n{GOOD}\n---\n{'Do it. ' * 200_000}\n".encode()),
     "many events": Case(f"---\nname: pdf-forms\nx: [{', '.join(['a'] * 20_100)}]\n{GOOD}\n---\nDo it.\n".encode()),
-    "lower case": Case(f"---\nname: pdf-forms\n{GOOD}\n---\nDo it.\n".encode(), file="skill.md"),
-    "no body": case(f"name: pdf-forms\n{GOOD}", body=""),
     "long body": case(f"name: pdf-forms\n{GOOD}", body="Do it.\n" * 600),
-    "links": case(
-        f"name: pdf-forms\n{GOOD}",
-        body="Read [a](references/a.md), [b](b%20c.md), [c](../c.md) and [d](/etc/d.md).\n",
-    ),
 }
 
 
