@@ -71,38 +71,6 @@ def test_a_link_to_nothing_is_refused(
     assert sorted(os.listdir(project)) == [".agents", ".git"]
 
 
-def test_the_example_is_not_looked_for_through_a_link(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    link(project / ".agents/skills/example", project.parent / "outside")
-    assert run(project, "init") == 1
-    assert "outside" in capsys.readouterr().err
-
-
-def test_a_link_inside_the_project_is_followed(project: Path) -> None:
-    (project / "shared/skills").mkdir(parents=True)
-    link(project / ".agents", "shared")
-    assert run(project, "new", "pdf") == 0
-    assert run(project, "init") == 0
-    assert sorted(os.listdir(project / "shared/skills")) == ["example", "pdf"]
-
-
-def test_the_links_in_a_typed_folder_are_the_users(project: Path) -> None:
-    link(project / "elsewhere", project.parent / "outside")
-    assert run(project, "new", "pdf", "--dir", "elsewhere/skills") == 0
-    assert files_outside(project) == [str(project.parent / "outside/skills/pdf/SKILL.md")]
-
-
-def test_a_project_behind_a_link_is_one(project: Path) -> None:
-    link(project.parent / "link", project)
-    assert run(project.parent / "link", "new", "pdf") == 0
-    assert (project / ".agents/skills/pdf/SKILL.md").is_file()
-
-
-def test_an_empty_folder_is_not_replaced(project: Path) -> None:
-    (project / ".agents/skills/pdf").mkdir(parents=True)
-    assert run(project, "new", "pdf") == 1
-    assert os.listdir(project / ".agents/skills/pdf") == []
-
-
 @pytest.mark.slow
 def test_a_folder_that_becomes_a_link_leads_nowhere(project: Path) -> None:
     """A thread exchanges `.agents` for a link out of the project, again and again."""

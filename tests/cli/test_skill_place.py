@@ -102,56 +102,6 @@ def test_a_skill_goes_where_most_agents_in_use_look(
         assert sees(project, host, name), host
 
 
-def test_an_agent_of_the_project_is_in_use(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its folder may be in the project instead of the home."""
-    (project / ".claude").mkdir()
-    assert main(["new", "pdf", "--cwd", str(project / "sub")]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{project}/{CLAUDE}/pdf/SKILL.md\n"
-    assert "it is seen by claude-code\n" in err
-
-
-def test_below_the_top_it_goes_where_an_agent_that_is_started_there_looks(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Gemini CLI searches the working directory only, Codex also the folders above it."""
-    use(project, "codex", "gemini-cli")
-    assert main(["new", "pdf", "--cwd", "sub"]) == 0
-    assert capsys.readouterr().out == f"{project}/sub/{AGENTS}/pdf/SKILL.md\n"
-    use(project, "pi")
-    (project.parent / "home/.gemini").rmdir()
-    assert main(["new", "csv", "--cwd", "sub"]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{project}/{AGENTS}/csv/SKILL.md\n"
-    assert "it is seen by codex and pi\n" in err
-
-
-def test_a_folder_that_is_a_link_to_another_serves_the_agents_of_both(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    use(project, "codex", "claude-code")
-    (project / AGENTS).mkdir(parents=True)
-    (project / ".claude").symlink_to(".agents")
-    assert main(["new", "pdf"]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{project}/{AGENTS}/pdf/SKILL.md\n"
-    assert err.endswith("\nit is seen by claude-code and codex\n")
-
-
-def test_who_sees_it_is_found_out_not_assumed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A setting, or the rules for names, hide a skill in a folder that an agent searches."""
-    use(project, "infer-cli", "initrunner")
-    (project.parent / "home/.infer/config.yaml").write_text("agent: {skills: {disabled_skills: [x]}}\n")
-    assert main(["new", "x"]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{project}/{AGENTS}/x/SKILL.md\n"
-    assert "\nit is not seen by infer-cli or initrunner\n" in err
-    hints = [line for line in err.splitlines() if line.startswith("hint: ")]
-    assert "switched off in" in hints[0]
-    assert "remove `x` from `agent.skills.disabled_skills`" in hints[0]
-    assert "does not accept the name `x`" in hints[1]
-
-
 # --host
 
 
@@ -231,21 +181,3 @@ def test_the_name_of_a_folder_forges_no_line(
             assert "seen by" in err or "no folder" in err
             assert not re.search("^it is seen by evil", out + err, re.MULTILINE)
             assert not re.search("[\x1b\u2028]", out + err)
-
-
-@pytest.mark.parametrize("broken", ["folder", "link", "latin-1"])
-def test_an_example_that_is_broken_is_left_alone(
-    broken: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It exists, so nothing is written; the line says that no agent sees it."""
-    use(project, "codex")
-    file = project / AGENTS / "example/SKILL.md"
-    file.parent.mkdir(parents=True)
-    if broken == "folder":
-        file.mkdir()
-    elif broken == "link":
-        file.symlink_to("nowhere")
-    else:
-        file.write_bytes(b"\xff")
-    assert main(["init"]) == 0
-    assert "exists already; nothing changed\nit is not seen by codex\n" in capsys.readouterr().err
