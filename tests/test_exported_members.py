@@ -118,18 +118,14 @@ def test_type_checkers_see_the_names_of_a_package(room: Path) -> None:
     """The names that are loaded on first use, which are also its `__all__`; each one can be loaded."""
     source = (room / "__init__.py").read_text(encoding="utf-8")
     package = import_module(".".join(room.relative_to(Path(__file__).parents[1] / "src").parts))
-    typed: dict[str, str] = {}
-    loaded: dict[str, str] = {}
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.ImportFrom) and node.level:
-            typed.update({name.name: str(node.module) for name in node.names if name.asname == name.name})
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "lazy_exports":
-            table: dict[str, tuple[str, ...]] = ast.literal_eval(node.args[1])
-            loaded.update({name: module for module, names in table.items() for name in names})
-    assert loaded.items() <= typed.items(), "type checkers may see more: protocols, which are never loaded"
-    assert sorted(package.__all__) == sorted(loaded)
-    assert len(set(package.__all__)) == len(package.__all__)
-    for name, module in loaded.items():
+    typed = {
+        name.name: f"{package.__name__}.{node.module}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and node.level
+        for name in node.names
+    }
+    assert sorted(package.__all__) == sorted(typed)
+    for name, module in typed.items():
         try:
             value = getattr(package, name)
         except ImportError as error:  # a framework that this environment lacks
@@ -137,4 +133,4 @@ def test_type_checkers_see_the_names_of_a_package(room: Path) -> None:
             if not isinstance(missing, ModuleNotFoundError) or (missing.name or "").startswith("prowess"):
                 raise
             continue
-        assert value is getattr(sys.modules[f"{package.__name__}.{module}"], name)
+        assert value is getattr(sys.modules[module], name)

@@ -73,32 +73,14 @@ __version__ = "0.1.0"
 pytest_plugins = ("prowess.testing.plugin",)
 """What `pytest -p prowess` loads if the package has no metadata, as in a source tree."""
 
-_NAMES = {
-    "_internal.files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
-    "catalog": (
-        *("Catalog", "Entry", "FilesystemSkillProvider", "LiveCatalog", "SkillProvider", "State"),
-        "discover",
-    ),
-    "checks": ("check",),
-    "errors": (
-        *("ActivationError", "AmbiguousSkillError", "ConfigError", "HostNotFoundError", "ProwessError"),
-        *("RoleError", "SandboxError", "SkillError", "SkillFileError", "SkillMountError", "SkillNotFoundError"),
-        *("SkillSyntaxError", "SkillValidationError"),
-    ),
-    "findings": ("Finding", "Severity"),
-    "hosts": ("Host",),
-    "isolation": ("EphemeralHome", "IsolationConfig", "NetworkPolicy", "SandboxConfig"),
-    "mount": (
-        *("MountReport", "SkillConfig", "SkillMount"),
-        *("mount", "resolve_skill_name", "unmount", "validate_skill", "validate_skill_name"),
-    ),
-    "prompt": ("render",),
-    "session": ("Activation", "Mention", "Scripts", "Session", "Tool", "Trust", "UntrustedSkill"),
-    "skill": ("Skill", "parse"),
-    "testing": ("run_tests",),
+_CODE = sys._getframe().f_code  # noqa: SLF001 - see `lazy_exports`, which is written out here: this reads no other file
+_HOME = {
+    name: _CODE.co_names[_CODE.co_names.index(names[0]) - 1]
+    for names in _CODE.co_consts
+    if isinstance(names, tuple) and names[0] in _CODE.co_names
+    for name in names
 }
-"""The public names of each package. The loader is written out here, so that `import prowess` reads no other file."""
-_HOME = {name: module for module, names in _NAMES.items() for name in names}
+"""Public name to its package: what is imported for type checkers above."""
 
 
 if not TYPE_CHECKING:  # otherwise every misspelt name would have a type

@@ -11,4 +11,4 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._extras import missing_extra as missing_extra
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(__name__, {"_extras": ("missing_extra",)})
+    __getattr__, __all__ = lazy_exports()

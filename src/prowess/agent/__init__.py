@@ -23,16 +23,4 @@ if TYPE_CHECKING:
     from .reload import RoleReloader as RoleReloader
     from .stored import StoredConversation as StoredConversation
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_threads": ("wait_for_threads",),
-            "_turn": ("ToolCall", "Turn"),
-            "assembly": ("Assembly", "assemble"),
-            "conversation": ("Confirm", "Conversation"),
-            "explain": ("dry_run", "explain_assembly", "format_explanation"),
-            "models": ("make_model", "model_findings"),
-            "reload": ("RoleReloader",),
-            "stored": ("StoredConversation",),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -10,13 +10,4 @@ if TYPE_CHECKING:
     from ._recorded import Cache as Cache, Recorded as Recorded
     from ._writing import evict_files as evict_files, write_file as write_file
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_code_fingerprint": ("code_fingerprint",),
-            "_files": ("user_identity",),
-            "_kept_table": ("KeptTable",),
-            "_recorded": ("Cache", "Recorded"),
-            "_writing": ("evict_files", "write_file"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

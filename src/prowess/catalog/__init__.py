@@ -43,20 +43,4 @@ if TYPE_CHECKING:
     from ._sidecar_values import sidecar_matches as sidecar_matches
     from ._verdicts import LIST_ONLY as LIST_ONLY
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_catalog": ("Catalog", "entries_named", "entry_at", "mapped_readers", "skills_in_text"),
-            "_discover": ("catalog_output", "discover", "new_filesystem", "recorded_output"),
-            "_entry": ("AWAITS_TRUST", "Entry", "REACHABLE", "State", "with_digest"),
-            "_evaluate": ("Evaluator",),
-            "_filesystem_provider": ("FilesystemSkillProvider",),
-            "_live": ("LiveCatalog", "live_catalog"),
-            "_many": ("ManyReaders", "ManySkills", "SkillTable", "TermCounts"),
-            "_provided_skills": ("join_catalogs",),
-            "_providers": ("FilesProvider", "SkillProvider"),
-            "_resolve": ("evaluate_file",),
-            "_sidecar_values": ("sidecar_matches",),
-            "_verdicts": ("LIST_ONLY",),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -20,31 +20,4 @@ if TYPE_CHECKING:
     )
     from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_accepted": (
-                "Accepted",
-                "Baseline",
-                "ReportedFinding",
-                "accept_findings",
-                "read_baseline",
-            ),
-            "_check": (
-                "Report",
-                "check",
-                "report",
-            ),
-            "_check_file": (
-                "check_file",
-                "entry_findings",
-                "evaluate_path",
-                "find_skill_files",
-            ),
-            "_ignore_rules": (
-                "IgnoreRule",
-                "option_rules",
-                "project_rules",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

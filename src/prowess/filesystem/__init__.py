@@ -34,26 +34,4 @@ if TYPE_CHECKING:
     from ._question import Question as Question
     from ._walk import MAX_FOLDERS as MAX_FOLDERS, walk_folders as walk_folders
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_project": ("ancestors", "git_root", "marked_root"),
-            "_filesystem": ("Filesystem", "Listing"),
-            "_fingerprints": (
-                "FINGERPRINT_BYTES",
-                "Fingerprints",
-                "RecordingEnvironment",
-                "fingerprint",
-                "fingerprint_paths",
-                "has_name",
-                "kind",
-                "link_kind",
-                "newest_time",
-            ),
-            "_globs": ("minimatch",),
-            "_ignore": ("IGNORE_FILES", "IgnoreRules", "compile_glob", "matches_parts"),
-            "_json_files": ("MAX_JSON_BYTES", "check_depth", "parse_json", "read_json", "read_json_or_report"),
-            "_question": ("Question",),
-            "_walk": ("MAX_FOLDERS", "walk_folders"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

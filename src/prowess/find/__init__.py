@@ -4,8 +4,6 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.filesystem import ancestors as ancestors, git_root as git_root, marked_root as marked_root
-
     from ._git_index import index_paths as index_paths, tracked_skill_paths as tracked_skill_paths
     from ._gitignore import GitIgnore as GitIgnore, IgnoreFile as IgnoreFile, ignore_files_above as ignore_files_above
     from ._repository import (
@@ -20,25 +18,4 @@ if TYPE_CHECKING:
     from ._scan import FoundSkill as FoundSkill, scan as scan
     from ._skipped import wrong_case_finding as wrong_case_finding
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_git_index": ("index_paths", "tracked_skill_paths"),
-            "_gitignore": (
-                "GitIgnore",
-                "IgnoreFile",
-                "ignore_files_above",
-            ),
-            "_repository": (
-                "KINDS",
-                "RepositorySkill",
-                "RepositorySkills",
-                "SkippedFolders",
-                "find_repository_skills",
-                "with_linked_skills",
-            ),
-            "_roots": ("ScanRoot", "find_scan_roots"),
-            "_scan": ("FoundSkill", "scan"),
-            "_skipped": ("wrong_case_finding",),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

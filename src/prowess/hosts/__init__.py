@@ -56,44 +56,4 @@ if TYPE_CHECKING:
         split_template as split_template,
     )
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_configuration": ("Argument", "Setting", "SettingsFile"),
-            "_describe": ("FOLDERS_TITLE", "describe_rules"),
-            "_detect": ("detected_hosts", "installed_hosts", "observed_hosts", "skills_folder"),
-            "_evidence": ("EVIDENCE_MARK", "Evidence", "evidence_marks", "evidence_note", "evidence_of"),
-            "_host": (
-                "Budget",
-                "Flag",
-                "HonouredFields",
-                "Host",
-                "IsolatedLaunch",
-                "Source",
-                "ShortPathRules",
-                "Template",
-            ),
-            "_load": ("host_from_table", "load_host"),
-            "_plugins": ("PluginRules",),
-            "_raw_values": ("DEFAULT_HOST", "host_names", "raw_value"),
-            "_reading": (
-                "DESCRIPTION_ACTIONS",
-                "DescriptionRules",
-                "NAME_ACTIONS",
-                "NameRules",
-                "ReadingRules",
-            ),
-            "_root": ("Root",),
-            "_tables": ("TABLES",),
-            "_template": (
-                "TEMPLATE_VALUES",
-                "RootAliases",
-                "clean_description",
-                "collation_key",
-                "escape_entities",
-                "fill_template",
-                "measure_text",
-                "split_template",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -14,11 +14,4 @@ if TYPE_CHECKING:
     from ._home import EphemeralHome as EphemeralHome, IsolationConfig as IsolationConfig
     from ._settings import NetworkPolicy as NetworkPolicy, SandboxConfig as SandboxConfig
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_foreground": ("Foreground",),
-            "_home": ("EphemeralHome", "IsolationConfig"),
-            "_settings": ("NetworkPolicy", "SandboxConfig"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -25,23 +25,4 @@ if TYPE_CHECKING:
     from ._stdio import serve_stdio as serve_stdio
     from .client import McpSkillProvider as McpSkillProvider
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_check_server": ("ServerFinding", "ServerReport", "check_server"),
-            "_http": ("http_app",),
-            "_served": (
-                "ServedCatalog",
-                "ServedFile",
-                "ServedSkill",
-                "served_skills",
-            ),
-            "_settings": ("configured_servers",),
-            "_stdio": ("serve_stdio",),
-            "client": ("McpSkillProvider",),
-            "_server": (
-                "SkillServer",
-                "server",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

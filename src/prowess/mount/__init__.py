@@ -28,13 +28,4 @@ if TYPE_CHECKING:
     from ._skills_folder import RecordedMount as RecordedMount, read_record as read_record
     from ._validate import validate_skill as validate_skill, validate_skill_name as validate_skill_name
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_apply": ("MountReport", "MountedSkill", "apply", "mount", "unmount"),
-            "_config": ("SkillConfig", "SkillMount", "resolve_skill_name", "skills_root"),
-            "_plan": ("Plan", "plan"),
-            "_skills_folder": ("RecordedMount", "read_record"),
-            "_validate": ("validate_skill", "validate_skill_name"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -23,20 +23,4 @@ if TYPE_CHECKING:
         look_up_host as look_up_host,
     )
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_client": (
-                "DeadlineConnection",
-                "HasCredentialsError",
-                "HostRefusedError",
-                "HttpSource",
-                "HttpUrl",
-                "Response",
-                "connect_http",
-                "parse_http_url",
-                "server_url",
-            ),
-            "_rules": ("MAX_ADDRESSES", "NetworkRules", "Refusal", "canonical_host", "look_up_host"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -12,15 +12,4 @@ if TYPE_CHECKING:
         render as render,
     )
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_prompt": (
-                "FORMATS",
-                "LEVELS",
-                "Prompt",
-                "estimate_tokens",
-                "render",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -11,4 +11,4 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._page import render_page as render_page
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(__name__, {"_page": ("render_page",)})
+    __getattr__, __all__ = lazy_exports()

@@ -21,36 +21,4 @@ if TYPE_CHECKING:
     from ._supervisors import CommandScope as CommandScope, stop as stop
     from ._user_programs import find_user_program as find_user_program, search_path as search_path
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_backends": (
-                "Backend",
-                "CHOICES",
-                "find_backend",
-            ),
-            "_describe": (
-                "decode_output",
-                "describe_result",
-            ),
-            "_limits": ("Limits",),
-            "_run": (
-                "Result",
-                "SYSTEM_PATH",
-                "run",
-            ),
-            "_runtime": (
-                "make_temp_folder",
-                "remove_runtime_folder",
-            ),
-            "_server": ("server_command", "user_server_command", "user_variables"),
-            "_supervisors": (
-                "CommandScope",
-                "stop",
-            ),
-            "_user_programs": (
-                "find_user_program",
-                "search_path",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

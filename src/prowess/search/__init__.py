@@ -14,20 +14,4 @@ if TYPE_CHECKING:
     )
     from ._semantic import Ranker as Ranker, installed_ranker as installed_ranker
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_search": (
-                "Hit",
-                "Index",
-                "MAX_BODY_CHARS",
-                "MAX_QUERY_WORDS",
-                "SkillReader",
-                "searched_terms",
-            ),
-            "_semantic": (
-                "Ranker",
-                "installed_ranker",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -30,28 +30,4 @@ if TYPE_CHECKING:
         trusted_place as trusted_place,
     )
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_activate_once": ("activate_once",),
-            "_activation": ("Activation", "escape_tags"),
-            "_grants": ("Grants",),
-            "_ledger": ("ActivationRecord",),
-            "_mentions": (
-                "Mention",
-                "find_mentions",
-            ),
-            "_remote_files": ("files_provider", "read_remote_text", "skill_folder"),
-            "_resources": ("read_text", "resource_folder"),
-            "_scripts": ("Scripts", "UntrustedSkill", "scripts_option"),
-            "_session": ("Session",),
-            "_tools": ("Tool",),
-            "_trust": (
-                "Trust",
-                "TrustedSkill",
-                "needs_trust",
-                "trusted_folder",
-                "trusted_place",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

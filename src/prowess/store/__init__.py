@@ -13,11 +13,4 @@ if TYPE_CHECKING:
     from ._store import Store as Store
     from ._turn import SavedConversation as SavedConversation, StoredTurn as StoredTurn
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_open": ("open_store",),
-            "_store": ("Store",),
-            "_turn": ("SavedConversation", "StoredTurn"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -29,22 +29,4 @@ if TYPE_CHECKING:
     )
     from ._scripted_model import Call as Call, ScriptedModel as ScriptedModel, Step as Step
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_adapter_suite": ("Adapter", "AdapterClaim", "Conversation", "adapter_suite"),
-            "_cases": ("Case", "Suite", "load_suite"),
-            "_expect": ("Failure",),
-            "_junit": ("junit_xml",),
-            "_runner": (
-                "CaseResult",
-                "STATUSES",
-                "SkillResult",
-                "TestReport",
-                "find_suites",
-                "run_suites",
-                "run_tests",
-            ),
-            "_scripted_model": ("Call", "ScriptedModel", "Step"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

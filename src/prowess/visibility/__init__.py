@@ -22,29 +22,4 @@ if TYPE_CHECKING:
     )
     from ._mount_rules import mount_blockers as mount_blockers
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_compare": (
-                "ABSENT",
-                "ComparedSkill",
-                "Comparison",
-                "View",
-                "compare",
-                "compare_catalogs",
-                "count_losses",
-            ),
-            "_loss_groups": (
-                "Cure",
-                "LossGroup",
-                "group_losses",
-            ),
-            "_losses": ("Loss",),
-            "_mount_rules": ("mount_blockers",),
-            "_mount_cures": (
-                "mount_argument",
-                "mount_command",
-                "mount_folder",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

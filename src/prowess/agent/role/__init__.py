@@ -30,29 +30,4 @@ if TYPE_CHECKING:
     )
     from ._tools import ToolConfig as ToolConfig
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_keys": ("TOOL_FIELDS", "schema"),
-            "_role": (
-                "Guardrails",
-                "ModelConfig",
-                "ROLE_INVALID",
-                "Role",
-                "Security",
-                "load_role",
-                "UnusedKey",
-                "parse_model",
-                "role_error",
-            ),
-            "_skills": (
-                "LoadedSkill",
-                "load_explicit_skills",
-                "load_skill",
-                "read_skill_tools",
-                "server_labels",
-                "skill_dirs",
-            ),
-            "_tools": ("ToolConfig",),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -12,11 +12,4 @@ if TYPE_CHECKING:
     from ._role_backend import RoleBackend as RoleBackend
     from ._server import listen as listen, make_server as make_server, serve as serve
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_connections": ("BoundedServer", "default_limits"),
-            "_role_backend": ("RoleBackend",),
-            "_server": ("listen", "make_server", "serve"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -12,10 +12,4 @@ if TYPE_CHECKING:
     from ._making import CallRules as CallRules, make_tools as make_tools
     from .mcp import make_mcp_toolset as make_mcp_toolset
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_making": ("CallRules", "make_tools"),
-            "mcp": ("make_mcp_toolset",),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

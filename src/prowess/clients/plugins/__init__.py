@@ -17,20 +17,4 @@ if TYPE_CHECKING:
         PluginQuestion as PluginQuestion,
     )
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_declared": ("MANIFEST_FILES", "Plugin", "PluginReader"),
-            "_extensions": ("ExtensionFinder", "FolderRules"),
-            "_find_plugins": ("find_plugins",),
-            "_finder": (
-                "MAX_PLUGINS",
-                "MAX_SKILL_FOLDERS",
-                "CommandPlace",
-                "InstalledPlugin",
-                "PluginCandidate",
-                "PluginFinder",
-                "PluginQuestion",
-            ),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

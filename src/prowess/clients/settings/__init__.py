@@ -58,39 +58,4 @@ if TYPE_CHECKING:
         Settings as Settings,
     )
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_bounded_expressions": ("TOKEN", "count_steps"),
-            "_client_arguments": ("ClientArguments",),
-            "_name_patterns": ("name_matcher",),
-            "_named_folders": ("NamedFolder", "join_named", "listed_folders", "named_directory"),
-            "_path_patterns": ("MAX_PATTERNS", "PathPatterns", "is_pattern"),
-            "_settings_files": (
-                "ARGUMENTS",
-                "Places",
-                "SettingsFiles",
-                "SettingsLayer",
-                "parse_settings",
-                "parse_toml",
-                "settings_layers",
-                "settings_paths",
-            ),
-            "_settings_reader": ("SettingsReader", "find_hiding_setting", "read_settings"),
-            "_settings_values": (
-                "find_problem",
-                "find_wrong_type",
-                "get_dotted",
-                "is_switched_on",
-                "merge_deep",
-                "merge_files",
-                "merge_union",
-                "parse_bool",
-                "texts_of",
-                "truth_of",
-            ),
-            "_settings_variables": ("fill_braces", "plugin_variables", "replace_variables"),
-            "_trust": ("contains", "folders_with_trust", "main_working_tree", "word_of_nearest"),
-            "_user_settings": ("EntryRules", "NamedSkill", "Settings"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()

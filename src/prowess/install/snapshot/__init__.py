@@ -10,6 +10,4 @@ if TYPE_CHECKING:
     from ._provider import SnapshotProvider as SnapshotProvider
     from ._write import SnapshotReport as SnapshotReport, write_snapshot as write_snapshot
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__, {"_provider": ("SnapshotProvider",), "_write": ("SnapshotReport", "write_snapshot")}
-    )
+    __getattr__, __all__ = lazy_exports()

@@ -15,11 +15,4 @@ if TYPE_CHECKING:
     from ._folder import find_skills as find_skills
     from ._source import Source as Source, parse_source as parse_source
 else:  # otherwise every misspelt name would have a type
-    __getattr__, __all__ = lazy_exports(
-        __name__,
-        {
-            "_fetched": ("Fetched", "FetchedSkill", "Wanted", "check_wanted", "digest_of", "fetch"),
-            "_folder": ("find_skills",),
-            "_source": ("Source", "parse_source"),
-        },
-    )
+    __getattr__, __all__ = lazy_exports()
