@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -66,26 +63,6 @@ def test_the_command_prints_the_same_as_render(host: str, project: Path, capsys:
     assert run(project, "--host", host) == 0
     catalog = discover(project, host=host, home=project.parent / "home")
     assert capsys.readouterr().out == render(catalog).text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_prompt_as_a_process(encoding: str, project: Path) -> None:
-    """In any encoding, JSON in UTF-8; a closed pipe is not an error."""
-    skill(project / ".claude/skills/csv", description="日本語 → ü")
-    command = [sys.executable, "-m", "prowess", "prompt", "--cwd", str(project), "--home", str(project.parent)]
-    env = {**os.environ, "PYTHONIOENCODING": encoding}
-    done = subprocess.run(command, capture_output=True, check=False, env=env)
-    assert done.returncode == 0
-    assert ("日本語" in done.stdout.decode(encoding)) is (encoding == "utf-8")
-    done = subprocess.run([*command, "--json"], capture_output=True, check=False, env=env)
-    assert "日本語 → ü" in json.loads(done.stdout.decode())["text"]
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, env=env)
-    os.close(writing)
-    assert done.returncode == 0
-    assert b"rror" not in done.stderr
 
 
 def test_a_message_chooses_what_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
