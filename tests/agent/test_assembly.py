@@ -14,6 +14,7 @@ import pytest
 
 from prowess.agent import Assembly, assemble
 from prowess.agent.assembly import Toolbox
+from support.rows import rows
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -168,16 +169,6 @@ def test_a_skill_that_changed_after_the_start_gets_no_new_tools(top: Path) -> No
     assert tool_origins(toolbox) == tool_origins(assembly)
 
 
-@pytest.mark.parametrize(
-    ("more", "writes"),
-    [
-        ("", False),
-        (FILES, False),
-        (WRITING, True),
-        ("tools: [{type: shell}]\n", True),
-        ("tools: [{type: git}]\n", False),
-    ],
-    ids=["none", "reading", "writing", "shell", "git"],
-)
+@pytest.mark.parametrize(("more", "writes"), rows(__file__, "can_write_files_depends_on_the_configuration"))
 def test_can_write_files_depends_on_the_configuration(top: Path, more: str, writes: bool) -> None:
     assert assemble_role(top, more).toolbox.can_write_files is writes

@@ -9,6 +9,7 @@ import pytest
 
 from prowess.agent import Assembly, assemble
 from prowess.agent.tools._commands import command_network
+from support.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,18 +63,7 @@ def test_approval_of_an_mcp_server_asks_before_each_call(top: Path) -> None:
 # ── the sandbox ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("tool", "security", "is_open"),
-    [
-        ("network: true", "", True),
-        ("network: true", "security: {sandbox: {network: bridge}}", True),
-        ("network: true", "security: {sandbox: {network: none}}", False),
-        ("network_disabled: false", "", True),
-        ("network_disabled: false", "security: {sandbox: {network: none}}", False),
-        ("network: true, network_disabled: true", "", False),
-        ("", "", False),
-    ],
-)
+@pytest.mark.parametrize(("tool", "security", "is_open"), rows(__file__, "the_network_is_closed_if_any_key_closes_it"))
 def test_the_network_is_closed_if_any_key_closes_it(top: Path, tool: str, security: str, is_open: bool) -> None:
     """`sandbox.network: none` and `network_disabled: true` come before `network: true`."""
     assembly, problems = assemble_role(top, f"tools:\n- python: {{{tool}}}\n{security}\n")

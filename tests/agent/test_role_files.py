@@ -12,6 +12,7 @@ from prowess.agent import assemble
 from prowess.agent.policy import RefusedError
 from prowess.agent.protected import KINDS
 from prowess.agent.role_files import python_module
+from support.rows import rows
 from support.tool_calls import require_sandbox
 
 if TYPE_CHECKING:
@@ -71,16 +72,7 @@ def own_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "state/conf/trust.json",
-        "State/CONF/new/file",
-        ".config/kept/sandbox",
-        "tmp/prowess-sealed-x/copy/pdf/run.py",
-        "tmp/prowess-run-0/x",
-    ],
-)
+@pytest.mark.parametrize("path", rows(__file__, "no_role_can_allow_to_write_what_prowess_keeps"))
 def test_no_role_can_allow_to_write_what_prowess_keeps(path: str, own_folders: Path) -> None:
     """The trust record, the cache and the copies that it runs."""
     write = tool(own_folders, "write_file", more=f"security: {{allow_writes: [{', '.join(KINDS)}]}}\n")
@@ -156,21 +148,6 @@ def test_a_command_does_not_write_beside_a_script(folder: Path) -> None:
     assert (folder / "fine").exists()
 
 
-@pytest.mark.parametrize(
-    ("line", "module"),
-    [
-        ("python3 -m a.b", "a.b"),
-        ("/usr/bin/python3.12 -ma", "a"),
-        ("env X=1 python -um a -c x", "a"),
-        ("pypy3 -c x", ""),
-        ("python3 -X dev -W error -m a", "a"),
-        ("uv run --with x -m a", "a"),
-        ("uv run --with x python -m a", "a"),
-        ("python3 -u -X dev a.py -m b", None),
-        ("python3 a.py", None),
-        ("node -m a", None),
-        ("uvx a", None),
-    ],
-)
+@pytest.mark.parametrize(("line", "module"), rows(__file__, "a_module_is_found_in_a_command_line"))
 def test_a_module_is_found_in_a_command_line(line: str, module: str | None) -> None:
     assert python_module(line.split()) == module

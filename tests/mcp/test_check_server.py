@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.mcp import check_server
+from support.rows import rows
 from support.skill_servers import ENTRY, FILES, MARKDOWN, digest, serve
 
 if TYPE_CHECKING:
@@ -50,28 +51,7 @@ def test_a_server_of_the_older_era_is_checked() -> None:
     assert (report.version, report.era, report.findings, report.verified) == ("2025-06-18", "older", (), len(FILES))
 
 
-@pytest.mark.parametrize(
-    ("what", "rule", "skill"),
-    [
-        ("no-extension", "answer", None),
-        ("no-resources", "capability", None),
-        ("get-other-size", "get", PDF),
-        ("directory-missing", "directory", PDF),
-        ("directory-without-scripts", "directory", PDF),
-        ("directory-first-page", "directory", PDF),
-        ("directory-loop", "answer", None),
-        ("directory-invalid", "answer", None),
-        ("http-500", "answer", None),
-        ("list-not-json", "answer", None),
-        ("list-error", "answer", None),
-        ("cursor-loop", "answer", None),
-        ("changed", "digest", PDF),
-        ("longer", "digest", PDF),
-        ("shorter", "digest", PDF),
-        ("other-uri", "digest", PDF),
-        ("two-contents", "digest", PDF),
-    ],
-)
+@pytest.mark.parametrize(("what", "rule", "skill"), rows(__file__, "a_fault_is_an_error"))
 def test_a_fault_is_an_error(what: str, rule: str, skill: str | None) -> None:
     with serve(what) as (url, _):
         assert ("error", rule, skill) in broken(url)

@@ -19,6 +19,7 @@ from prowess.mcp._cache import FileCache
 from prowess.session import Trust
 from prowess.session._remote_files import skill_folder
 from support import skill_servers
+from support.rows import rows
 from support.skill_servers import ENTRY, FILES, MARKDOWN, serve
 from support.skills import skill
 
@@ -393,24 +394,7 @@ def test_a_command_gets_few_variables(tmp_path: Path, monkeypatch: pytest.Monkey
     assert f"None yes {tmp_path.parent}" in docs.findings[0].message
 
 
-@pytest.mark.parametrize(
-    ("label", "options", "message"),
-    [
-        ("Docs", {"url": "https://example.com"}, "invalid label of a server: `Docs`"),
-        ("a:b", {"url": "https://example.com"}, "invalid label of a server: `a:b`"),
-        ("docs", {}, "needs either a command, as a list, or a URL"),
-        ("docs", {"command": "npx server"}, "needs either a command, as a list, or a URL"),
-        ("docs", {"command": []}, "the command of the server `docs` is empty"),
-        ("docs", {"command": ["a"], "url": "https://example.com"}, "needs either"),
-        ("docs", {"url": "ftp://example.com"}, "invalid URL of a server: `ftp://example.com`"),
-        ("docs", {"url": "https://user:pw@example.com"}, "has no user name or password"),
-        ("docs", {"url": "https://exa mple.com"}, "invalid URL"),
-        ("docs", {"url": "https://example.com:99999"}, "invalid URL"),
-        ("docs", {"url": "http://example.com/mcp"}, "its URL begins with `https`"),
-        ("docs", {"url": "https://example.com", "token": "a b"}, "the token of the server is invalid"),
-        ("docs", {"url": "https://example.com", "timeout": 0}, "invalid timeout"),
-    ],
-)
+@pytest.mark.parametrize(("label", "options", "message"), rows(__file__, "invalid_arguments_are_errors"))
 def test_invalid_arguments_are_errors(label: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         McpSkillProvider(label, **options)

@@ -14,6 +14,7 @@ from prowess.mcp import McpSkillProvider, _connection, configured_servers
 from prowess.net import _client as _http
 from support import skill_servers
 from support.growth import ends
+from support.rows import rows
 from support.skill_servers import ENTRY, serve, small_entry
 
 if TYPE_CHECKING:
@@ -29,41 +30,7 @@ def provider(tmp_path: Path, url: str, timeout: float = 5.0) -> McpSkillProvider
 # ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("what", "reason"),
-    [
-        ("no-extension", "it does not serve skills: it lacks the extension `io.modelcontextprotocol/skills`"),
-        ("list-not-json", "it sent a message that is not JSON"),
-        ("list-not-utf8", "it sent a message that is not UTF-8"),
-        ("list-not-an-object", "it sent a message that is not a JSON object"),
-        ("list-too-deep", "it sent a message that is not JSON"),
-        ("list-long-number", "it sent a message that is not JSON"),
-        ("list-nan", "it sent a message that is not JSON"),
-        ("list-other-id", "it answered another request"),
-        ("list-text-id", "it answered another request"),
-        ("list-true-id", "it answered another request"),
-        ("list-no-result", "its answer has no result"),
-        ("list-bad-error", "its answer is an invalid error"),
-        ("list-error", r"it answered: no\x1b[2Jway\x0aok (-32603)"),
-        ("list-needs-input", "its answer needs input, which Prowess does not give"),
-        ("list-not-a-list", "its list of skills is invalid"),
-        ("list-huge", "it sent a message of more than 33,554,432 bytes"),
-        ("http-500", "it answered with the HTTP status 500"),
-        ("http-html", "it answered with `text/html`, which is not JSON"),
-        ("gzip", "it sent a compressed answer"),
-        ("events-without-answer", "it closed the connection without an answer"),
-        ("redirect 307 http://127.0.0.1:1/", "it redirects to another host, `127.0.0.1`, which is refused"),
-        (
-            "redirect 307 http://169.254.169.254/latest",
-            "it redirects to another host, `169.254.169.254`, which is refused",
-        ),
-        ("redirect 302 https://example.com/", "it redirects to another host, `example.com`, which is refused"),
-        ("redirect 307 http://example.com/", "it redirects to an invalid URL"),
-        ("redirect 307 file:///etc/passwd", "it redirects to an invalid URL"),
-        ("redirect 302 /mcp", "it redirects with the status 302, which drops the request"),
-        ("redirect 308 /mcp", "it redirects again and again"),
-    ],
-)
+@pytest.mark.parametrize(("what", "reason"), rows(__file__, "a_list_that_breaks_the_rules_is_a_finding"))
 def test_a_list_that_breaks_the_rules_is_a_finding(what: str, reason: str, tmp_path: Path) -> None:
     """The catalog has the skills of this machine, and says what the server did."""
     with serve(what) as (url, _):
@@ -88,15 +55,7 @@ def test_a_list_with_an_odd_time_is_used(milliseconds: object, tmp_path: Path) -
         assert docs.findings == ()
 
 
-@pytest.mark.parametrize(
-    ("what", "count", "reason"),
-    [
-        ("bad-cursor", 1, "its list of skills has an invalid cursor"),
-        ("cursor-loop", 1, "its list of skills has no end: a cursor repeats"),
-        ("endless-pages", 0, "its list of skills has more than 5 pages; the others are left out"),
-        ("endless-skills", 3, "it has more than 3 skills; the others are left out"),
-    ],
-)
+@pytest.mark.parametrize(("what", "count", "reason"), rows(__file__, "a_list_without_end_is_cut"))
 @pytest.mark.slow
 def test_a_list_without_end_is_cut(
     what: str, count: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -210,28 +169,15 @@ def named(name: Any, uri: str | None = None) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"uri": None}, "its URI is not that of a SKILL.md"),
-        ({"uri": "skill://pdf/readme.md"}, "its URI is not that of a SKILL.md"),
-        ({"uri": "SKILL.md"}, "its URI is not that of a SKILL.md"),
-        ({"uri": "skill://pdf\x1b/SKILL.md"}, "its URI is not that of a SKILL.md"),
+        *rows(__file__, "an_entry_that_breaks_a_rule_is_left_out"),
         ({"uri": f"skill://{'a/' * 1500}pdf/SKILL.md"}, "its URI is not that of a SKILL.md"),
-        ({"uri": "skill://../pdf/SKILL.md"}, "its URI has an invalid part"),
-        ({"uri": "skill://%2e%2e/pdf/SKILL.md"}, "its URI has an invalid part"),
-        ({"uri": "skill://a//pdf/SKILL.md"}, "its URI has an invalid part"),
-        ({"uri": "skill://evil/SKILL.md"}, "its name is not the last folder of its URI"),
         (named("docs:pdf"), "its name breaks the rules of agentskills.io: `docs:pdf`"),
         (named("PDF"), "its name breaks the rules of agentskills.io: `PDF`"),
         (named("pdf\x1b[2J", PDF), r"its name breaks the rules of agentskills.io: `pdf\x1b[2J`"),
         (named("рdf", PDF), "its name breaks the rules of agentskills.io: `рdf`"),
         (named(["pdf"], PDF), "its name breaks the rules of agentskills.io: `['pdf']`"),
-        ({"frontmatter": "name: pdf"}, "its front matter is not an object"),
-        ({"frontmatter": {"name": "pdf"}}, "it has no description"),
         ({"frontmatter": {"name": "pdf", "description": "x" * 70_000}}, "its front matter has more than 65,536 bytes"),
         ({"frontmatter": {"name": "pdf", "description": "\ud800"}}, "its front matter is invalid"),
-        ({"resources": None}, "its list of files is invalid"),
-        ({"resources": "all"}, "its list of files is invalid"),
-        ({"resources": [1]}, "its list of files is invalid"),
-        ({"resources": []}, "its list of files lacks its SKILL.md"),
         (resources("skill://other/a.md"), "one of its files is not in its folder"),
         (resources("skill://pdf-evil/a.md"), "one of its files is not in its folder"),
         (resources("file:///etc/passwd"), "one of its files is not in its folder"),
@@ -251,12 +197,6 @@ def named(name: Any, uri: str | None = None) -> dict[str, Any]:
         (resources("skill://pdf/SKILL.md/a"), "two of its files have the same path"),
         (resources("skill://pdf/%C3%A9", "skill://pdf/e%CC%81"), "two of its files have the same path"),
         (resources(*(f"skill://pdf/{number}" for number in range(512))), "it has more than 512 files"),
-        (resources(size=17 << 20), "it has more than 16 MiB"),
-        (resources(size=-1), "one of its files has an invalid size"),
-        (resources(size=True), "one of its files has an invalid size"),
-        (resources(size="1"), "one of its files has an invalid size"),
-        (resources(digest="sha256:" + "A" * 64), "one of its files has an invalid digest"),
-        (resources(digest=f"md5:{'0' * 64}"), "one of its files has an invalid digest"),
     ],
     ids=lambda value: value[:30] if isinstance(value, str) else None,
 )
@@ -286,21 +226,7 @@ def test_only_the_first_findings_about_entries_are_kept(tmp_path: Path) -> None:
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("what", "reason"),
-    [
-        ("changed", "has changed since it was listed: its digest is not the one that was listed"),
-        ("longer", "has changed since it was listed: it has "),
-        ("shorter", "has changed since it was listed: it has "),
-        ("much-longer", "it sent a message of more than "),
-        ("other-uri", "it sent another resource"),
-        ("two-contents", "it did not send one resource"),
-        ("not-contents", "it did not send one resource"),
-        ("no-content", "it sent a resource without content"),
-        ("bad-base64", "it sent invalid base64"),
-        ("surrogate", "it sent a text that is not Unicode"),
-    ],
-)
+@pytest.mark.parametrize(("what", "reason"), rows(__file__, "a_file_that_is_not_what_was_listed_is_not_used"))
 def test_a_file_that_is_not_what_was_listed_is_not_used(what: str, reason: str, tmp_path: Path) -> None:
     """Neither the instructions nor another file; the skill can be activated later."""
     with serve() as (url, server):
@@ -319,17 +245,7 @@ def test_a_file_that_is_not_what_was_listed_is_not_used(what: str, reason: str, 
         assert "Read them aloud." in session.activate("docs:pdf").content
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"description": "Sends all passwords."},
-        {"version": "1.1"},
-        {"version": 1.10001},
-        {"allowed-tools": "Bash"},
-        {"version": None},
-        {"version": True},
-    ],
-)
+@pytest.mark.parametrize("change", rows(__file__, "another_front_matter_than_the_listed_one_is_an_error"))
 def test_another_front_matter_than_the_listed_one_is_an_error(change: dict[str, Any], tmp_path: Path) -> None:
     """A text is no number, and `true` is not 1."""
     with serve() as (url, server):
@@ -345,18 +261,7 @@ def test_another_front_matter_than_the_listed_one_is_an_error(change: dict[str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("what", "reason"),
-    [
-        ("dies", r"it has ended: cannot open the database\x1b[2J"),
-        ("flood", "it sent too much that is no answer"),
-        ("endless-line", "it sent a message of more than 1,000 bytes"),
-        ("asks-on", "it sent too many requests of its own"),
-        ("list-silence", "it did not answer in time"),
-        ("list-not-json", "it sent a message that is not JSON"),
-        ("list-other-id", "it did not answer in time"),
-    ],
-)
+@pytest.mark.parametrize(("what", "reason"), rows(__file__, "a_hostile_process_is_ended"))
 def test_a_hostile_process_is_ended(what: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the next request starts it again."""
     monkeypatch.setattr(_connection, "_MAX_PAGE_BYTES", 1000)

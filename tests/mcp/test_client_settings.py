@@ -13,6 +13,7 @@ from prowess import Session, discover
 from prowess.cli import main
 from prowess.errors import ConfigError
 from prowess.mcp import configured_servers
+from support.rows import rows
 from support.skill_servers import serve
 
 if TYPE_CHECKING:
@@ -38,28 +39,7 @@ def test_each_server_has_a_provider(tmp_path: Path) -> None:
     assert configured_servers(tmp_path / "other") == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[[servers", "it is not TOML"),
-        ("servers = 1", "`servers` is not a list"),
-        ("servers = [1]", "a server is not a table"),
-        ("[[servers]]\nurl = 'https://example.com'", "a server has no `name`"),
-        ("[[servers]]\nname = 'Docs'\nurl = 'https://example.com'", "invalid label of a server: `Docs`"),
-        ("[[servers]]\nname = 'docs'", "needs either a command, as a list, or a URL"),
-        ("[[servers]]\nname = 'docs'\ncommand = 'npx server'", "`command` of the server `docs` is not a list of texts"),
-        ("[[servers]]\nname = 'docs'\nurl = 7", "`url` of the server `docs` is not a text"),
-        ("[[servers]]\nname = 'docs'\ncomand = ['a']", "unknown key `comand` of a server"),
-        ("[[servers]]\nname = 'docs'\nurl = 'https://a.example'\ntoken_env = 'NO'", "the variable `NO` is not set"),
-        ("[[servers]]\nname = 'docs'\ncommand = ['a']\ntoken_env = 'YES'", "`token_env` needs a `url`"),
-        ("[[servers]]\nname = 'docs'\nurl = 'https://a.example'\nallow_private = 1", "is not `true` or `false`"),
-        (
-            "[[servers]]\nname = 'docs'\ncommand = ['a']\nallow_private = true",
-            "`allow_private` of the server `docs` needs",
-        ),
-        (2 * "[[servers]]\nname = 'docs'\nurl = 'https://example.com'\n", "two servers are called `docs`"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), rows(__file__, "invalid_settings_are_errors"))
 def test_invalid_settings_are_errors(text: str, message: str, tmp_path: Path) -> None:
     """With the file, and what to do."""
     file = configure(tmp_path, text)

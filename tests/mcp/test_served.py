@@ -14,6 +14,7 @@ from prowess.errors import SkillFileError
 from prowess.mcp import ServedCatalog
 from prowess.mcp._contents import SkillContents
 from support.growth import assert_linear
+from support.rows import rows
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -93,22 +94,7 @@ def test_directories_have_their_direct_children(tmp_path: Path) -> None:
         assert served.children(uri) is None
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
-        "skill://pages/../pages/a.txt",
-        "skill://pages/%2e%2e/pages/a.txt",
-        "skill://pages/./a.txt",
-        "skill://pages//a.txt",
-        "skill://pages/%61.txt",
-        "skill://pages/a.txt/",
-        "skill://pages/a%00.txt",
-        "skill://pages",
-        "skill:///etc/passwd",
-        "file:///etc/passwd",
-        "SKILL://pages/a.txt",
-    ],
-)
+@pytest.mark.parametrize("uri", rows(__file__, "a_file_has_one_uri"))
 def test_a_file_has_one_uri(tmp_path: Path, uri: str) -> None:
     """What is written in another way is not served."""
     (skill(tmp_path / SKILLS / "pages").parent / "a.txt").write_text("1")
@@ -171,14 +157,8 @@ def test_what_breaks_a_rule_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        ("metadata:\n  version: 1.0\n", "its `metadata` has a value that is not text"),
-        ("metadata: [a]\n", "its `metadata` is not a map"),
-        ("metadata:\n", "its `metadata` is not a map"),
-        ("compatibility:\n", "its `compatibility` is not text"),
-        ("compatibility: ' '\n", "its `compatibility` is empty"),
-        ("compatibility: 3\n", "its `compatibility` is not text"),
+        *rows(__file__, "a_field_that_clients_refuse_leaves_its_skill_out"),
         (f"compatibility: {'x' * 501}\n", "its `compatibility` has more than 500 characters"),
-        ("license: [MIT]\n", "its `license` is not text"),
     ],
 )
 def test_a_field_that_clients_refuse_leaves_its_skill_out(tmp_path: Path, more: str, problem: str) -> None:

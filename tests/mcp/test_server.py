@@ -15,6 +15,7 @@ from mcp_types import CallToolRequestParams, PaginatedRequestParams, ReadResourc
 from prowess import LiveCatalog
 from prowess.mcp import SkillServer, server
 from prowess.session import Tool
+from support.rows import rows
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -85,21 +86,7 @@ def test_files_are_read_as_text_or_bytes(live: Any) -> None:
     assert blob.blob == "/wA="
 
 
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("skills/get", {"uri": "skill://nosuch/SKILL.md"}),
-        ("skills/get", {"uri": "skill://pages"}),
-        ("resources/directory/read", {"uri": "skill://pages/SKILL.md"}),
-        ("resources/directory/read", {"uri": "skill://pages/"}),
-        ("resources/read", {"uri": "skill://pages/../pages/SKILL.md"}),
-        ("resources/read", {"uri": "skill://pages/%2e%2e/SKILL.md"}),
-        ("resources/read", {"uri": "file:///etc/passwd"}),
-        ("skills/list", {"cursor": "%%%"}),
-        ("skills/list", {"cursor": "gICA"}),
-        ("tools/call", {"name": "nosuch"}),
-    ],
-)
+@pytest.mark.parametrize(("method", "params"), rows(__file__, "what_is_not_served_is_an_invalid_parameter"))
 def test_what_is_not_served_is_an_invalid_parameter(live: Any, method: str, params: dict[str, str]) -> None:
     """-32602, as the specification says."""
     with pytest.raises(MCPError) as caught:

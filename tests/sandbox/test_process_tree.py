@@ -11,6 +11,7 @@ from prowess.sandbox import Limits, run
 from support.commands import RUNS, run_shell
 from support.growth import ends
 from support.processes import processes_end
+from support.rows import rows
 from support.suites import require_backend
 
 if TYPE_CHECKING:
@@ -54,16 +55,7 @@ def test_a_process_that_ends_right_after_the_command_is_not_counted(sandbox: str
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("linux")
-@pytest.mark.parametrize(
-    "line",
-    [
-        pytest.param("sleep 66601", id="sleeps"),
-        pytest.param("trap '' TERM HUP INT; while :; do sleep 66601; done", id="ignores-term"),
-        pytest.param("while :; do :; done # 66601", id="spins"),
-        pytest.param("setsid sleep 66601 & sleep 66601", id="another-session"),
-        pytest.param("kill -STOP $$ # 66601", id="stopped"),
-    ],
-)
+@pytest.mark.parametrize("line", rows(__file__, "the_timeout_ends_the_whole_process_tree"))
 def test_the_timeout_ends_the_whole_process_tree(line: str, sandbox: str, tmp_path: Path) -> None:
     """Nothing is left."""
     with ends():

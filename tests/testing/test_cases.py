@@ -19,6 +19,7 @@ from prowess.testing._cases import ABSENT, Case, load_suite, skill_folder_of_cas
 from prowess.testing._expect import differences, parse_single_value
 from support import strategies  # noqa: F401 - loads the profile
 from support.growth import calls_at_most, ends
+from support.rows import rows
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -132,23 +133,7 @@ def test_every_key_is_read(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "stdin"),
-    [
-        ("", None),
-        ("  stdin:\n", None),
-        ("  stdin: null\n", None),
-        ("  stdin: ~\n", None),
-        ('  stdin: "null"\n', "null"),
-        ("  stdin: '~'\n", "~"),
-        ("  stdin: ''\n", ""),
-        ("  stdin: 12\n", "12"),
-        ("  stdin: 0x1F\n", "0x1F"),
-        ("  stdin: yes\n", "yes"),
-        ("  stdin: |\n    a\n    b\n", "a\nb\n"),
-        ('  stdin: "a\\0b"\n', "a\0b"),
-        ("  stdin: '{\"a\": 1}'\n", '{"a": 1}'),
-    ],
-    ids=repr,
+    ("written", "stdin"), [*rows(__file__, "stdin_is_text_or_nothing"), ('  stdin: "a\\0b"\n', "a\0b")], ids=repr
 )
 def test_stdin_is_text_or_nothing(written: str, stdin: str | None, here: Path) -> None:
     """Absent or null is the end of the input; anything else is what its author typed."""
@@ -357,11 +342,7 @@ def test_a_problem_of_a_config_is_reported(text: str, lines: list[str], here: Pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('{"version": 1, "environment": {}}', "unknown key `environment`"),
-        ('{"version": 1, "env": {"": "x"}}', " is not a valid variable name"),
-        ('{"version": 1, "env": {"1A": "x"}}', "`env.1A` is not a valid variable name"),
-        ('{"version": 1, "env": {"A": "\\ud800"}}', ""),
-        ("", "1:1: the file is not valid JSON: expecting value (fix the JSON there)"),
+        *rows(__file__, "a_config_that_a_document_cannot_show_has_one_problem"),
         ("[" * 200_000, "the file is not valid JSON: too many levels (use fewer levels)"),
         (b'{"version": 1, "env": {"A": "\xff"}}', "byte 0xff at offset 29 is not UTF-8 (save the file as UTF-8)"),
     ],

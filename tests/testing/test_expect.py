@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from prowess.testing._cases import Case
 from prowess.testing._expect import Failure, decode_output, failures
 from support import strategies  # noqa: F401 - loads the profile
 from support.growth import ends
+from support.rows import rows
 
 
 def ended(
@@ -40,18 +40,7 @@ def failures_of(result: Result, **expected: Any) -> list[tuple[str, str]]:
 # ── exit codes ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        (1, "1"),
-        (126, "126 (command not executable)"),
-        (127, "127 (command not found)"),
-        (128, "128"),
-        (128 + signal.SIGKILL, "137 (SIGKILL)"),
-        (128 + signal.SIGSEGV, "139 (SIGSEGV)"),
-        (255, "255"),
-    ],
-)
+@pytest.mark.parametrize(("code", "words"), rows(__file__, "an_exit_code_is_reported_with_its_meaning"))
 def test_an_exit_code_is_reported_with_its_meaning(code: int, words: str) -> None:
     """Above 128 it is a signal, if a signal has that number."""
     assert failures_of(ended(code=code)) == [("exit-code", f"the exit code is {words}, not 0")]

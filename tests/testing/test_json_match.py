@@ -13,6 +13,7 @@ from prowess.testing._cases import exact_number
 from prowess.testing._expect import differences, parse_single_value
 from support import strategies  # noqa: F401 - loads the profile
 from support.growth import calls_at_most, ends
+from support.rows import rows
 
 
 def differences_of(expected: Any, output: str) -> list[str]:
@@ -25,26 +26,7 @@ def differences_of(expected: Any, output: str) -> list[str]:
 @pytest.mark.parametrize(
     ("output", "words"),
     [
-        ("", "it is empty"),
-        (" \r\n\t", "it is empty"),
-        ("{} {}", "a second value begins at line 1, column 4"),
-        ("1\n2\n", "a second value begins at line 2, column 1"),
-        ("done\n{}", "expecting value at line 1, column 1"),
-        ('{"a": 1,}', None),
-        ("{'a': 1}", "expecting property name enclosed in double quotes at line 1, column 2"),
-        ("\ufeff{}", "unexpected UTF-8 BOM (decode using utf-8-sig) at line 1, column 1"),
-        ("NaN", "NaN is not valid JSON"),
-        ('{"a": [Infinity]}', "Infinity is not valid JSON"),
-        ("-Infinity", "-Infinity is not valid JSON"),
-        ("01", "a second value begins at line 1, column 2"),
-        (".5", "expecting value at line 1, column 1"),
-        ("+1", "expecting value at line 1, column 1"),
-        ("1_000", "a second value begins at line 1, column 2"),
-        ('"\t"', "invalid control character at line 1, column 2"),
-        ('"a\nb"', "invalid control character at line 1, column 3"),
-        ('{"ok": false, "ok": true}', "duplicate key `ok` in an object"),
-        ('[{"a": {"b": 1, "c": 2, "b": 1}}]', "duplicate key `b` in an object"),
-        ("1e9999999999999999999", "the exponent of `1e9999999999999999999` is too large"),
+        *rows(__file__, "an_output_that_is_not_one_value_is_an_error"),
         ("[" * 100_000, "it has too many levels"),
         ('{"a":' * 100_000, "it has too many levels"),
     ],

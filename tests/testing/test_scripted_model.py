@@ -13,6 +13,7 @@ import pytest
 
 from prowess.errors import ConfigError
 from prowess.testing import Call, ScriptedModel, Step
+from support.rows import rows
 
 HINT = "a step is `call: TOOL` with `with: {...}`, `calls: [...]` or `say: TEXT`"
 
@@ -84,23 +85,7 @@ def test_a_script_that_never_says_anything_ends() -> None:
     assert caught.value.hint == "end it with `say: TEXT`"
 
 
-@pytest.mark.parametrize(
-    ("typed", "value"),
-    [
-        ("1", 1),
-        ("1.5", 1.5),
-        ("true", True),
-        ("null", None),
-        ("'1'", "1"),
-        ("yes", "yes"),
-        ("012", "012"),
-        ("2024-01-01", "2024-01-01"),
-        ("[a, {b: 1}]", ["a", {"b": 1}]),
-        ("|\n      x\n      y\n", "x\ny\n"),
-        ("12345678901234567890", 12345678901234567890),
-        ("1e999", "1e999"),
-    ],
-)
+@pytest.mark.parametrize(("typed", "value"), rows(__file__, "an_argument_has_the_type_it_has_in_json"))
 def test_an_argument_has_the_type_it_has_in_json(typed: str, value: object, tmp_path: Path) -> None:
     """Anything but a JSON literal is text."""
     (step,) = ScriptedModel(file(tmp_path, f"- call: t\n  with:\n    a: {typed}\n")).steps
@@ -164,15 +149,8 @@ def test_all_problems_of_a_file_are_reported_together(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "the file is empty (add its content, or remove the file)"),
-        ("[]\n", "it has no steps"),
-        ("say: x\n", "1:1: the file is a map, not a list (begin each item with a dash)"),
+        *rows(__file__, "a_file_without_a_list_of_steps_is_an_error"),
         (b"- say: \xff\n", "byte 0xff at offset 7 is not UTF-8 (save the file as UTF-8)"),
-        ("- say: x\n  say: y\n", "2:3: duplicate key `say` (remove one of them)"),
-        (
-            "- &a\n  say: x\n- *a\n",
-            "1:3: YAML anchors and aliases are not allowed (write the value itself, or put it in quotes)",
-        ),
     ],
     ids=repr,
 )

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from prowess.agent.role import TOOL_FIELDS, Guardrails, ModelConfig, Role, Security, load_role, parse_model, schema
 from prowess.findings import format_findings
 from support.broken_roles import BROKEN, FLAT_ROLE, INITRUNNER_ROLE, NOT_IN_SCHEMA, UNREADABLE
+from support.rows import rows
 
 TOP = Path(__file__).parents[3]
 SEEDS = sorted((TOP / "tests/roles").glob("*/*.yaml"))
@@ -130,16 +131,7 @@ def test_initrunners_own_roles_are_read() -> None:
     assert research.skill_lines == (13, 14, 15)
 
 
-@pytest.mark.parametrize(
-    ("text", "provider", "name", "url"),
-    [
-        ("anthropic:claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5", None),
-        ("gpt-5", "openai", "gpt-5", None),
-        ("openai:local@http://localhost:1/v1", "openai", "local", "http://localhost:1/v1"),
-        ("openai:a@b@https://h/v1", "openai", "a@b", "https://h/v1"),
-        ("ollama:llama3:8b", "ollama", "llama3:8b", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "provider", "name", "url"), rows(__file__, "a_model_can_be_one_text"))
 def test_a_model_can_be_one_text(tmp_path: Path, text: str, provider: str, name: str, url: str | None) -> None:
     """`provider:name` and `openai:NAME@URL`, in the role and on the command line."""
     expected = ModelConfig(provider=provider, name=name, base_url=url)

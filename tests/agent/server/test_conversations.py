@@ -9,6 +9,7 @@ import pytest
 
 from prowess.agent.server._conversations import ConversationStore
 from prowess.agent.server._requests import ChatAnswer, ChatRequest, Message
+from support.rows import rows
 
 
 def ask(*texts: str, name: str | None = None, client: str = "") -> ChatRequest:
@@ -33,17 +34,7 @@ def store() -> ConversationStore[Any]:
 
 
 @pytest.mark.parametrize(
-    ("texts", "name", "expected"),
-    [
-        (["hello", "hi", "on"], None, ["session", None]),
-        (["hello", "ho", "on"], None, [None, None]),
-        (["hello"], None, [None, None]),
-        (["on"], "a", ["session a", None]),
-        (["hello", "hi", "on"], "a", ["session a", None]),
-        (["hello", "changed", "on"], "a", [None, None]),
-        (["on"], "b", [None, None]),
-    ],
-    ids=["messages", "another answer", "a first message", "an ID", "both", "an ID, other messages", "another ID"],
+    ("texts", "name", "expected"), rows(__file__, "a_conversation_is_found_once_by_its_messages_or_its_id")
 )
 def test_a_conversation_is_found_once_by_its_messages_or_its_id(
     store: ConversationStore[Any], texts: list[str], name: str | None, expected: list[str | None]

@@ -18,6 +18,7 @@ from prowess.agent.server import listen
 from prowess.agent.server._requests import Message
 from prowess.errors import ConfigError
 from support.chat_server import ChatServer
+from support.rows import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -244,15 +245,7 @@ def test_clients_with_different_keys_are_different_clients(chat: ChatServer) -> 
     assert sorted(names.values()) == sorted({name for _, name in KEYS})
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({"sec_fetch_site": "cross-site"}, 403),
-        ({"sec_fetch_site": "same-site"}, 403),
-        ({"content_type": "text/plain"}, 415),
-        ({"content_type": "application/x-www-form-urlencoded"}, 415),
-    ],
-)
+@pytest.mark.parametrize(("headers", "status"), rows(__file__, "a_page_of_another_site_is_refused"))
 def test_a_page_of_another_site_is_refused(chat: ChatServer, headers: dict[str, str], status: int) -> None:
     """Even a form, which browsers send without a preflight request."""
     answer = post(chat, {"messages": HELLO}, **headers)

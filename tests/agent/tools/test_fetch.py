@@ -18,6 +18,7 @@ from prowess.agent.tools._network import HttpResponse, NetworkAccess, fetch
 from prowess.net import NetworkRules
 from support.growth import ends
 from support.programs import require
+from support.rows import rows
 from support.site_server import Request, Site, echo, redirect, reply
 
 if TYPE_CHECKING:
@@ -95,17 +96,7 @@ def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPa
     assert len(site.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "to",
-    [
-        "file:///etc/passwd",
-        "ftp://127.0.0.1/",
-        "http://u:p@127.0.0.1/",
-        "//2130706433/x",
-        "http://[::1",
-        "javascript:x",
-    ],
-)
+@pytest.mark.parametrize("to", rows(__file__, "a_redirect_to_an_invalid_url_is_refused"))
 def test_a_redirect_to_an_invalid_url_is_refused(to: str) -> None:
     with Site({"/": redirect(to)}) as site, pytest.raises(RefusedError):
         get(f"{site.url}/")

@@ -10,6 +10,7 @@ import pytest
 from prowess.agent.policy import Policy, RefusedError, ToolContext
 from prowess.agent.role import TOOL_FIELDS
 from prowess.agent.tools.http import tools
+from support.rows import rows
 from support.site_server import Site, echo, redirect, reply
 
 if TYPE_CHECKING:
@@ -54,24 +55,7 @@ def test_a_response_has_its_status_and_the_relevant_headers() -> None:
     assert (site.requests[0].body, site.requests[0].headers["content-type"]) == (b'{"b": 2}', "application/json")
 
 
-@pytest.mark.parametrize(
-    ("path", "query", "target"),
-    [
-        ("/items", None, "/v1/items"),
-        ("items/1", None, "/v1/items/1"),
-        ("", None, "/v1"),
-        ("/", None, "/v1"),
-        ("/a b/ü", None, "/v1/a%20b/%C3%BC"),
-        ("/a%20b", None, "/v1/a%20b"),
-        ("@evil.example/x", None, "/v1/@evil.example/x"),
-        ("/@scope/name", None, "/v1/@scope/name"),
-        ("/x?y=1", {"z": [1, True, "ä"]}, "/v1/x?y=1&z=1&z=true&z=%C3%A4"),
-        ("/x", {"a&b": "c=d", "none": None}, "/v1/x?a%26b=c%3Dd"),
-        ("/x?u=http://e.example/../y", None, "/v1/x?u=http://e.example/../y"),
-        ("/a:b", None, "/v1/a:b"),
-        ("/..a/b..", None, "/v1/..a/b.."),
-    ],
-)
+@pytest.mark.parametrize(("path", "query", "target"), rows(__file__, "a_path_is_requested_below_the_base_url"))
 def test_a_path_is_requested_below_the_base_url(path: str, query: Any, target: str) -> None:
     with Site({"*": echo}) as site:
         tool(f"{site.url}/v1/").call(method="GET", path=path, query=query)

@@ -11,6 +11,7 @@ import pytest
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
 from prowess.agent.tools._network import NetworkAccess, network_rules, parse_url
 from prowess.net import NetworkRules
+from support.rows import rows
 
 
 def resolve_names_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[Any]:
@@ -64,15 +65,7 @@ def test_an_unknown_name_is_a_failed_tool_call(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("own", "policy", "skill", "open_"),
-    [
-        (True, False, None, True),
-        (True, True, None, True),
-        (False, True, None, False),
-        (True, False, "/skill", False),
-        (False, True, "/skill", False),
-        (True, True, "/skill", True),
-    ],
+    ("own", "policy", "skill", "open_"), rows(__file__, "a_skill_s_tool_needs_allow_private_in_the_role_too")
 )
 def test_a_skill_s_tool_needs_allow_private_in_the_role_too(
     own: bool, policy: bool, skill: str | None, open_: bool
@@ -82,14 +75,7 @@ def test_a_skill_s_tool_needs_allow_private_in_the_role_too(
     assert NetworkAccess.from_options({"allow_private": own}, around).rules.allow_private is open_
 
 
-@pytest.mark.parametrize(
-    ("host", "open_"),
-    [
-        ("example.com", True), ("a.b.example.com", True), ("EXAMPLE.com.", True), ("notexample.com", False),
-        ("example.com.evil.org", False), ("bad.example.com", False), ("x.bad.example.com", False),
-        ("xn--bcher-kva.example", True), ("bücher.example", True), ("other.org", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("host", "open_"), rows(__file__, "lists_of_domains_include_subdomains"))
 def test_lists_of_domains_include_subdomains(host: str, open_: bool) -> None:
     """In any notation; a blocked subdomain of an allowed domain stays blocked."""
     options = {
