@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from prowess.session import Scripts, Session, Trust
+from prowess.session import Scripts, Session
 from prowess.testing import AdapterClaim, Call, Step
 from prowess.testing._adapter_suite import Project, call, expect, expect_times
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from adapters.drivers import Driver
+    from prowess.session import UntrustedSkill
     from prowess.testing._adapter_suite import SkillText
     from prowess.testing._scripted_endpoint import ModelRequest
 
@@ -72,7 +73,10 @@ async def _schemas(project: Project) -> None:
 
 
 async def _second_activation(project: Project) -> None:
-    """A second activation is one line: beside the first, in a later turn, and when a saved conversation goes on."""
+    """A second activation is one line: beside the first, in a later turn, and when a saved conversation goes on.
+
+    The skill is active then also if its messages are gone.
+    """
     skill_text, chat = tides(project), project.chat()
     activate = Call(tool="activate_skill", arguments={"name": skill_text.name})
     requests = await chat.turn("How high?", Step(calls=(activate, activate)), Step(calls=(activate,)))
@@ -82,6 +86,10 @@ async def _second_activation(project: Project) -> None:
     requests = await again.turn("And now?", Step(calls=(activate,)))
     expect(ACTIVE.format(1) in result(requests[-1]), "expected one line after a restart", requests)
     expect_times(requests[-1], skill_text.word, 1, "one body after a restart")
+    again = project.chat(saved=again.conversation.save())
+    again.conversation.compact()
+    requests = await again.turn("And now?")
+    expect_times(requests[-1], skill_text.word, 1, "one body if the messages are not there after a restart")
 
 
 async def _new_conversation(project: Project) -> None:
@@ -225,12 +233,17 @@ async def _failed_model(project: Project) -> None:
 
 
 async def _script_folder(project: Project) -> None:
-    """Scripts of a trusted skill share a folder in each conversation, also in later turns."""
+    """Scripts share a folder in each conversation, also in later turns; the user is asked once in each."""
     skill_text = tides(project)
     text = '#!/bin/sh\necho "tides: $1"\necho "$1" >> out.txt\n'
     (project.skills / "tide-tables/count.sh").write_text(text, encoding="utf-8")
-    catalog, scripts = project.catalog(), Scripts(sandbox="none", timeout=60)
-    Trust().allow(catalog.resolve(skill_text.name))
+    asked: list[str] = []
+
+    def ask(untrusted: UntrustedSkill) -> bool:
+        asked.append(untrusted.entry.name)
+        return True
+
+    catalog, scripts = project.catalog(), Scripts(sandbox="none", timeout=60, on_untrusted=ask)
     chats = [project.chat(catalog, scripts=scripts) for _ in range(2)]
 
     def run(word: str) -> Step:
@@ -243,6 +256,8 @@ async def _script_folder(project: Project) -> None:
     expect("a b\n*" in result(requests[-1]), "expected what two calls wrote", requests)
     requests = await chats[1].turn("Count.", read)
     expect("no script of this conversation wrote" in result(requests[-1]), "expected a folder of its own", requests)
+    await chats[1].turn("Count.", call("activate_skill", name=skill_text.name), run("x"))
+    expect(asked == [skill_text.name] * 2, f"expected one question for each conversation, not {asked}")
 
 
 async def _tool_that_is_gone(project: Project) -> None:

@@ -13,16 +13,10 @@ pytest.importorskip("agent_framework")
 from agent_framework import (
     Agent,
     AggregatingSkillsSource,
-    BaseChatClient,
-    ChatMiddlewareLayer,
-    ChatResponse,
-    Content,
     DeduplicatingSkillsSource,
     FilteringSkillsSource,
-    FunctionInvocationLayer,
     InlineSkill,
     InMemorySkillsSource,
-    Message,
     SkillFrontmatter,
     SkillsProvider,
 )
@@ -34,52 +28,43 @@ from prowess.session import Scripts
 from support.sessions import discover_project
 from support.skills import skill, write_many_skills
 
+from .test_agent_framework import BODY, Scripted
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
-
-
-BODY = "Count the pages twice."
-
-
-class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # type: ignore[misc]
-    """A model that calls tools, one an answer, and records what it was sent."""
-
-    def __init__(self, *calls: tuple[str, dict[str, Any]]) -> None:
-        super().__init__()
-        self.calls = [*calls]
-        self.instructions: list[str] = []
-        self.results: list[str] = []
-
-    async def _inner_get_response(
-        self, *, messages: Sequence[Message], options: Mapping[str, Any], **_: Any
-    ) -> ChatResponse:
-        self.instructions.append(options.get("instructions") or "")
-        self.results += [content.result for content in messages[-1].contents if content.type == "function_result"]
-        content = Content.from_text("Done.")
-        if self.calls:
-            name, arguments = self.calls.pop(0)
-            content = Content.from_function_call(str(len(self.calls)), name, arguments=arguments)
-        return ChatResponse(messages=[Message("assistant", [content])])
 
 
 class Chat:
     """A conversation with an agent that has the framework's provider."""
 
     def __init__(self, source: Any, *calls: tuple[str, dict[str, Any]]) -> None:
-        self.model, self.source = Scripted(*calls), source
+        self.model, self.source = Scripted(*calls_of(calls)), source
         options = {f"disable_{tool}_approval": True for tool in ("load_skill", "read_skill_resource")}
         provider = SkillsProvider(source, disable_run_skill_script_approval=True, **options)
         self.agent = Agent(self.model, context_providers=[provider])
         self.conversation = self.agent.create_session()
 
-    def say(self, text: str = "Go") -> list[str]:
-        asyncio.run(self.agent.run(text, session=self.conversation))
-        return self.model.results
+    def say(self, *calls: tuple[str, dict[str, Any]]) -> list[str]:
+        """Let the model call tools, and return the results of all calls so far."""
+        done, left = ["Done."] * len(self.model.requests), self.model.script[len(self.model.requests) :]
+        self.model.script = (*done, *left, *calls_of(calls))
+        asyncio.run(self.agent.run("Go", session=self.conversation))
+        found = [content for messages in self.model.requests for content in messages[-1].contents]
+        return [content.result for content in found if content.type == "function_result"]
+
+    @property
+    def instructions(self) -> str:
+        """Those of the first request."""
+        return str(self.model.options[0].get("instructions"))
 
     def ledger(self) -> list[str]:
         (record,) = self.conversation.state["prowess"]["sessions"].values()
         return [row["name"] for row in json.loads(record)["ledger"]]
+
+
+def calls_of(calls: Iterable[tuple[str, dict[str, Any]]]) -> list[Any]:
+    return [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
 
 
 def load(name: str) -> tuple[str, dict[str, Any]]:
@@ -91,7 +76,7 @@ def test_the_provider_shows_loads_and_reads_the_skills_of_the_catalog(folder: Pa
     file = ("read_skill_resource", {"skill_name": "pages", "resource_name": "notes.md"})
     chat = Chat(CatalogSkillsSource(discover_project(folder)), load("pages"), file)
     content, text = chat.say()
-    assert "<name>pages</name>" in chat.model.instructions[0]
+    assert "<name>pages</name>" in chat.instructions
     assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
     assert text == "Page 3 is blank."
     assert chat.ledger() == ["pages"]
@@ -100,7 +85,7 @@ def test_the_provider_shows_loads_and_reads_the_skills_of_the_catalog(folder: Pa
 def test_a_skill_for_its_user_only_is_hidden_from_the_model(folder: Path) -> None:
     chat = Chat(CatalogSkillsSource(discover_project(folder)), load("secret"))
     (answer,) = chat.say()
-    assert "secret" not in chat.model.instructions[0]
+    assert "secret" not in chat.instructions
     assert answer == "Error: Skill 'secret' not found."
 
 
@@ -125,8 +110,7 @@ def test_a_script_needs_trust(folder: Path, tmp_path: Path) -> None:
     assert "COUNTED" not in refused
     assert wrong.startswith("error: `args` must be")
     trust.allow(catalog.resolve("pages"))
-    chat.model.calls = [script]
-    assert "COUNTED 7" in chat.say()[-1]
+    assert "COUNTED 7" in chat.say(script)[-1]
 
 
 def test_without_the_option_no_script_runs(folder: Path) -> None:
@@ -143,7 +127,7 @@ def test_the_budget_limits_what_the_provider_shows(tmp_path: Path) -> None:
     chats = [Chat(CatalogSkillsSource(discover_project(tmp_path), budget=size)) for size in (2000, 20_000)]
     for chat in chats:
         chat.say()
-    small, large = (chat.model.instructions[0].count("<name>") for chat in chats)
+    small, large = (chat.instructions.count("<name>") for chat in chats)
     assert 0 < small < large == 60
 
 
@@ -162,7 +146,7 @@ def test_sources_of_the_framework_compose_with_it(folder: Path) -> None:
     first, second = chat.say()
     assert "From code." in first
     assert BODY in second
-    assert chat.model.instructions[0].count("<name>") == 2
+    assert chat.instructions.count("<name>") == 2
 
 
 def test_a_changed_skill_is_seen_in_the_next_run(folder: Path) -> None:
@@ -170,9 +154,9 @@ def test_a_changed_skill_is_seen_in_the_next_run(folder: Path) -> None:
         chat = Chat(CatalogSkillsSource(live))
         chat.say()
         skill(folder / ".agents/skills/late", body="Late.")
-        chat.model.calls = [load("late")]
-        assert "Late." in chat.say()[-1]
-    assert ["<name>late</name>" in text for text in chat.model.instructions] == [False, True, True]
+        assert "Late." in chat.say(load("late"))[-1]
+    shown = ["<name>late</name>" in str(options.get("instructions")) for options in chat.model.options]
+    assert shown == [False, True, True]
 
 
 def test_hostile_names_and_descriptions_stay_data(folder: Path) -> None:
@@ -181,7 +165,7 @@ def test_hostile_names_and_descriptions_stay_data(folder: Path) -> None:
     skill(folder / ".agents/skills/bad", description=json.dumps(text))
     chat = Chat(CatalogSkillsSource(discover_project(folder)))
     chat.say()
-    assert "<name>forged</name>" not in chat.model.instructions[0]
+    assert "<name>forged</name>" not in chat.instructions
 
 
 def test_a_wrong_catalog_is_an_error_that_says_what_to_pass() -> None:

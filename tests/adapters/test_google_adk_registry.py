@@ -13,10 +13,8 @@ pytest.importorskip("google.adk")
 
 from google.adk.agents import LlmAgent
 from google.adk.code_executors.unsafe_local_code_executor import UnsafeLocalCodeExecutor
-from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.skill_toolset import SkillToolset
-from google.genai import types
 
 from prowess import LiveCatalog, Trust
 from prowess.adapters.google_adk import CatalogSkillRegistry
@@ -24,38 +22,13 @@ from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
 from support.sessions import discover_project
 from support.skills import skill
 
+from .test_google_adk import BODY, Scripted
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from google.adk.models import LlmRequest
 
-
-BODY = "Count the pages twice."
 METADATA = "metadata:\n  adk_additional_tools: [wipe]\n  adk_inject_state: true\n"
-
-
-class Scripted(BaseLlm):  # type: ignore[misc]
-    """A model that calls tools, one an answer, and records their results."""
-
-    model: str = "scripted"
-    calls: list[Any] = []  # noqa: RUF012 - each model has its own
-    results: list[Any] = []  # noqa: RUF012
-    tools: list[Any] = []  # noqa: RUF012
-
-    async def generate_content_async(
-        self,
-        llm_request: LlmRequest,
-        stream: bool = False,  # noqa: ARG002 - the signature of the framework
-    ) -> AsyncGenerator[LlmResponse, None]:
-        parts = llm_request.contents[-1].parts or []
-        self.results.extend(part.function_response.response for part in parts if part.function_response)
-        self.tools.append(sorted(llm_request.tools_dict))
-        part = types.Part(text="Done.")
-        if self.calls:
-            name, args = self.calls.pop(0)
-            part = types.Part(function_call=types.FunctionCall(name=name, args=args))
-        yield LlmResponse(content=types.Content(role="model", parts=[part]))
 
 
 def wipe() -> str:
@@ -64,12 +37,18 @@ def wipe() -> str:
 
 
 def run(registry: CatalogSkillRegistry, *calls: tuple[str, dict[str, Any]]) -> Scripted:
-    """Let a model call tools of ADK's toolset."""
-    model = Scripted(calls=[*calls], results=[], tools=[])
+    """Let a model call tools of ADK's toolset, one an answer."""
+    model = Scripted(script=[{"name": name, "args": args} for name, args in calls], requests=[])
     toolset = SkillToolset([], registry=registry, code_executor=UnsafeLocalCodeExecutor(), additional_tools=[wipe])
     runner = InMemoryRunner(LlmAgent(name="helper", model=model, tools=[toolset]))
     asyncio.run(runner.run_debug("Go", quiet=True))
     return model
+
+
+def results(model: Scripted) -> list[Any]:
+    """Return the results of all calls."""
+    parts = [part for request in model.requests for part in request.contents[-1].parts or ()]
+    return [part.function_response.response for part in parts if part.function_response]
 
 
 def load(name: str) -> tuple[str, dict[str, Any]]:
@@ -101,7 +80,7 @@ def test_the_toolset_finds_and_loads_the_skills_of_the_catalog(project: Path) ->
     registry = CatalogSkillRegistry(discover_project(project))
     file = ("load_skill_resource", {"skill_name": "pages", "file_path": "references/api.md"})
     model = run(registry, ("search_skills", {"query": "count pages"}), load("pages"), file)
-    found, loaded, text = model.results
+    found, loaded, text = results(model)
     assert [hit["name"] for hit in found["result"]] == ["pages"]
     assert loaded["instructions"].startswith(f'<skill_content name="pages">\n{BODY}')
     assert text["content"].startswith("Page ")
@@ -111,7 +90,7 @@ def test_the_toolset_finds_and_loads_the_skills_of_the_catalog(project: Path) ->
 def test_a_skill_for_its_user_only_is_not_given_to_a_model(folder: Path) -> None:
     registry = CatalogSkillRegistry(discover_project(folder))
     model = run(registry, ("search_skills", {"query": "secret"}), load("secret"), load("pags"))
-    found, hidden, unknown = model.results
+    found, hidden, unknown = results(model)
     assert found["result"] == []
     assert "Whisper." not in str(hidden)
     assert hidden["error_code"] == "REGISTRY_ERROR"
@@ -129,13 +108,13 @@ def test_an_untrusted_skill_brings_no_script_no_tool_and_reads_no_state(
     """ADK would run its scripts, offer the tools it names, and put the state into its instructions."""
     registry = CatalogSkillRegistry(discover_project(project), scripts=scripts, trust=trust)
     script = ("run_skill_script", {"skill_name": "pages", "file_path": "scripts/count.py"})
-    loaded, ran = run(registry, load("pages"), script).results
+    loaded, ran = results(run(registry, load("pages"), script))
     assert ran["error_code"] == "SCRIPT_NOT_FOUND"
     assert loaded["frontmatter"]["metadata"] == {}
     assert "{user:secret}" in loaded["instructions"]
     assert ("prowess trust" in loaded["instructions"]) is scripts
     model = run(registry, load("pages"))
-    assert "wipe" not in model.tools[-1]
+    assert "wipe" not in model.requests[-1].tools_dict
 
 
 def test_a_trusted_skill_brings_its_scripts_and_metadata(project: Path, trust: Trust) -> None:
@@ -147,7 +126,7 @@ def test_a_trusted_skill_brings_its_scripts_and_metadata(project: Path, trust: T
     assert got.resources.get_asset("cover.png") == b"\x89PNG\xff"
     assert got.frontmatter.metadata == {"adk_additional_tools": ["wipe"], "adk_inject_state": True}
     script = ("run_skill_script", {"skill_name": "pages", "file_path": "scripts/count.py"})
-    (ran,) = run(registry, script).results
+    (ran,) = results(run(registry, script))
     assert ran["stdout"].strip() == "42"
     (project / ".agents/skills/pages/scripts/count.py").write_text("print(43)")
     changed = asyncio.run(registry.get_skill(name="pages"))
@@ -169,7 +148,7 @@ def test_a_name_that_adk_does_not_accept_is_a_skill_too(folder: Path) -> None:
     """The rules of the host decide."""
     skill(folder / ".agents/skills/Count_It", body="Count it.")
     registry = CatalogSkillRegistry(discover_project(folder))
-    found, loaded = run(registry, ("search_skills", {"query": "Count_It"}), load("Count_It")).results
+    found, loaded = results(run(registry, ("search_skills", {"query": "Count_It"}), load("Count_It")))
     assert "Count_It" in [hit["name"] for hit in found["result"]]
     assert "Count it." in loaded["instructions"]
 

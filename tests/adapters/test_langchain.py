@@ -18,7 +18,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
-from prowess import LiveCatalog, Scripts, Trust, UntrustedSkill
+from prowess import LiveCatalog, Scripts, Trust
 from prowess.adapters.langchain import SkillsMiddleware
 from support.sessions import discover_project
 from support.skills import skill
@@ -216,35 +216,6 @@ def with_script(folder: Path) -> Path:
 def note(text: str, call_id: str = "n") -> dict[str, Any]:
     """One call of the script."""
     return use("run_skill_script", {"skill": "pages", "script": "note.py", "args": [text]}, call_id)
-
-
-@pytest.mark.needs("bwrap")
-def test_the_folder_of_scripts_belongs_to_the_conversation(with_script: Path, tmp_path: Path) -> None:
-    """It stays between calls and turns; another conversation has another one. The user is asked once in each."""
-    asked: list[str] = []
-
-    def ask(untrusted: UntrustedSkill) -> bool:
-        asked.append(untrusted.entry.name)
-        return True
-
-    agent = Agent(
-        with_script,
-        asks(use("activate_skill", {"name": "pages"}), note("a")),
-        asks(note("b"), use("read_script_file", {"path": "note.txt"}, "r")),
-        DONE,
-        asks(note("c")),
-        DONE,
-        asks(use("activate_skill", {"name": "pages"}), note("x")),
-        DONE,
-        scripts=Scripts(on_untrusted=ask),
-        trust=Trust(str(tmp_path / "trust.json")),
-    )
-    for text, thread in (("How many?", "1"), ("And now?", "1"), ("How many?", "2")):
-        agent.say(text, thread)
-    texts = [text.split("\n")[2] for text in results(agent.model.calls[4]) if text.startswith("exit code 0")]
-    assert texts == ["a", "ab", "abc"]
-    assert "stdout:\nx\n" in results(agent.model.calls[6])[-1]
-    assert asked == ["pages", "pages"]
 
 
 @pytest.mark.needs("bwrap")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,9 +12,9 @@ pytest.importorskip("llama_index.core")
 from llama_index.core.agent.workflow import AgentWorkflow
 from llama_index.core.llms import ChatMessage
 from llama_index.core.workflow import Context
-from llama_index.llms.openai_like import OpenAILike
 
-from prowess import Scripts, Trust, UntrustedSkill
+from adapters.drivers.llama_index import model_of
+from prowess import Scripts
 from prowess.adapters.llama_index import Skills, SkillsFunctionAgent, SkillsReActAgent
 from support.openai_server import ModelServer, results, texts, whole
 from support.sessions import discover_project
@@ -38,22 +37,9 @@ DONE = "Done."
 PAGES: Any = [("activate_skill", {"name": "pages"})]
 
 
-def model_of(server: ModelServer) -> OpenAILike:
-    return OpenAILike(
-        model="local",
-        api_base=server.url,
-        api_key="none",
-        max_retries=0,
-        is_chat_model=True,
-        is_function_calling_model=True,
-        context_window=100_000,
-        default_headers={"Connection": "close"},  # the client of a model is never closed
-    )
-
-
 def agent_of(server: ModelServer, skills: Any, **options: Any) -> SkillsFunctionAgent:
     options = {"system_prompt": "You count pages.", "streaming": False, **options}
-    return SkillsFunctionAgent(skills=skills, llm=model_of(server), **options)
+    return SkillsFunctionAgent(skills=skills, llm=model_of(server.url), **options)
 
 
 class Talk:
@@ -79,31 +65,11 @@ class Talk:
     async def stored(self) -> str:
         return str(await (await self.memory()).aget_all())
 
-    def saved(self) -> str:
-        return json.dumps(self.context.to_dict())
-
 
 @pytest.mark.parametrize("system_prompt", [None, "", "Count."])
 def test_any_system_prompt_gets_the_catalog(folder: Path, server: ModelServer, system_prompt: str | None) -> None:
     asyncio.run(Talk(agent_of(server, discover_project(folder), system_prompt=system_prompt)).send("How many?"))
     assert whole(server.requests[0]).count("<available_skills>") == 1
-
-
-def test_a_context_continues_in_a_new_process(folder: Path, server: ModelServer) -> None:
-    """From JSON, which has no memory: the active skill is there, and a second activation is one line."""
-    server.answers = [PAGES, DONE, PAGES, DONE]
-    talk = Talk(agent_of(server, discover_project(folder)))
-    asyncio.run(talk.send("How many?"))
-    saved = talk.saved()
-    assert BODY not in saved.replace("\\", "").replace('"current_tool_calls"', "")
-    agent = agent_of(server, discover_project(folder))
-    talk = Talk(agent, Context.from_dict(agent, json.loads(saved)))
-    asyncio.run(talk.send("And now?"))
-    assert results(server.requests[-1]) == [
-        "The skill `pages` is already active since turn 1; its instructions have not changed."
-    ]
-    assert server.counts(BODY) == [0, 1, 1, 1]
-    assert asyncio.run(agent.skills.session(talk.context)).turn == 2
 
 
 def test_the_state_of_a_workflow_names_no_skill(folder: Path, server: ModelServer) -> None:
@@ -173,7 +139,7 @@ def test_a_react_agent_has_the_same(folder: Path, server: ModelServer) -> None:
         "Thought: I know.\nAnswer: Still.",
     ]
     agent = SkillsReActAgent(
-        skills=discover_project(folder), llm=model_of(server), system_prompt="Count.", streaming=False
+        skills=discover_project(folder), llm=model_of(server.url), system_prompt="Count.", streaming=False
     )
     talk = Talk(agent)
 
@@ -202,26 +168,9 @@ def test_a_history_in_place_of_a_message_names_the_skill_of_its_last_message(fol
 
 
 @pytest.mark.slow
-@pytest.mark.needs("bwrap")
 def test_a_script_runs_after_its_skill_was_activated_in_the_same_message(folder: Path, server: ModelServer) -> None:
-    """Its files are in the folder of the conversation, also in a later turn; other conversations do not see them."""
-    script = folder / ".agents/skills/pages/scripts/count.py"
-    script.parent.mkdir()
-    script.write_text("import sys\nopen('out.txt', 'w').write('written')\nprint(sys.argv[1:])\n")
-    run: Any = ("run_skill_script", {"skill": "pages", "script": "scripts/count.py", "args": ["a b", "*"]})
-    read: Any = [("read_script_file", {"path": "out.txt"})]
-    server.answers = [[*PAGES, run], DONE, read, DONE, read, DONE]
-    asked: list[str] = []
-
-    def ask(untrusted: UntrustedSkill) -> bool:
-        asked.append(untrusted.entry.name)
-        return True
-
-    trust = Trust(str(folder.parent / "trust.json"))
-    agent = agent_of(server, Skills(discover_project(folder), scripts=Scripts(on_untrusted=ask), trust=trust))
-    asyncio.run(Talk(agent).send("How many?", "And what did it write?"))
-    asyncio.run(Talk(agent).send("What is in the file?"))
-    assert results(server.requests[1])[1].startswith("exit code 0\nstdout:\n['a b', '*']\n")
-    assert results(server.requests[3])[-1] == "written"
-    assert results(server.requests[5])[-1].startswith("error: ")
-    assert asked == ["pages"]
+    (folder / ".agents/skills/pages/count.sh").write_text("#!/bin/sh\necho counted\n")
+    server.answers = [[*PAGES, ("run_skill_script", {"skill": "pages", "script": "count.sh"})], DONE]
+    scripts = Scripts(sandbox="none", on_untrusted=lambda _: True)
+    asyncio.run(Talk(agent_of(server, Skills(discover_project(folder), scripts=scripts))).send("How many?"))
+    assert results(server.requests[1])[1] == "exit code 0\nstdout:\ncounted"

@@ -107,34 +107,26 @@ def agent_with(skills: Skills, *steps: Any) -> tuple[Agent[Any], ScriptedModel]:
 # ── turns ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_each_run_after_one_with_a_tool_call_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
-    """Three runs that one coroutine awaits, with one context."""
+@pytest.mark.parametrize("way", ["in one coroutine", "in a task", "streamed"])
+def test_each_run_after_one_with_a_tool_call_begins_a_turn(folder: Path, loop: AbstractEventLoop, way: str) -> None:
+    """Four runs one after the other, in one event loop, with one context and the configuration of the first."""
     skills = Skills(discover_project(folder))
-    model = ScriptedModel([call("read_skill_file", {"name": "pages", "path": "notes.md"}), DONE, DONE, DONE])
+    model = ScriptedModel([call("read_skill_file", {"name": "pages", "path": "notes.md"}), *[DONE] * 4])
     agent, session, config = agent_of(skills, model), skills.session(), skills.run_config()
 
     async def run() -> None:
-        for text in ("Use $pages.", "Thanks.", "Use /secret."):
-            await Runner.run(agent, text, context=session, run_config=config)
+        for text in ("Use $pages.", "Thanks.", "Use $pages.", "Use /secret."):
+            if way == "streamed":
+                async for _ in Runner.run_streamed(agent, text, context=session, run_config=config).stream_events():
+                    pass
+                continue
+            running = Runner.run(agent, text, context=session, run_config=config)
+            await (asyncio.create_task(running) if way == "in a task" else running)
 
     loop.run_until_complete(run())
-    assert counts(model, BODY) == [1, 1, 0, 0]
-    assert counts(model, "Whisper.") == [0, 0, 0, 1]
-    assert session.turn == 3
-
-
-def test_a_streamed_run_begins_a_turn_too(folder: Path, loop: AbstractEventLoop) -> None:
-    skills = Skills(discover_project(folder))
-    model = ScriptedModel([call("read_skill_file", {"name": "pages", "path": "notes.md"}), DONE, DONE])
-    agent, session, config = agent_of(skills, model), skills.session(), skills.run_config()
-
-    async def run() -> None:
-        for text in ("Use $pages.", "Use /secret."):
-            async for _ in Runner.run_streamed(agent, text, context=session, run_config=config).stream_events():
-                pass
-
-    loop.run_until_complete(run())
-    assert (counts(model, BODY), counts(model, "Whisper.")) == ([1, 1, 0], [0, 0, 1])
+    assert counts(model, BODY) == [1, 1, 0, 1, 0]
+    assert counts(model, "Whisper.") == [0, 0, 0, 0, 1]
+    assert session.turn == 4
 
 
 def test_a_run_that_waits_for_an_approval_continues_its_turn(folder: Path, loop: AbstractEventLoop) -> None:
@@ -257,22 +249,6 @@ def test_a_skill_outlives_the_messages_it_came_with(folder: Path) -> None:
     assert counts(model, BODY)[-1] == 1
 
 
-def test_each_run_of_a_task_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
-    """One after the other, in one event loop, with the configuration of the first."""
-    skills = Skills(discover_project(folder))
-    agent, model = agent_with(skills, DONE, DONE, DONE, DONE)
-    session, config = skills.session(), skills.run_config()
-
-    async def run() -> None:
-        for text in ("Use $pages.", "Hm.", "Use $pages."):
-            await Runner.run(agent, text, context=session, run_config=config)
-        await asyncio.create_task(Runner.run(agent, "Use /secret.", context=session, run_config=config))
-
-    loop.run_until_complete(run())
-    assert counts(model, BODY) == [1, 0, 1, 0]
-    assert (counts(model, "Whisper.")[3], session.turn) == (1, 4)
-
-
 def test_text_of_a_model_to_another_agent_names_no_skill(folder: Path) -> None:
     """An agent that is a tool has the session of the run, but its first message is not the user's."""
     skills = Skills(discover_project(folder))
@@ -292,10 +268,8 @@ def test_text_of_a_model_to_another_agent_names_no_skill(folder: Path) -> None:
         ("{", "error: the arguments are not a JSON object"),
         ("[]", "error: the arguments are not a JSON object"),
         ("", "error: `name` is missing\nhint: `activate_skill` takes `name`, `arguments`"),
-        ('{"name": 3}', "error: `name` must be of type string\nhint: `activate_skill` takes `name`, `arguments`"),
-        ('{"name": "page"}', "error: no skill is called `page` for host `prowess`\nhint: did you mean `pages`?"),
     ],
-    ids=["no JSON", "no object", "nothing", "a number", "a misspelt name"],
+    ids=["no JSON", "no object", "nothing"],
 )
 def test_errors_are_reported_to_the_model(folder: Path, arguments: str, message: str) -> None:
     """A run never ends by it."""

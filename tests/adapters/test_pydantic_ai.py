@@ -142,14 +142,9 @@ def test_a_directory_is_scanned_once_until_a_skill_changes(here: Path, monkeypat
 
 
 WRONG = {
-    "escape": ("read_skill_file", {"name": "pdf", "path": "../csv/SKILL.md"}),
     "absolute": ("read_skill_file", {"name": "pdf", "path": "/etc/passwd"}),
     "no file": ("read_skill_file", {"name": "pdf", "path": "none.md"}),
-    "no skill": ("activate_skill", {"name": "pfd"}),
-    "user-only": ("activate_skill", {"name": "secret"}),
     "user-only file": ("read_skill_file", {"name": "secret", "path": "SKILL.md"}),
-    "missing": ("activate_skill", {}),
-    "unknown": ("activate_skill", {"name": "pdf", "colour": "red"}),
     "type": ("activate_skill", {"name": ["pdf"]}),
     "no json": ("activate_skill", '{"name": pdf'),
     "no object": ("activate_skill", "[1]"),
@@ -222,27 +217,6 @@ def test_streamed_runs_are_the_same(here: Path) -> None:
 
 
 # ── one session, one conversation ────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_two_runs_at_once_do_not_know_of_each_other(here: Path) -> None:
-    """One agent, one skill, and both get its body."""
-    waiting = asyncio.Event()
-
-    async def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        if results(messages):
-            return ModelResponse([TextPart("done")])
-        if "first" in words(messages):
-            await waiting.wait()
-        waiting.set()
-        return ModelResponse([call("activate_skill", name="pdf")])
-
-    async def both() -> tuple[Any, Any]:
-        one = Agent(FunctionModel(answer), capabilities=[Skills(here)])
-        return await asyncio.gather(one.run("first"), one.run("second"))
-
-    first, second = asyncio.run(both())
-    assert PDF in results(first.all_messages())[0]
-    assert PDF in results(second.all_messages())[0]
 
 
 def test_a_conversation_continues_in_another_process(here: Path) -> None:

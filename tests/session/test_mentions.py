@@ -3,48 +3,25 @@
 from __future__ import annotations
 
 import random
-import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 
 from prowess._internal.text import neutral
-from prowess.session import Mention, find_mentions
+from prowess.session import find_mentions
 from prowess.session._mentions import MAX_MENTIONS
 from support.growth import assert_linear
+from support.lines import lines, unescaped
 from support.mentions import SKILLS, mention_texts, mentioned_names, new_entry
 
-DOCUMENT = Path(__file__).with_name("mentions.md").read_text(encoding="utf-8")
-ESCAPE = re.compile(r"\\(n|t|r|x[0-9a-f]{2}|u[0-9a-f]{4})")
-ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
-
-
-def test_a_mention_has_text_span_reason_and_entry() -> None:
-    """Each one counts, in the order of the text, by characters."""
-    pdf, slides = SKILLS[0], SKILLS[11]
-    text = "📦 use the PDF skill, $pdf and office:slides"
-    assert find_mentions(text, SKILLS) == (
-        Mention(text="use the PDF skill", start=2, end=19, reason="phrase", name="PDF", entry=pdf),
-        Mention(text="$pdf", start=21, end=25, reason="sigil", name="pdf", entry=pdf),
-        Mention(text="office:slides", start=30, end=43, reason="package", name="office:slides", entry=slides),
-    )
-    assert find_mentions("", SKILLS) == find_mentions("nothing here", SKILLS) == find_mentions("$pdf", ()) == ()
-
-
-def lines(kind: str) -> list[str]:
-    """Return the lines of a kind of block of `mentions.md`."""
-    blocks = re.findall(rf"^`````{kind}\n(.*?)^`````$", DOCUMENT, re.DOTALL | re.MULTILINE)
-    return [line.partition("  # ")[0] for block in blocks for line in block.splitlines()]
-
-
-def unescaped(text: str) -> str:
-    return ESCAPE.sub(lambda escape: ESCAPED.get(escape[1]) or chr(int(escape[1][1:], 16)), text)
+DOCUMENT = Path(__file__).with_name("mentions.md")
 
 
 def expectations(kind: str) -> list[tuple[str, str]]:
     """Return the messages in a kind of block, and what is expected of each."""
-    return [(unescaped(text), expected) for text, _, expected in (line.rpartition(" → ") for line in lines(kind))]
+    rows = [line.partition("  # ")[0].rpartition(" → ") for line in lines(DOCUMENT, kind)]
+    return [(unescaped(text), expected) for text, _, expected in rows]
 
 
 @pytest.mark.parametrize(("text", "expected"), expectations("mentions"), ids=repr)
@@ -114,7 +91,7 @@ def test_the_mentions_of_a_megabyte_are_found_in_linear_time(unit: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", [unescaped(line) for line in lines("repeated")])
+@pytest.mark.parametrize("unit", [unescaped(line) for line in lines(DOCUMENT, "repeated")])
 def test_time_is_linear_in_the_text(unit: str) -> None:
     """Quadratic time would be minutes."""
     text = unit * (2**18 // len(unit))
