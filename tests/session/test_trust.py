@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import time
 from pathlib import Path
 
 import pytest
 
 from prowess.catalog import State
-from prowess.errors import AmbiguousSkillError, SkillError, SkillNotFoundError
+from prowess.errors import SkillError
 from prowess.session import Trust
-from prowess.session._trust import ALWAYS_TRUSTED_SCOPES, TrustedSkill, needs_trust, parse_record, trusted_folder
+from prowess.session._trust import ALWAYS_TRUSTED_SCOPES, TrustedSkill, needs_trust, parse_record
 from prowess.skill import integrity_digest
 from support.sessions import discover_project, entry_of, script_of
 from support.skills import entry_in_folder, skill
@@ -79,16 +78,6 @@ def test_a_changed_byte_ends_trust(project: Path, trust: Trust) -> None:
     assert trust.allows(seen)
 
 
-def test_trust_in_a_changed_skill_replaces_the_old_trust(project: Path, trust: Trust) -> None:
-    """The old bytes cannot be brought back."""
-    trust.allow(entry_of(project))
-    script_of(project).write_text("print(2)\n")
-    trusted_skill = trust.allow(entry_of(project))
-    assert trust.all() == (trusted_skill,)
-    script_of(project).write_text("print(1)\n")
-    assert not trust.allows(entry_of(project))
-
-
 def test_trusting_twice_is_trusting_once(project: Path, trust: Trust) -> None:
     """The first day counts, and nothing is written."""
     trust.allow(entry_of(project))
@@ -99,18 +88,6 @@ def test_trusting_twice_is_trusting_once(project: Path, trust: Trust) -> None:
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_copies_are_trusted_together(project: Path, trust: Trust) -> None:
-    """The same bytes are the same skill, in any folder; a copy that differs is another skill."""
-    trust.allow(entry_of(project))
-    other = project.parent / "other"
-    (other / ".git").mkdir(parents=True)
-    shutil.copytree(project / ".agents", other / ".agents")
-    assert trust.allows(entry_of(other))
-    script_of(other).write_text("print(2)\n")
-    assert not trust.allows(entry_of(other))
-    assert trust.allows(entry_of(project))
-
-
 def test_a_skill_that_changed_since_it_was_shown_is_not_trusted(project: Path, trust: Trust) -> None:
     shown = integrity_digest(str(project / ".agents/skills/pdf"))
     script_of(project).write_text("print(2)\n")
@@ -119,21 +96,6 @@ def test_a_skill_that_changed_since_it_was_shown_is_not_trusted(project: Path, t
     assert str(error.value) == "`pdf` is not trusted: it has changed since it was shown"
     assert error.value.hint == "review it again"
     assert trust.all() == ()
-
-
-def test_a_linked_folder_is_trusted_by_its_target(project: Path, trust: Trust) -> None:
-    """The link may have another target tomorrow."""
-    away = skill(project / "lib/real").parent
-    link = project / ".agents/skills/linked"
-    link.symlink_to(away)
-    linked = entry_in_folder(discover_project(project), "linked")
-    assert trusted_folder(linked) == str(away)
-    assert trust.allow(linked).path == str(away)
-    assert trust.allows(linked)
-    skill(project / "lib/evil", "real", body="Do harm.")
-    link.unlink()
-    link.symlink_to(project / "lib/evil")
-    assert not trust.allows(linked)
 
 
 def test_a_skill_with_a_link_to_the_outside_cannot_be_trusted(project: Path, trust: Trust) -> None:
@@ -166,101 +128,6 @@ def test_a_rejected_skill_cannot_be_trusted(project: Path, trust: Trust) -> None
         trust.allow(bad)
     assert str(error.value) == f"`pdf` cannot be trusted: {bad.reason}"
     assert error.value.hint == f"`prowess check {bad.path}` shows what to fix"
-
-
-@pytest.mark.parametrize(
-    ("folder", "typed"),
-    [
-        ("plain", "{}/plain"),
-        ("with blank", "'{}/with blank'"),
-        ("it's", "'{}/it'\"'\"'s'"),
-        ("$(rm)", "'{}/$(rm)'"),
-        ("a\x1b[2Jb", "'{}/a\\x1b[2Jb'"),
-    ],
-)
-def test_the_command_to_type_is_quoted_for_a_shell(folder: str, typed: str, project: Path, trust: Trust) -> None:
-    """Control characters are escaped."""
-    skill(project / ".agents/skills" / folder, "odd")
-    reason = trust.denial_reason(entry_in_folder(discover_project(project), folder))
-    path = typed.format(project / ".agents/skills")
-    assert reason == f"`odd` is not trusted: review it, then type `prowess trust {path}`"
-
-
-def test_a_skill_is_revoked_with_its_copies(project: Path, trust: Trust) -> None:
-    """The same bytes are not allowed anywhere any more."""
-    other = project.parent / "other"
-    shutil.copytree(project, other)
-    trusted_skill = (trust.allow(entry_of(project)), trust.allow(entry_of(other)))
-    kept = trust.allow(entry_of(project, "xls"))
-    assert trust.revoke(entry_of(project)) == trusted_skill
-    assert trust.all() == (kept,)
-    assert not trust.allows(entry_of(other))
-
-
-@pytest.mark.parametrize(
-    "reference",
-    [
-        "pdf",
-        "PDF",
-        "{folder}",
-        "{folder}/",
-        "{folder}/SKILL.md",
-        "{seal}",
-        "{start}",
-        "{letters}",
-    ],
-)
-def test_a_missing_skill_can_be_revoked(reference: str, project: Path, trust: Trust) -> None:
-    """By name, path, or the start of its digest, with and without its prefix."""
-    trusted_skill, kept = trust.allow(entry_of(project)), trust.allow(entry_of(project, "xls"))
-    shutil.rmtree(trusted_skill.path)
-    start = trusted_skill.digest[:15]
-    name = reference.format(
-        folder=trusted_skill.path, seal=trusted_skill.digest, start=start, letters=start.removeprefix("trust1:")
-    )
-    assert trust.revoke(name) == (trusted_skill,)
-    assert trust.all() == (kept,)
-
-
-def test_a_changed_skill_can_be_revoked(project: Path, trust: Trust) -> None:
-    """By its folder."""
-    trusted_skill = trust.allow(entry_of(project))
-    script_of(project).write_text("print(2)\n")
-    assert trust.revoke(entry_of(project)) == (trusted_skill,)
-
-
-@pytest.mark.parametrize("reference", ["zzz", "", "trust1:", "0" * 8, "trust1:" + "0" * 64, "/", "\0"])
-def test_an_unknown_skill_cannot_be_revoked(reference: str, project: Path, trust: Trust) -> None:
-    """The record does not change."""
-    kept = trust.allow(entry_of(project))
-    with pytest.raises(SkillNotFoundError, match=r" is not a trusted skill$") as error:
-        trust.revoke(reference)
-    assert error.value.hint == "`prowess trust --list` shows all"
-    with pytest.raises(SkillNotFoundError, match=r"^`xls` is not a trusted skill$"):
-        trust.revoke(entry_of(project, "xls"))
-    assert trust.all() == (kept,)
-
-
-def test_revoking_an_unknown_skill_creates_no_file(trust: Trust) -> None:
-    """Neither a folder nor a lock."""
-    with pytest.raises(SkillNotFoundError):
-        trust.revoke("pdf")
-    assert not os.path.exists(os.path.dirname(trust.file))
-
-
-def test_a_name_of_two_skills_is_ambiguous(project: Path, trust: Trust) -> None:
-    """Both are named; nothing is removed."""
-    other = project.parent / "other"
-    shutil.copytree(project, other)
-    script_of(other).write_text("print(2)\n")
-    trusted_skill = (trust.allow(entry_of(project)), trust.allow(entry_of(other)))
-    with pytest.raises(AmbiguousSkillError) as error:
-        trust.revoke("pdf")
-    lines = [f"  {row.digest[:15]}  {row.path}" for row in trusted_skill]
-    assert str(error.value).splitlines() == ["`pdf` matches 2 trusted skills:", *lines]
-    assert error.value.candidates == tuple(row.path for row in trusted_skill)
-    assert trust.revoke(trusted_skill[1].path) == (trusted_skill[1],)
-    assert trust.all() == (trusted_skill[0],)
 
 
 def test_the_page_shows_a_valid_record() -> None:

@@ -19,5 +19,5 @@ def lines(document: Path, kind: str) -> list[str]:
 
 
 def unescaped(text: str) -> str:
-    r"""Return a text with the characters that `\n`, `\t`, `\r`, `\xHH` and `\uHHHH` stand for."""
+    r"""Return a text in which `\n`, `\t`, `\r`, `\xHH` and `\uHHHH` have become characters."""
     return ESCAPE.sub(lambda escape: ESCAPED.get(escape[1]) or chr(int(escape[1][1:], 16)), text)
