@@ -9,8 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from prowess.clients.pi import git_folder, is_in_range, npm_name
-from prowess.clients.settings import PathPatterns
+from prowess.clients.pi import PathPatterns, git_folder, is_in_range, npm_name
 from support.machine import Machine
 
 if TYPE_CHECKING:

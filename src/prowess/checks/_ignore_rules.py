@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
+from prowess._internal.globs import NAMES, compile_glob
 from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.clients.settings import parse_toml
 from prowess.errors import ConfigError
@@ -68,16 +68,8 @@ class IgnoreRule(Frozen):
             names = {inside, folder or ".", folder.rpartition("/")[2] or os.path.basename(base)}
         else:
             names = {inside, file, file.removesuffix(".md")}
-        matches = _compile_pattern(self.skill).match
+        matches = compile_glob(self.skill, NAMES)
         return any(matches(name) for name in names if name)
-
-
-@lru_cache(maxsize=_MAX_RULES)
-def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern of names; the cache of `fnmatch` itself is smaller than the number of rules."""
-    from fnmatch import translate
-
-    return re.compile(translate(pattern.replace("[", "[[]")))
 
 
 def check_code(code: str, place: str) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from itertools import chain, islice
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.globs import compile_glob
 from prowess._internal.text import collapse_hidden_runs, neutral, quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import MAX_SKILL_FOLDERS, CommandPlace, PluginCandidate, PluginFinder
@@ -107,7 +107,7 @@ def _managed_parts(reader: SettingsReader, pattern: str) -> list[str]:
         names = [item for item, _ in reader.files.filesystem.listing(folder) if not item.startswith(".")]
     except OSError:
         return []
-    names = [item for item in names if fnmatchcase(item, name)]
+    names = [item for item in names if compile_glob(name)(item)]
     if len(names) > _MAX_PARTS:
         reader.files.report(folder, f"only {_MAX_PARTS:,} settings files of this folder count")
     paths = [os.path.join(folder, item) for item in sorted(names)[:_MAX_PARTS]]

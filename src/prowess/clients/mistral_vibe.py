@@ -7,9 +7,9 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping
-from fnmatch import translate
 
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.globs import compile_glob
 from prowess._internal.text import quoted
 from prowess.clients.plugins import PluginFinder
 from prowess.clients.settings import count_steps, find_problem, texts_of, word_of_nearest
@@ -122,7 +122,7 @@ def _matches(pattern: str, name: str) -> bool:
     if pattern.startswith(REGEX_PREFIX):
         text = pattern.removeprefix(REGEX_PREFIX)
         return count_steps(text, len(name)) <= _MAX_STEPS_OF_ALL and _compile(text).fullmatch(name) is not None
-    return re.match(translate(pattern.lower()), name.lower()) is not None
+    return bool(compile_glob(pattern.lower())(name.lower()))
 
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────

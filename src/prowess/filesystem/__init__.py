@@ -16,12 +16,9 @@ if TYPE_CHECKING:
         link_kind as link_kind,
         newest_time as newest_time,
     )
-    from ._globs import minimatch as minimatch
     from ._ignore import (
         IGNORE_FILES as IGNORE_FILES,
         IgnoreRules as IgnoreRules,
-        compile_glob as compile_glob,
-        matches_parts as matches_parts,
     )
     from ._json_files import (
         MAX_JSON_BYTES as MAX_JSON_BYTES,

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-from functools import lru_cache
 
 from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.globs import Dialect, compile_parts, matches_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from prowess._internal.globs import Matcher
 
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
+_DIALECT = Dialect(sets="javascript", escapes=True, fold=True)
 _MAX_IGNORE_FILE_BYTES = 64 * 1024
 _MAX_PATTERN_LENGTH = 256
 _MAX_STEPS = 1_000_000
@@ -35,8 +38,8 @@ class IgnoreRules:
     def __init__(self) -> None:
         self._steps_left = _MAX_STEPS
         """Comparisons of a rule with a path; after the last one, no further path is ignored."""
-        self._rules: list[tuple[bool, bool, tuple[re.Pattern[str] | None, ...]]] = []
-        """Negated; for folders only; a pattern for each part of the path, `None` for any number of parts."""
+        self._rules: list[tuple[bool, bool, tuple[Matcher | None, ...]]] = []
+        """Negated; for folders only; as `compile_parts` returns it."""
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -75,9 +78,7 @@ class IgnoreRules:
             return
         if len(parts) == 1:
             parts = ["**", *parts]
-        self._rules.append(
-            (negated, only_folders, tuple(None if part == "**" else compile_glob(part) for part in parts))
-        )
+        self._rules.append((negated, only_folders, compile_parts(parts, _DIALECT)))
 
     def __call__(self, relative: str, *, folder: bool) -> bool:
         """Return whether a path, or a folder above it, is ignored.
@@ -101,32 +102,3 @@ class IgnoreRules:
             if (folder or not only_folders) and matches_parts(patterns, parts):
                 return not negated
         return False
-
-
-def matches_parts(patterns: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
-    """Match part by part. After a mismatch the last `**` takes one more part; earlier ones never need to."""
-    index = position = 0
-    retry: tuple[int, int] | None = None
-    while position < len(parts):
-        pattern = patterns[index] if index < len(patterns) else None
-        if index < len(patterns) and pattern is None:
-            # At the end it matches what is inside: at least one part.
-            retry = (index + 1, position + (index + 1 == len(patterns)))
-            index, position = retry
-        elif pattern is not None and pattern.match(parts[position]):
-            index, position = index + 1, position + 1
-        elif retry is not None and retry[1] < len(parts):
-            retry = (retry[0], retry[1] + 1)
-            index, position = retry
-        else:
-            return False
-    return index == len(patterns)
-
-
-@lru_cache(maxsize=1024)
-def compile_glob(part: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """Compile one part; a backslash makes the next character literal."""
-    from fnmatch import translate
-
-    plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
-    return re.compile(translate(plain.replace("[^", "[!")), flags)

@@ -11,13 +11,15 @@ import re
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
-from prowess.filesystem import compile_glob, matches_parts
+from prowess._internal.globs import GIT, compile_parts, matches_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Rule = tuple[int, bool, bool, tuple[re.Pattern[str] | None, ...]]
+    from prowess._internal.globs import Matcher
+
+    Rule = tuple[int, bool, bool, tuple[Matcher | None, ...]]
 
 _MAX_FILE_BYTES = 64 * 1024
 _MAX_PATTERN_LENGTH = 256
@@ -37,8 +39,7 @@ class IgnoreFile(Frozen):
     names: Mapping[str, tuple[tuple[int, bool, bool], ...]]
     """Rules that are a plain name: number, negated, for folders only."""
     rules: tuple[Rule, ...]
-    """The other rules: number, negated, for folders only, and a pattern for each part of the path, `None` for any
-    number of parts."""
+    """The other rules: number, negated, for folders only, and the parts as `compile_parts` returns them."""
 
 
 class GitIgnore:
@@ -71,8 +72,7 @@ class GitIgnore:
             if len(parts) == 2 and parts[0] == "**" and not re.search(r"[*?\[\\]", parts[1]):
                 names[parts[1]] = (*names.get(parts[1], ()), (number, negated, only_folders))
             else:
-                patterns = tuple(None if part == "**" else compile_glob(part, re.NOFLAG) for part in parts)
-                rules.append((number, negated, only_folders, patterns))
+                rules.append((number, negated, only_folders, compile_parts(parts, GIT)))
         return IgnoreFile(above=above, depth=depth, names=names, rules=tuple(rules)) if names or rules else above
 
     def ignores(self, rules: IgnoreFile | None, parts: Sequence[str], *, folder: bool) -> bool:
@@ -104,13 +104,13 @@ class GitIgnore:
         return False
 
 
-def _matches(patterns: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
+def _matches(patterns: Sequence[Matcher | None], parts: Sequence[str]) -> bool:
     """Match a path. The two most common forms, `*.log` and `/docs/build`, are decided by one part."""
     first = patterns[0]
     if first is not None:
-        return first.match(parts[0]) is not None and matches_parts(patterns, parts)
+        return bool(first(parts[0])) and matches_parts(patterns, parts)
     if len(patterns) == 2 and (name := patterns[1]) is not None:
-        return name.match(parts[-1]) is not None
+        return bool(name(parts[-1]))
     return matches_parts(patterns, parts)
 
 

@@ -20,8 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from prowess.clients.pi import PathPatterns
     from prowess.clients.plugins import InstalledPlugin
-    from prowess.clients.settings import PathPatterns, Settings
+    from prowess.clients.settings import Settings
     from prowess.filesystem import Question
 
 _MAX_NESTED_FOLDERS = 2000

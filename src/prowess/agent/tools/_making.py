@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import os
 import shlex
-from fnmatch import fnmatchcase
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import Frozen
+from prowess._internal.globs import compile_glob
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.agent.policy import AgentTool, RefusedError, ToolFailedError
 from prowess.errors import ConfigError, ProwessError
@@ -195,11 +195,11 @@ class CallRules(Frozen):
     def _is_denied(self, name: str, value: str, glob: str) -> bool:
         places = [form for place in self._places(name, value) for form in place]
         # On some systems `.ENV` is the file `.env`.
-        return any(fnmatchcase(form.lower(), glob.lower()) for form in (value, *places, *_command_forms(name, value)))
+        return any(compile_glob(glob.lower())(form.lower()) for form in (value, *places, *_command_forms(name, value)))
 
     def _is_allowed(self, name: str, value: str, glob: str) -> bool:
         places = self._places(name, value) or [(value,)]
-        return all(any(fnmatchcase(form, glob) for form in place) for place in places)
+        return all(any(compile_glob(glob)(form) for form in place) for place in places)
 
     def _places(self, name: str, value: str) -> list[tuple[str, ...]]:
         """Return what a path means, with and without links: absolute, and relative to the folder."""

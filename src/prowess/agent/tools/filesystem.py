@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from contextlib import suppress
-from fnmatch import translate
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from prowess._internal.file_status import describe_file_type
 from prowess._internal.files import read_up_to
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd, replacement_file, write_all
+from prowess._internal.globs import PYTHON, compile_parts, matches_parts
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 
@@ -244,16 +243,12 @@ def find_by_pattern(root: str, parts: list[str], pattern: str) -> str:
     globs = [part for part in pattern.split("/") if part not in ("", ".")]
     if "/" not in pattern:
         globs.insert(0, "**")
-    try:
-        # `None` is any number of folders.
-        patterns = [None if part == "**" else re.compile(translate(part)) for part in globs]
-    except re.error:
-        raise ToolFailedError(f"invalid pattern {quoted(pattern)}; give one like `*.py`") from None
+    patterns = compile_parts(globs, PYTHON, inside=False)
     matches: list[str] = []
     walker = _FolderWalker()
     with open_folder(root, parts) as fd:
         for path, is_folder in walker.walk(fd, ()):
-            if _matches(path, patterns):
+            if matches_parts(patterns, path):
                 matches.append(neutral("/".join((*parts, *path))) + "/" * is_folder)
                 if len(matches) > _MAX_MATCHES:
                     break
@@ -297,28 +292,6 @@ class _FolderWalker:
             return
         finally:
             os.close(fd)
-
-
-def _matches(path: Sequence[str], patterns: Sequence[re.Pattern[str] | None]) -> bool:
-    """Return whether the parts of a path match those of a pattern, one by one."""
-    positions = {0}  # indexes of the patterns that the next part may match
-    for part in path:
-        for position in tuple(positions):
-            while position < len(patterns) and patterns[position] is None:
-                position += 1
-                positions.add(position)
-        next_positions: set[int] = set()
-        for position in positions:
-            if position < len(patterns):
-                pattern = patterns[position]
-                if pattern is None:
-                    next_positions.add(position)
-                elif pattern.match(part):
-                    next_positions.add(position + 1)
-        positions = next_positions
-        if not positions:
-            return False
-    return any(all(pattern is None for pattern in patterns[position:]) for position in positions)
 
 
 def replace_file(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from prowess.clients.settings import PathPatterns, Settings, SettingsReader
+    from prowess.clients.settings import Settings, SettingsReader
     from prowess.filesystem import Filesystem
     from prowess.findings import Finding
     from prowess.hosts import Host
@@ -63,8 +63,8 @@ class InstalledPlugin(Frozen):
     """The prefix of the names of its skills, without the colon; `None` without a prefix."""
     own_only: bool = False
     """Whether its folder is one skill, and no other folders in it count."""
-    patterns: tuple[PathPatterns, ...] = ()
-    """What switches its skills off and on by their paths."""
+    patterns: tuple[Any, ...] = ()
+    """What switches its skills off and on by their paths: `PathPatterns`, by the one client that has them."""
     off: str = ""
     """Why the client does not use it; empty if it does."""
     list_only: str = ""

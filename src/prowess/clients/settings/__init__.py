@@ -6,14 +6,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._bounded_expressions import TOKEN as TOKEN, count_steps as count_steps
     from ._client_arguments import ClientArguments as ClientArguments
-    from ._name_patterns import name_matcher as name_matcher
     from ._named_folders import (
         NamedFolder as NamedFolder,
         join_named as join_named,
         listed_folders as listed_folders,
         named_directory as named_directory,
     )
-    from ._path_patterns import MAX_PATTERNS as MAX_PATTERNS, PathPatterns as PathPatterns, is_pattern as is_pattern
     from ._settings_files import (
         ARGUMENTS as ARGUMENTS,
         Places as Places,
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
         merge_deep as merge_deep,
         merge_files as merge_files,
         merge_union as merge_union,
+        name_matcher as name_matcher,
         parse_bool as parse_bool,
         texts_of as texts_of,
         truth_of as truth_of,

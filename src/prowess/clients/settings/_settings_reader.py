@@ -15,10 +15,9 @@ from prowess.clients import of_client
 from prowess.filesystem import Filesystem, git_root
 
 from ._client_arguments import ClientArguments
-from ._name_patterns import name_matcher
 from ._named_folders import NamedFolder, listed_folders
 from ._settings_files import ARGUMENTS, Places, SettingsFiles, settings_layers
-from ._settings_values import find_wrong_type, merge_files, merge_union, parse_bool, texts_of
+from ._settings_values import find_wrong_type, merge_files, merge_union, name_matcher, parse_bool, texts_of
 from ._user_settings import NamedSkill, Settings
 
 TYPE_CHECKING = False

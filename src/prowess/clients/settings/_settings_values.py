@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from prowess._internal.globs import NAMES, compile_glob
 from prowess._internal.text import quoted
 
 TYPE_CHECKING = False
@@ -24,6 +25,14 @@ def parse_bool(value: object) -> bool | None:
         return value
     word = value.strip().lower() if isinstance(value, str) else ""
     return True if word in _TRUE else False if word in _FALSE else None
+
+
+def name_matcher(pattern: str) -> Callable[[str], bool]:
+    """Return a test of names for a pattern: `*` is any text, `?` one character, and ` *` at its end is optional."""
+    pattern = pattern.replace("\\", "/")
+    patterns = [pattern, pattern[:-2]] if pattern.endswith(" *") else [pattern]
+    matchers = [compile_glob(item, NAMES) for item in patterns]
+    return lambda name: any(matches(name.replace("\\", "/")) for matches in matchers)
 
 
 def is_switched_on(variable: str, env: Mapping[str, str]) -> bool:

@@ -1,10 +1,13 @@
-"""Globs match as `minimatch` of JavaScript does; the answers are its own."""
+"""Globs match as in git, in Python and in `minimatch` of JavaScript (the answers are its own), and never take long."""
 
 from __future__ import annotations
 
+import random
+from fnmatch import fnmatchcase
+
 import pytest
 
-from prowess.filesystem._globs import minimatch
+from prowess._internal.globs import GIT, compile_glob, minimatch
 from support.growth import calls_at_most
 
 ANSWERS = [
@@ -61,6 +64,31 @@ ANSWERS = [
 @pytest.mark.parametrize(("path", "pattern", "answer"), ANSWERS)
 def test_a_path_matches_as_in_javascript(path: str, pattern: str, answer: bool) -> None:
     assert minimatch(path, pattern) is answer
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "other"),
+    [
+        (r"[\]]", "]", "b"),
+        (r"[\!a]", "!", "b"),
+        ("[[:alpha:]]", "x", "1"),
+        ("[![:alpha:]]", "1", "x"),
+        ("[^b]", "a", "b"),
+    ],
+)
+def test_a_set_is_that_of_git(pattern: str, name: str, other: str) -> None:
+    assert compile_glob(pattern, GIT)(name)
+    assert not compile_glob(pattern, GIT)(other)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_dialect_names_match_as_with_the_standard_library(seed: int) -> None:
+    chosen = random.Random(seed)  # noqa: S311 - not a secret
+    for _ in range(2000):
+        pattern, name = (
+            "".join(chosen.choices(letters, k=chosen.randrange(9))) for letters in ("ab*?[]!^-.\\", "ab.-]!^")
+        )
+        assert bool(compile_glob(pattern)(name)) is fnmatchcase(name, pattern), (name, pattern)
 
 
 @pytest.mark.parametrize(
