@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 import os
-import time
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -359,7 +359,11 @@ def endless_refs() -> Iterator[bytes]:
 
 def nothing_more() -> Iterator[bytes]:
     yield HEAD
-    time.sleep(1)  # longer than the limit
+    given_up.wait()
+
+
+given_up = threading.Event()
+"""Set when nothing more needs to be sent."""
 
 
 @pytest.mark.slow
@@ -385,9 +389,13 @@ def test_a_server_that_does_not_end_is_stopped(
     tmp_path: Path,
 ) -> None:
     limits(**limit)
+    given_up.clear()
     server.behaviour.replace = answer_to(command, parts)
-    with pytest.raises(InstallError, match=message):
-        fetched(f"{server.url}/team.git")
+    try:
+        with pytest.raises(InstallError, match=message):
+            fetched(f"{server.url}/team.git")
+    finally:
+        given_up.set()
     assert leaves_nothing(tmp_path)
 
 

@@ -119,10 +119,12 @@ def test_an_ignored_signal_stays_ignored() -> None:
     """As under `nohup`."""
     before = "pass"
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + RUN.format(before=before)
-    process = start_python(code, ENV, "sh", "-c", "echo ready; sleep 0.3; exit 4")
+    process = start_python(code, ENV, "sh", "-c", "echo ready; read line; exit 4", stdin=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGHUP)
+    assert process.stdin is not None
+    process.stdin.close()
     assert remaining_output(process) == "code 4 caught None\n"
 
 
@@ -137,32 +139,37 @@ def test_signal_handlers_are_restored() -> None:
 FORKS = """
 import os, signal, sys, time
 {ignore}
+printed, printing = os.pipe()
 for _ in range(2):
     if os.fork():
         {stay}
     os.setsid()
 print(os.getpid(), flush=True)
 os.close(1)
+{last}
 time.sleep(60)
 """
 IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)"
-STAY = "time.sleep(0.3); os._exit(0)"
+STAY, LAST = "os.close(printing); os.read(printed, 1); os._exit(0)", "os.close(printing)"
+PYTHON = f"{sys.executable} -IS -c"
+TREE = FORKS.format(ignore=IGNORE, stay="time.sleep(60)", last='open("STARTED", "w").close()')
 BACKGROUND = {
     "in the background": "sleep 60 & echo $!",
-    "in its own session": "setsid sh -c 'echo $$; exec sleep 60' &",
-    "forked twice": f"{sys.executable} -IS -c '{FORKS.format(ignore='', stay=STAY)}'",
-    "forked twice, ignoring signals": f"{sys.executable} -IS -c '{FORKS.format(ignore=IGNORE, stay=STAY)}'",
-    "a tree that ignores signals": f"{sys.executable} -IS -c '{FORKS.format(ignore=IGNORE, stay='time.sleep(60)')}' &",
+    "in its own session": "setsid sh -c 'echo $$; echo > STARTED; exec sleep 60' & read line < STARTED",
+    "forked twice": f"{PYTHON} '{FORKS.format(ignore='', stay=STAY, last=LAST)}'",
+    "forked twice, ignoring signals": f"{PYTHON} '{FORKS.format(ignore=IGNORE, stay=STAY, last=LAST)}'",
+    "a tree that ignores signals": f"{PYTHON} '{TREE}' & read line < STARTED",
 }
+"""What is run; the command goes on when the process in the background has said its number."""
 
 
 @pytest.mark.slow
 @linux
 @pytest.mark.parametrize("how", BACKGROUND)
-def test_background_processes_of_the_command_are_ended(how: str) -> None:
+def test_background_processes_of_the_command_are_ended(how: str, tmp_path: Path) -> None:
     """However they were started."""
-    wait = " sleep 0.3;" if BACKGROUND[how].endswith("&") else ""
-    process = watched(f"{BACKGROUND[how]}{'' if wait else ';'}{wait} exit 6")
+    os.mkfifo(tmp_path / "started")
+    process = watched(BACKGROUND[how].replace("STARTED", f"{tmp_path}/started") + "; exit 6")
     first, last = remaining_output(process).splitlines()
     assert last == "code 6 caught None"
     assert not is_process_alive(int(first))

@@ -69,7 +69,7 @@ def config(*mounts: SkillMount, **more: Any) -> IsolationConfig:
 def run(home: EphemeralHome, *argv: str, **options: Any) -> Any:
     """Start a command in a home, and return its report."""
     process = home.start([*argv], stdout=subprocess.PIPE, **options)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate()
     assert process.returncode == 0
     return client_report(out)
 
@@ -361,7 +361,7 @@ def test_files_of_the_client_are_removed_too(top: Path) -> None:
             "mkdir none; chmod 0 none; chmod 500 ro/in ro; chmod 0 ."
         )
         process = home.start(["sh", "-c", script])
-        assert process.wait(20) == 0
+        assert process.wait() == 0
     assert (outside / "kept").read_text() == "x"
 
 
@@ -443,7 +443,7 @@ def test_a_signal_ends_the_process_and_removes_the_home(name: str, top: Path) ->
         if process.poll() is None:
             process.send_signal(getattr(signal, name))
         time.sleep(0.002)
-    process.communicate(timeout=20)
+    process.communicate()
     assert process.returncode in (128 + getattr(signal, name), -getattr(signal, name), 1)
     assert remaining_homes(top) == []
 
@@ -466,7 +466,7 @@ finally:
 def test_a_second_signal_does_not_interrupt_the_removal(top: Path) -> None:
     """Nor does one right after it end the process before the home is removed."""
     process, _ = holding("os.kill(os.getpid(), signal.SIGTERM)", top, block=INTERRUPTED)
-    process.communicate(timeout=20)
+    process.communicate()
     assert process.returncode == -signal.SIGTERM
     assert remaining_homes(top) == []
 
@@ -476,7 +476,7 @@ def test_a_second_signal_does_not_interrupt_the_removal(top: Path) -> None:
 def test_a_home_that_is_not_closed_is_removed_at_the_end_of_the_process(what: str, top: Path) -> None:
     """However the process ends, unless it is killed."""
     process, _ = holding(what or "pass", top, block="main()")
-    process.communicate(timeout=20)
+    process.communicate()
     assert remaining_homes(top) == []
 
 
@@ -485,7 +485,7 @@ def test_the_home_of_a_killed_process_is_removed_with_the_next_home(top: Path, m
     killed, old = holding("time.sleep(60)", top)
     living, used = holding("time.sleep(60)", top)
     killed.kill()
-    killed.communicate(timeout=20)
+    killed.communicate()
     EphemeralHome().close()
     assert old.is_dir()  # it may be one that is just being made
     monkeypatch.setattr("prowess._internal.tempdirs.STALE_SECONDS", 0.0)
@@ -494,7 +494,7 @@ def test_the_home_of_a_killed_process_is_removed_with_the_next_home(top: Path, m
     EphemeralHome().close()
     assert remaining_homes(top) == sorted((used.name, "other", "prowess-home-by-hand"))
     living.terminate()
-    living.communicate(timeout=20)
+    living.communicate()
     assert remaining_homes(top) == ["other", "prowess-home-by-hand"]
     (top / "t m p/other").rmdir()
     (top / "t m p/prowess-home-by-hand").unlink()
@@ -507,14 +507,14 @@ def test_a_home_is_not_removed_while_its_client_runs(top: Path, monkeypatch: pyt
     assert starter.stdout is not None
     pid = int(starter.stdout.readline())
     starter.kill()
-    starter.wait(20)
+    starter.wait()
     assert is_process_alive(pid)
     EphemeralHome().close()
     assert base.is_dir()
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: not is_process_alive(pid))
     EphemeralHome().close()
-    starter.communicate(timeout=20)
+    starter.communicate()
     assert remaining_homes(top) == []
 
 
@@ -529,9 +529,7 @@ def test_the_client_inherits_no_open_folder() -> None:
     """With an open folder it could leave its sandbox; it inherits an empty file."""
     with EphemeralHome() as home:
         process = home.start(["sh", "-c", "readlink /proc/$$/fd/*"], stdin=subprocess.DEVNULL, **PIPES)
-        held = [
-            path for path in process.communicate(timeout=20)[0].splitlines() if path.startswith(str(home.path.parent))
-        ]
+        held = [path for path in process.communicate()[0].splitlines() if path.startswith(str(home.path.parent))]
         (mark,) = held
         assert mark == str(home.path.parent / "in-use")
         assert Path(mark).read_bytes() == b""

@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +46,7 @@ from prowess.mount import SkillMount, _skills_folder as lock, apply, mount, plan
 from prowess.mount._skills_folder import lock_skills_folder, read_record
 from prowess.transaction import Staging
 from support.mounting import RECORD, STAGING, as_root
+from support.processes import times_scheduled, wait_until
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -556,8 +556,7 @@ def test_a_forked_process_does_not_keep_the_lock(world: World, monkeypatch: pyte
     with lock_skills_folder(str(home), ROOT):
         pid = os.fork()
         if not pid:
-            time.sleep(60)
-            os._exit(0)
+            signal.pause()
     try:
         mount(world.sources(2), home, host=HOST)
     finally:
@@ -566,6 +565,7 @@ def test_a_forked_process_does_not_keep_the_lock(world: World, monkeypatch: pyte
     assert content(home) == world.expected("v2")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
 def test_a_plan_waits_for_a_mount_in_progress(world: World) -> None:
     """Skills that another process has renamed into place but not recorded are not an error."""
     home = world.fresh("others")
@@ -575,8 +575,9 @@ def test_a_plan_waits_for_a_mount_in_progress(world: World) -> None:
         real = Staging._replace_file
 
         def slow(staging: Any, text: str | None) -> None:
+            before = times_scheduled(os.getppid())
             os.write(go, b"!")
-            time.sleep(0.1)
+            wait_until(lambda: times_scheduled(os.getppid()) > before + 20)  # it looks again and again
             real(staging, text)
 
         setattr(Staging, "_replace_file", slow)  # noqa: B010

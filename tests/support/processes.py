@@ -50,6 +50,11 @@ def times_scheduled(pid: int) -> int:
     return int(text.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
 
+def waits_for_lock(pid: int) -> bool:
+    """Return whether a process waits for a lock that another one has."""
+    return any(" -> " in line and str(pid) in line.split() for line in Path("/proc/locks").read_text().splitlines())
+
+
 def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until a condition is true, and fail if it does not become true in time."""
     deadline = time.monotonic() + seconds
