@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install import Store
 from prowess.install.lock import read_tree
 from prowess.install.sources import parse_source
 from prowess.install.sources.git import newest
@@ -23,7 +22,6 @@ from support.git_server import (
     make_repository,
     skill_text,
 )
-from support.sources import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,12 +60,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
 def _ordinary_server(server: GitServer) -> None:
     server.behaviour = type(server.behaviour)()
     server.seen.clear()
-
-
-@pytest.fixture
-def fetched(tmp_path: Path) -> Iterator[Fetch]:
-    with Store(str(tmp_path / "store")).open() as opened:
-        yield lambda source, **options: fetch(source, opened, **options)
 
 
 def files(folder: str) -> dict[str, str]:

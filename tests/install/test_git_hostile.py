@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Store
 from prowess.install.sources import Source, parse_source
 from prowess.install.sources.git import _repository as _git_repository, _skills as _git, newest
 from prowess.install.sources.git._repository import GitLimits
@@ -26,7 +25,6 @@ from support.git_server import (
     skill_text,
 )
 from support.processes import processes_end
-from support.sources import fetch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,12 +51,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
 def _ordinary_server(server: GitServer) -> None:
     server.behaviour = Behaviour()
     server.seen.clear()
-
-
-@pytest.fixture
-def fetched(tmp_path: Path) -> Iterator[Fetch]:
-    with Store(str(tmp_path / "store")).open() as opened:
-        yield lambda source, **options: fetch(source, opened, **options)
 
 
 @pytest.fixture

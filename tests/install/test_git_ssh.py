@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install import Store
 from prowess.install.sources import parse_source
 from prowess.install.sources.git import newest
 from support.git_server import git, make_repository, skill_text
 from support.processes import wait_until
-from support.sources import fetch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from prowess.install import Fetched
 
 pytestmark = pytest.mark.needs("git")
 
@@ -40,7 +40,7 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("source", ["ssh://git@example.org:22{path}", "git@example.org:{path}"])
 def test_a_repository_is_read_with_the_users_ssh(
-    source: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetched: Callable[..., Fetched]
 ) -> None:
     """The setting of git for ssh is obeyed; ssh gets the host and one command."""
     program = tmp_path / "ssh"
@@ -49,8 +49,7 @@ def test_a_repository_is_read_with_the_users_ssh(
     monkeypatch.setenv("GIT_SSH_COMMAND", str(program))
     monkeypatch.setenv("GIT_SSH_VARIANT", "ssh")
     parsed = parse_source(source.format(path=repository))
-    with Store(str(tmp_path / "store")).open() as opened:
-        found = fetch(parsed, opened)
+    found = fetched(parsed)
     assert [skill.name for skill in found.skills] == ["pdf"]
     assert found.revision == newest(parsed)
     words = Path(f"{program}.log").read_text().splitlines()
@@ -61,17 +60,16 @@ def test_a_repository_is_read_with_the_users_ssh(
 @pytest.mark.slow
 @pytest.mark.skipif(SSHD is None, reason="sshd is missing: apt-get install openssh-server")
 def test_a_repository_is_read_from_a_real_ssh_server(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fetched: Callable[..., Fetched]
 ) -> None:
     with _server(tmp_path) as (port, key):
         options = f"-i {key} -o IdentitiesOnly=yes -o UserKnownHostsFile={tmp_path}/known -F none"
         source = parse_source(f"ssh://{getpass.getuser()}@127.0.0.1:{port}{repository}")
-        with Store(str(tmp_path / "store")).open() as opened:
-            monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh {options}")
-            with pytest.raises(InstallError, match="Host key verification failed"):  # there is no terminal to ask on
-                fetch(source, opened)
-            monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh {options} -o StrictHostKeyChecking=accept-new")
-            assert fetch(source, opened).revision == git(repository, "rev-parse", "main")
+        monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh {options}")
+        with pytest.raises(InstallError, match="Host key verification failed"):  # there is no terminal to ask on
+            fetched(source)
+        monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh {options} -o StrictHostKeyChecking=accept-new")
+        assert fetched(source).revision == git(repository, "rev-parse", "main")
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import os
 import subprocess
@@ -19,6 +18,7 @@ from prowess.install.lock import read_tree
 from prowess.install.sources import digest_of, parse_source
 from prowess.install.sources.oci import newest
 from prowess.install.sources.oci._registry import Descriptor, Registry as Repository
+from support.archives import tar_gz
 from support.programs import require
 from support.registry import Registry, log_in, start_token_registry
 from support.sources import fetch, publish as publish_to
@@ -65,16 +65,6 @@ def push(place: str, layers: list[tuple[str, bytes, dict[str, str]]], tag: str =
         manifest = json.dumps({**content, **more}).encode()
         repository.write_manifest(tag, manifest, MANIFEST)
     return digest_of(manifest)
-
-
-def archive(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return gzip.compress(out.getvalue(), mtime=0)
 
 
 # ── what we publish ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -246,7 +236,7 @@ def test_an_image_with_the_files_of_a_skill_is_fetched(registry: Registry, skill
     place = registry.new_repository()
     text, script = (skill / "SKILL.md").read_bytes(), (skill / "scripts/read.py").read_bytes()
     layers: list[tuple[str, bytes, dict[str, str]]]
-    layers = [(LAYER, archive({"SKILL.md": text}), {}), (LAYER, archive({"scripts/read.py": script}), {})]
+    layers = [(LAYER, tar_gz({"SKILL.md": text}), {}), (LAYER, tar_gz({"scripts/read.py": script}), {})]
     digest = push(place, layers)
     fetched = pull(place, opened)
     assert (fetched.revision, [(found.name, found.path) for found in fetched.skills]) == (digest, [("pdf", "")])
@@ -264,7 +254,7 @@ def test_an_image_with_the_files_of_a_skill_is_fetched(registry: Registry, skill
 )
 def test_layers_of_other_types_are_read(kind: str, registry: Registry, opened: OpenStore) -> None:
     place = registry.new_repository()
-    data = archive({"pdf/SKILL.md": SKILL.format(name="pdf").encode()})
+    data = tar_gz({"pdf/SKILL.md": SKILL.format(name="pdf").encode()})
     push(place, [(kind, gzip.decompress(data) if kind.endswith("tar") else data, {})])
     assert [found.name for found in pull(place, opened).skills] == ["pdf"]
 
@@ -279,7 +269,7 @@ def push_index(place: str, entries: list[dict[str, Any]]) -> str:
 
 
 def entry(place: str, name: str, **more: Any) -> dict[str, Any]:
-    layer = archive({f"{name}/SKILL.md": SKILL.format(name=name).encode()})
+    layer = tar_gz({f"{name}/SKILL.md": SKILL.format(name=name).encode()})
     digest = push(place, [(LAYER, layer, {})], name)
     registry, _, repository_name = place.partition("/")
     with Repository(registry, repository_name, env={}) as repository:

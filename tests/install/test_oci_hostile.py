@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import gzip
-import io
 import itertools
 import json
 import random
 import socket
-import tarfile
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +18,7 @@ from prowess.install.sources import digest_of
 from prowess.install.sources.oci._registry import Registry, StoredManifest
 from prowess.install.sources.oci._skills import parse_index, parse_manifest
 from prowess.net import _client as _http
+from support.archives import tar_gz
 from support.growth import ends
 from support.raw_http import RawServer, Request, answer
 from support.sources import fetch, publish
@@ -35,17 +33,7 @@ LAYER = "application/vnd.agentskills.skill.content.v1.tar+gzip"
 TITLE = "org.opencontainers.image.title"
 
 
-def archive() -> bytes:
-    out = io.BytesIO()
-    data = b"---\nname: pdf\ndescription: Reads PDFs\n---\n"
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        info = tarfile.TarInfo("pdf/SKILL.md")
-        info.size = len(data)
-        tar.addfile(info, io.BytesIO(data))
-    return gzip.compress(out.getvalue(), mtime=0)
-
-
-ARCHIVE = archive()
+ARCHIVE = tar_gz({"pdf/SKILL.md": b"---\nname: pdf\ndescription: Reads PDFs\n---\n"})
 BLOB = {"mediaType": LAYER, "digest": digest_of(ARCHIVE), "size": len(ARCHIVE)}
 
 

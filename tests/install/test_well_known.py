@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import tarfile
 import time
 import zipfile
 from pathlib import Path
@@ -17,6 +16,7 @@ from prowess.errors import InstallError, SkillNotFoundError
 from prowess.install.lock import read_tree
 from prowess.install.sources import Fetched, site as module
 from prowess.net import _client as http_module
+from support.archives import tar_gz
 from support.site_server import Site, redirect, reply
 from support.sources import fetch
 from support.web_server import INDEX, OLD_INDEX, SCHEMA, entry, index_of, site_of
@@ -29,16 +29,6 @@ if TYPE_CHECKING:
 
 def skill(name: str, body: str = "Body.") -> bytes:
     return f"---\nname: {name}\ndescription: Does {name}.\n---\n{body}\n".encode()
-
-
-def tar_of(files: dict[str, bytes], mode: int = 0o644) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-        for path, data in files.items():
-            member = tarfile.TarInfo(path)
-            member.size, member.mode = len(data), mode
-            archive.addfile(member, io.BytesIO(data))
-    return buffer.getvalue()
 
 
 PDF = skill("pdf")
@@ -58,7 +48,7 @@ def files_of(folder: str) -> dict[str, bytes]:
 
 
 def test_single_files_and_archives_are_fetched(opened: OpenStore) -> None:
-    archive = tar_of({"SKILL.md": skill("web"), "scripts/run.sh": b"run"}, mode=0o755)
+    archive = tar_gz({"SKILL.md": skill("web"), "scripts/run.sh": b"run"}, mode=0o755)
     index = index_of(entry("pdf", PDF), entry("web", archive, "web.tar.gz"), unknown=1)
     with site_of({INDEX: index, "pdf/SKILL.md": PDF, "web.tar.gz": archive}) as site:
         fetched = fetch_from(site, opened)
@@ -256,7 +246,7 @@ def test_an_artifact_that_is_too_large_is_refused(opened: OpenStore) -> None:
     ],
 )
 def test_an_archive_that_breaks_a_rule_is_refused(files: dict[str, bytes], message: str, opened: OpenStore) -> None:
-    data = tar_of(files)
+    data = tar_gz(files)
     with (
         site_of({INDEX: index_of(entry("pdf", data, "pdf.tar.gz")), "pdf.tar.gz": data}) as site,
         pytest.raises(InstallError, match=message),
@@ -265,7 +255,7 @@ def test_an_archive_that_breaks_a_rule_is_refused(files: dict[str, bytes], messa
 
 
 def test_a_bomb_is_refused(opened: OpenStore, tmp_path: Path) -> None:
-    data = tar_of({"SKILL.md": PDF, "zeros": bytes(65 << 20)})
+    data = tar_gz({"SKILL.md": PDF, "zeros": bytes(65 << 20)})
     assert len(data) < 100_000
     with (
         site_of({INDEX: index_of(entry("pdf", data, "pdf.tar.gz")), "pdf.tar.gz": data}) as site,
