@@ -21,6 +21,7 @@ from prowess._internal.locked import unlock_and_close, wait_for_lock
 from prowess._internal.signals import deferred_signals
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError
+from prowess.install._os_errors import os_errors
 from prowess.transaction import LockedFolder, inode
 
 TYPE_CHECKING = False
@@ -60,11 +61,8 @@ def lock_project(
             undone.
     """
     with deferred_signals() as deliver_signals:
-        try:
+        with os_errors(f"{quoted(project, PATH_LIMIT)} cannot be used", "check the path and its permissions"):
             fd = os.open(project, FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
-        except OSError as error:
-            message = f"{quoted(project, PATH_LIMIT)} cannot be used: {describe_os_error(error)}"
-            raise InstallError(message, hint="check the path and its permissions") from None
         announced = waiting is None
 
         def wait(waited: float) -> None:

@@ -21,15 +21,17 @@ from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import atomic_replace, remove_tree
 from prowess._internal.locked import locked
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError, InstallError
 
+from ._os_errors import os_errors
 from .lock import EXECUTABLE, LINK, copy_tree, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from .lock import Tree
 
@@ -116,13 +118,11 @@ class Store:
         import hashlib
 
         name = hashlib.sha256(os.fsencode(lock)).hexdigest()
-        try:
+        with _using(self.folder):
             folder = os.path.join(self.folder, _PROJECTS)
             os.makedirs(folder, 0o700, exist_ok=True)
             if not os.path.lexists(path := os.path.join(folder, name)):
                 atomic_replace(path, os.fsencode(lock))
-        except OSError as error:
-            raise _unusable(self.folder, error) from None
 
     def content(self) -> StoreContent:
         """Return what is in the store.
@@ -130,11 +130,9 @@ class Store:
         Raises:
             InstallError: it cannot be read.
         """
-        try:
+        with _using(self.folder):
             folders = [folder for _, folder in self._trees()]
             return StoreContent(skills=len(folders), size=sum(map(_size, folders)), projects=tuple(self._projects()[0]))
-        except OSError as error:
-            raise _unusable(self.folder, error) from None
 
     def sweep(self, digests: Callable[[str], Iterable[str]], *, dry_run: bool = False) -> SweepReport:
         """Remove the skills that no lock names, and what killed processes left.
@@ -148,12 +146,10 @@ class Store:
             InstallError: the store cannot be used.
         """
         with self._locked(exclusive=True):
-            try:
+            with _using(self.folder):
                 projects, forgotten = self._projects()
                 wanted = {digest for lock in projects for digest in digests(lock)}
                 trees = dict(self._trees())
-            except OSError as error:
-                raise _unusable(self.folder, error) from None
             removed = {digest: folder for digest, folder in trees.items() if digest not in wanted}
             size = sum(map(_size, removed.values()))
             if not dry_run:
@@ -193,11 +189,9 @@ class Store:
     def _locked(self, *, exclusive: bool) -> Iterator[None]:
         """Lock the store, and wait while other processes keep it from being locked."""
         with ExitStack() as stack:
-            try:
+            with _using(self.folder):
                 os.makedirs(self.folder, 0o700, exist_ok=True)
                 stack.enter_context(locked(self.folder, _IN_USE, shared=not exclusive))
-            except OSError as error:
-                raise _unusable(self.folder, error) from None
             yield
 
 
@@ -221,12 +215,10 @@ class OpenStore:
             InstallError: it cannot be created.
         """
         top = os.path.join(self.folder, _TEMPORARY)
-        try:
+        with _using(self.folder):
             os.makedirs(top, 0o700, exist_ok=True)
             folder = os.path.join(top, os.urandom(8).hex())
             os.mkdir(folder, 0o700)
-        except OSError as error:
-            raise _unusable(self.folder, error) from None
         self._temporary.append(folder)
         return folder
 
@@ -247,7 +239,7 @@ class OpenStore:
             if _tree_or_none(target) == tree:
                 return StoredTree(tree=tree, folder=target)
             remove_tree(target)  # it was damaged or changed
-        try:
+        with _using(self.folder):
             for file in tree.files:
                 if file.mode != LINK:
                     os.chmod(os.path.join(folder, file.path), 0o555 if file.mode == EXECUTABLE else 0o444)
@@ -258,8 +250,6 @@ class OpenStore:
                 # Another process stored the same skill meanwhile.
                 if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or not os.path.isdir(target):
                     raise
-        except OSError as error:
-            raise _unusable(self.folder, error) from None
         return StoredTree(tree=tree, folder=target)
 
     def get(self, digest: str) -> str | None:
@@ -312,8 +302,9 @@ def _size(folder: str) -> int:
     return sum(os.lstat(os.path.join(top, name)).st_size for top, _, names in os.walk(folder) for name in names)
 
 
-def _unusable(folder: str, error: OSError) -> InstallError:
-    return InstallError(
-        f"the store of skills in {quoted(folder, PATH_LIMIT)} cannot be used: {describe_os_error(error)}",
-        hint="make room on the disk, or set `PROWESS_DATA_DIR` to a folder that you can write to",
+def _using(folder: str) -> AbstractContextManager[None]:
+    """Say that the store cannot be used."""
+    return os_errors(
+        f"the store of skills in {quoted(folder, PATH_LIMIT)} cannot be used",
+        "make room on the disk, or set `PROWESS_DATA_DIR` to a folder that you can write to",
     )

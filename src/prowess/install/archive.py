@@ -32,8 +32,9 @@ from contextlib import contextmanager
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd, open_or_make_folder, write_all
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
+from prowess.install._os_errors import os_errors
 
 from .lock import EXECUTABLE, check_paths, read_tree
 
@@ -488,7 +489,7 @@ def unpack(stream: BinaryIO, kind: str, into: str, limits: Limits | None = None)
     else:
         entries = read_tar(gunzip(stream, limits) if kind == "tar.gz" else plain(stream, limits), limits)
     paths: list[str] = []
-    try:
+    with os_errors("cannot unpack", "make room on the disk"):
         with open_fd(into, FOLDER_FLAGS) as top:
             for entry in entries:
                 if entry.path:
@@ -499,8 +500,6 @@ def unpack(stream: BinaryIO, kind: str, into: str, limits: Limits | None = None)
                 if not entry.is_folder:
                     paths.append(entry.path)
         check_paths(paths)
-    except OSError as error:
-        raise InstallError(f"cannot unpack: {describe_os_error(error)}", hint="make room on the disk") from None
 
 
 def _write(entry: Entry, top: int) -> None:

@@ -30,8 +30,8 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from contextlib import contextmanager, suppress
-from functools import cmp_to_key
+from contextlib import suppress
+from functools import cmp_to_key, partial
 from hashlib import sha256
 from itertools import islice
 
@@ -39,13 +39,14 @@ from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, read_up_t
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.hashes import sha256_for
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError, SkillError
+from prowess.install._os_errors import os_errors
 from prowess.skill import MAX_DEPTH, read_integrity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
 
     from prowess.skill import EntryWriter
@@ -145,6 +146,10 @@ def copy_tree(folder: str, into_fd: int, name: str, *, skipped: Collection[str] 
         writer.close()
 
 
+_write_errors = partial(os_errors, "cannot copy the skill", "make room on the disk")
+"""It is the copy that failed, not the source."""
+
+
 class _CopyWriter:
     """Gets what `read_tree` reads, and writes it.
 
@@ -193,19 +198,6 @@ class _CopyWriter:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
-
-
-@contextmanager
-def _write_errors() -> Iterator[None]:
-    """Turn an error of the system into one that says that the copy failed, not the source.
-
-    Raises:
-        InstallError: writing failed.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise InstallError(f"cannot copy the skill: {describe_os_error(error)}", hint="make room on the disk") from None
 
 
 def check_paths(paths: Iterable[str]) -> None:

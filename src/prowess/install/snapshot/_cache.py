@@ -21,8 +21,9 @@ from urllib.parse import unquote
 from prowess._internal.file_status import is_own_file
 from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
 from prowess._internal.locked import locked
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted, without_secrets
+from prowess._internal.text import PATH_LIMIT, quoted, without_secrets
 from prowess.errors import ConfigError, InstallError, ProwessError
+from prowess.install._os_errors import os_errors
 
 from ._file import SnapshotFile
 from ._places import (
@@ -40,6 +41,7 @@ from ._places import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from ._places import Place, Pointer
 
@@ -146,7 +148,7 @@ class CachedSnapshot:
         pointer = current if found is None else parse_pointer(found.data, self._place.origin, found.etag or "")
         if pointer is None:
             raise InstallError(f"{self._name} did not change, but was never fetched", hint="try again")
-        try:
+        with self._keeping():
             try:
                 file = self._open_data(pointer)
             except (OSError, InstallError):
@@ -154,8 +156,6 @@ class CachedSnapshot:
             text = json.dumps({**pointer.as_dict(), "etag": pointer.etag or None})
             atomic_replace(os.path.join(folder, _CURRENT), text.encode())
             _remove_others(folder, data_name(pointer.sha256))
-        except OSError as error:
-            raise self._unkept(error) from None
         return file, pointer.sha256
 
     def _fetch(self, folder: str, pointer: Pointer) -> SnapshotFile:
@@ -202,11 +202,8 @@ class CachedSnapshot:
 
         found = self._place.read(POINTER, MAX_POINTER_BYTES)
         pointer = parse_pointer(b"" if found is None else found.data, self._place.origin)
-        try:
-            with tempfile.TemporaryDirectory(prefix="prowess-snapshot-") as folder:  # the open file stays
-                return self._download(pointer, os.path.join(folder, "data")), pointer.sha256, None
-        except OSError as error:
-            raise self._unkept(error) from None
+        with self._keeping(), tempfile.TemporaryDirectory(prefix="prowess-snapshot-") as folder:
+            return self._download(pointer, os.path.join(folder, "data")), pointer.sha256, None  # the open file stays
 
     @contextmanager
     def _locked(self, folder: str, *, wait: bool) -> Iterator[bool]:
@@ -216,16 +213,14 @@ class CachedSnapshot:
             InstallError: the folder cannot be written.
         """
         with ExitStack() as stack:
-            try:
+            with self._keeping():
                 os.makedirs(folder, 0o700, exist_ok=True)
                 is_locked = stack.enter_context(locked(folder, _LOCK, wait=wait))
-            except OSError as error:
-                raise self._unkept(error) from None
             yield is_locked
 
-    def _unkept(self, error: OSError) -> InstallError:
+    def _keeping(self) -> AbstractContextManager[None]:
         hint = "make room on the disk, or set `PROWESS_CACHE_DIR` to a folder that you can write to"
-        return InstallError(f"{self._name} cannot be kept: {describe_os_error(error)}", hint=hint)
+        return os_errors(f"{self._name} cannot be kept", hint)
 
 
 def _remove_others(folder: str, kept: str) -> None:

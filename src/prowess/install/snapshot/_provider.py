@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from prowess._internal.files import SKILL_FILE, read_up_to, real_path
 from prowess._internal.fs import FOLDER_FLAGS, open_fd, open_inside
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
-from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, normalize_name, quoted
+from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.catalog import Entry, State
 from prowess.errors import ActivationError, ConfigError, InstallError, SkillError, SkillFileError
 from prowess.findings import Finding, finding
+from prowess.install._os_errors import os_errors
 from prowess.install._store import Store
 from prowess.install.archive import unpack
 from prowess.install.lock import LINK, read_tree
@@ -221,10 +222,8 @@ class FetchedSkills:
             InstallError: it cannot be fetched or copied, or is not what the digest says.
             ConfigError: there is no store.
         """
-        try:
+        with os_errors("the skill cannot be copied", _ROOM_HINT):
             temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
-        except OSError as error:
-            raise InstallError(f"the skill cannot be copied: {describe_os_error(error)}", hint=_ROOM_HINT) from None
         try:
             folder = os.path.join(temporary.path, "copy")
             os.mkdir(folder, 0o700)
@@ -251,14 +250,12 @@ class FetchedSkills:
                 return tree
         top = store.new_folder()
         folder, archive = os.path.join(top, "skill"), os.path.join(top, "archive")
-        try:
+        with os_errors("the skill cannot be unpacked", _ROOM_HINT):
             os.mkdir(folder, 0o700)
             with open(archive, "xb+") as file:
                 self._place.download(archive_name(digest), file.fileno(), _MAX_ARCHIVE_BYTES)
                 file.seek(0)
                 unpack(file, "tar.gz", folder)
-        except OSError as error:
-            raise InstallError(f"the skill cannot be unpacked: {describe_os_error(error)}", hint=_ROOM_HINT) from None
         tree = read_tree(folder)
         if tree.digest != digest:
             hint = "ask who makes the snapshot to make it again"

@@ -24,12 +24,13 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
 from prowess._internal.inside import is_inside
 from prowess._internal.locked import locked
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import InstallError
 from prowess.findings import Finding, Severity
 from prowess.hosts import load_host
+from prowess.install._os_errors import os_errors
 from prowess.install.archive import pack_skill
 from prowess.search import searched_terms
 
@@ -236,15 +237,13 @@ def write_snapshot(
     tell = progress or (lambda _: None)
     upload = _find_upload(os.fspath(out), cache)
     target = os.path.abspath(out) if upload is None else upload.folder
-    try:
+    message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}"
+    with os_errors(message, "make room on the disk, or write to another folder"):
         os.makedirs(os.path.join(target, ARCHIVES), exist_ok=True)
         with locked(target):  # two writers would rename and remove each other's data
             report = _Writer(top, target, cache, tell).write()
             if upload is not None:
                 upload.upload(tell)
-    except OSError as error:
-        message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}: {describe_os_error(error)}"
-        raise InstallError(message, hint="make room on the disk, or write to another folder") from None
     return report
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
+from functools import partial
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import describe_os_error, did_you_mean, quoted
+from prowess._internal.text import did_you_mean, quoted
 from prowess.errors import InstallError, SkillNotFoundError
+from prowess.install._os_errors import os_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from prowess.findings import Finding
     from prowess.install._store import OpenStore, StoredTree
@@ -140,15 +141,5 @@ def digest_of_lines(lines: Iterable[str]) -> str:
     return digest_of("".join(sorted(lines)).encode())
 
 
-@contextmanager
-def write_errors() -> Iterator[None]:
-    """Turn an error of the system into one that says that a fetched file could not be written.
-
-    Raises:
-        InstallError: writing failed.
-    """
-    try:
-        yield
-    except OSError as error:
-        message = f"cannot write a fetched file: {describe_os_error(error)}"
-        raise InstallError(message, hint="make room on the disk") from None
+write_errors = partial(os_errors, "cannot write a fetched file", "make room on the disk")
+"""Raise errors of the system as one that says that a fetched file could not be written."""

@@ -42,8 +42,9 @@ from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILE_BYTES, SKIL
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, exchange_names, open_fd, remove_tree
 from prowess._internal.locked import lock_fd
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
+from prowess.install._os_errors import os_errors
 from prowess.install.archive import pack_skill, unpack
 from prowess.install.lock import FILE, check_paths, parse_strict_json
 from prowess.net import HttpSource, parse_http_url
@@ -54,6 +55,7 @@ from ._fetched import Fetched, FetchedSkill, check_wanted, digest_of, digest_of_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from ._fetched import Wanted
@@ -393,24 +395,21 @@ def index_skills(
     """
     target = os.path.join(out, FOLDER)
     parent = os.path.dirname(target)
-    try:
+    with _writing(parent):
         os.makedirs(parent, exist_ok=True)
         parent_fd = os.open(parent, FOLDER_FLAGS)
-    except OSError as error:
-        raise _cannot_write(parent, error) from None
     try:
-        lock_fd(parent_fd)
-        _remove_leftovers(parent)
-        _check_ours(target)
-        temporary = tempfile.mkdtemp(prefix=_TEMPORARY, dir=parent)
-        try:
-            skills = _write_skills(folders, temporary, progress)
+        with _writing(target):
+            lock_fd(parent_fd)
+            _remove_leftovers(parent)
             _check_ours(target)
-            _put_into_place(parent_fd, os.path.basename(temporary), os.path.basename(target))
-        finally:
-            remove_tree(temporary)
-    except OSError as error:
-        raise _cannot_write(target, error) from None
+            temporary = tempfile.mkdtemp(prefix=_TEMPORARY, dir=parent)
+            try:
+                skills = _write_skills(folders, temporary, progress)
+                _check_ours(target)
+                _put_into_place(parent_fd, os.path.basename(temporary), os.path.basename(target))
+            finally:
+                remove_tree(temporary)
     finally:
         os.close(parent_fd)
     return skills
@@ -527,7 +526,5 @@ def _write_file(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def _cannot_write(path: str, error: OSError) -> InstallError:
-    return InstallError(
-        f"cannot write {quoted(path, PATH_LIMIT)}: {describe_os_error(error)}", hint="name another folder"
-    )
+def _writing(path: str) -> AbstractContextManager[None]:
+    return os_errors(f"cannot write {quoted(path, PATH_LIMIT)}", "name another folder")

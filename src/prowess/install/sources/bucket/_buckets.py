@@ -29,8 +29,9 @@ from functools import partial
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import atomic_replace
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, InstallError
+from prowess.install._os_errors import os_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -305,11 +306,8 @@ class FolderBucket:
         Raises:
             InstallError: the folder cannot be read, or has too many files.
         """
-        try:
+        with os_errors(f"the folder {quoted(self._folder, PATH_LIMIT)} cannot be read", "check the path"):
             return sorted(self._list("", _MAX_DEPTH, [MAX_OBJECTS]), key=lambda item: item.key)
-        except OSError as error:
-            message = f"the folder {quoted(self._folder, PATH_LIMIT)} cannot be read: {describe_os_error(error)}"
-            raise InstallError(message, hint="check the path") from None
 
     def _list(self, above: str, depth: int, left: list[int]) -> Iterator[StoredObject]:
         with os.scandir(os.path.join(self._folder, above)) as found:
@@ -364,11 +362,9 @@ class FolderBucket:
         Raises:
             InstallError: it cannot be written.
         """
-        try:
+        with os_errors(f"cannot write {quoted(key, PATH_LIMIT)}"):
             os.makedirs(os.path.dirname(path := os.path.join(self._folder, key)), exist_ok=True)
             atomic_replace(path, data, mode=0o644)
-        except OSError as error:
-            raise InstallError(f"cannot write {quoted(key, PATH_LIMIT)}: {describe_os_error(error)}") from None
 
 
 _SECONDS = 600.0

@@ -32,6 +32,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import InstallError
+from prowess.install._os_errors import os_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -382,7 +383,7 @@ class GitRepository:
             InstallError: the folder cannot be written.
         """
         self._object_format = object_format
-        try:
+        with os_errors("cannot prepare a folder for git", "make room on the disk"):
             for name in os.listdir(self.folder):
                 path = os.path.join(self.folder, name)
                 remove_tree(path) if os.path.isdir(path) else os.unlink(path)
@@ -391,9 +392,6 @@ class GitRepository:
             with open(os.path.join(self.folder, "HEAD"), "x", encoding="ascii") as file:
                 file.write("ref: refs/heads/main\n")
             self._write_configuration()
-        except OSError as error:
-            message = f"cannot prepare a folder for git: {describe_os_error(error)}"
-            raise InstallError(message, hint="make room on the disk") from None
 
     def _write_configuration(self) -> None:
         settings: dict[str, Mapping[str, str]] = {

@@ -26,9 +26,10 @@ import re
 from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, open_fd, write_all
-from prowess._internal.text import PATH_LIMIT, describe_os_error, did_you_mean, quoted
+from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.errors import InstallError, SkillError, SkillNotFoundError
 from prowess.findings import finding
+from prowess.install._os_errors import os_errors
 from prowess.install.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths
 from prowess.install.sources._fetched import Fetched, FetchedSkill
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
@@ -429,15 +430,13 @@ class FileReader:
         Raises:
             InstallError: something in it is not allowed.
         """
-        try:
-            check_paths(files)
-            os.makedirs(target)
-            return self._write_files(target, files)
-        except SkillError as error:
-            raise InstallError(f"the skill in {quoted(shown, PATH_LIMIT)}: {error}", hint=error.hint) from None
-        except OSError as error:
-            message = f"cannot write the skill in {quoted(shown, PATH_LIMIT)}: {describe_os_error(error)}"
-            raise InstallError(message, hint="make room on the disk") from None
+        with os_errors(f"cannot write the skill in {quoted(shown, PATH_LIMIT)}", "make room on the disk"):
+            try:
+                check_paths(files)
+                os.makedirs(target)
+                return self._write_files(target, files)
+            except SkillError as error:
+                raise InstallError(f"the skill in {quoted(shown, PATH_LIMIT)}: {error}", hint=error.hint) from None
 
     def _write_files(self, target: str, files: Mapping[str, tuple[str, str]]) -> tuple[Tree, str] | None:
         """Write files and then links, so that no file is written through a link."""
