@@ -292,7 +292,7 @@ def test_a_worker_ends_with_the_observer(setup: Setup) -> None:
     ) as process:
         wait_until(lambda: any("sleep" in command(pid) for pid in processes_with(str(setup.top))))
         process.kill()
-    assert processes_end(str(setup.top), within=10)
+    assert processes_end(str(setup.top))
 
 
 def command(pid: int) -> str:

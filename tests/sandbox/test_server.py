@@ -111,7 +111,7 @@ def test_everything_ends_with_the_supervisor(tmp_path: Path, sandbox: str, mark:
         else:
             os.killpg(process.pid, signal.SIGTERM if how == "term" else signal.SIGKILL)
         process.wait(10)
-        assert processes_end(mark, 5)
+        assert processes_end(mark)
         for stream in (process.stdin, process.stdout):
             assert stream is not None
             if not stream.closed:
@@ -145,7 +145,7 @@ def test_everything_ends_when_the_caller_is_killed(tmp_path: Path, sandbox: str,
         wait_until(lambda: len(processes_with(mark)) >= 5)
         caller.kill()
         caller.wait()
-        wait_until(lambda: set(processes_with(mark)) <= {child}, 15)
+        wait_until(lambda: set(processes_with(mark)) <= {child})
         if child:
             os.kill(child, signal.SIGKILL)
     wait_until(lambda: not [name for name in os.listdir(os.environ["TMPDIR"]) if "prowess-server" in name])

@@ -122,7 +122,7 @@ def serve(project: Path, *options: str, reads: bool = True, **variables: str) ->
 def post(address: str, message: Any, **headers: str) -> tuple[int, dict[str, str], Any]:
     """Return the status, the headers and the message of an answer; from a stream, its first message."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
-    connection = HTTPConnection(address, timeout=30)
+    connection = HTTPConnection(address)
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     try:
         connection.request("POST", "/mcp", body, {**accepted, **headers})

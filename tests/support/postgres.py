@@ -56,7 +56,7 @@ class Postgres:
             sql,
             database,
         ]
-        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
 
@@ -87,7 +87,7 @@ def start_postgres(*settings: str) -> Iterator[Postgres]:
         flags = ["-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         init: list[str | Path] = [binaries / "initdb", "-D", folder / "data", *flags]
         environment = {"PATH": os.environ["PATH"], "TZ": "UTC", "LC_ALL": "C"}
-        subprocess.run(_as_server_user(init), cwd=folder, env=environment, check=True, capture_output=True, timeout=120)
+        subprocess.run(_as_server_user(init), cwd=folder, env=environment, check=True, capture_output=True)
         options = [f"unix_socket_directories={folder}", "listen_addresses=", "fsync=off", *settings]
         start: list[str | Path] = [
             binaries / "postgres",
@@ -103,7 +103,7 @@ def start_postgres(*settings: str) -> Iterator[Postgres]:
             yield server
         finally:
             process.send_signal(signal.SIGQUIT)  # it ends at once
-            process.wait(30)
+            process.wait()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

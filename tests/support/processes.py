@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from support.growth import END
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,13 +27,9 @@ def processes_with(mark: str) -> list[int]:
     return found
 
 
-def processes_end(mark: str, within: float = 60) -> bool:
-    """Return whether all processes with a word on their command line or in their environment end in time."""
-    deadline = time.monotonic() + within
-    while processes_with(mark):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
+def processes_end(mark: str) -> bool:
+    """Wait until no process has a word on its command line or in its environment; fail if one never ends."""
+    wait_until(lambda: not processes_with(mark))
     return True
 
 
@@ -55,11 +53,11 @@ def waits_for_lock(pid: int) -> bool:
     return any(" -> " in line and str(pid) in line.split() for line in Path("/proc/locks").read_text().splitlines())
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
-    """Wait until a condition is true, and fail if it does not become true in time."""
-    deadline = time.monotonic() + seconds
+def wait_until(condition: Callable[[], object]) -> None:
+    """Wait until a condition is true, and fail if it never becomes true."""
+    deadline = time.monotonic() + END
     while not condition():
-        assert time.monotonic() < deadline, f"still false after {seconds} seconds"
+        assert time.monotonic() < deadline, f"still false after {END} seconds"
         time.sleep(0.005)
 
 

@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from support.growth import END
+
 TOP = Path(__file__).parents[2]
 ROLE = "name: a\nprompt: You help.\nmodel: openai:m\n"
 _SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -68,7 +70,6 @@ class RoleFolder:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
             **given,
         )
         assert "Traceback" not in done.stderr, done.stderr
@@ -101,11 +102,11 @@ class Terminal:
         """Type a text."""
         os.write(self._leader, text.encode())
 
-    def read_until(self, words: str, seconds: float = 60) -> str:
+    def read_until(self, words: str) -> str:
         """Return what the terminal shows until a text appears."""
-        data, until = b"", time.monotonic() + seconds
+        data = b""
         while words not in (text := _SEQUENCE.sub("", data.decode("utf-8", "replace"))):
-            ready, _, _ = select.select([self._leader], [], [], max(0.0, until - time.monotonic()))
+            ready, _, _ = select.select([self._leader], [], [], END)
             assert ready, f"there is only {text!r}"
             try:
                 part = os.read(self._leader, 65536)
@@ -119,7 +120,7 @@ class Terminal:
 
     def wait(self) -> int:
         """Return the exit code when the command has ended."""
-        return self.process.wait(60)
+        return self.process.wait()
 
     def close(self) -> None:
         """Kill the command if it still runs."""
