@@ -127,7 +127,6 @@ TABLES = {
     "Argument": "`[[arguments]]`",
     "PluginRules": "`[plugins.NAME]`",
     "Budget": "`[budget]`",
-    "ShortPathRules": "`[budget.short_paths]`",
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
 }

@@ -187,7 +187,6 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "description-cut": {"description_rules": {"limit": 8, "past_limit": "cut"}},
     "description-as-it-is": {"description_rules": {"trim": False}},
     "description-one-line": {"description_rules": {"one_line": True}},
-    "first-line": {"budget": {"limit": 10, "degrade": "first-line"}},
 }
 
 

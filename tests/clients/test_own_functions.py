@@ -15,10 +15,10 @@ PACKAGE = Path(prowess.clients.__file__).parent
 
 
 def usual_functions() -> dict[str, object]:
-    """Return the functions of which a client may have its own, by name: those that `of_client` is asked for."""
+    """Return the functions of which a client may have its own, by name: those that `of_client` or `own` looks up."""
     found = {}
     for path in PACKAGE.parent.rglob("*.py"):
-        for name in re.findall(r'of_client\([\w."]+, (\w+)\)', path.read_text()):
+        for name in re.findall(r'(?:of_client\([\w."]+, |\bown\()(\w+)\)', path.read_text()):
             module = ".".join(("prowess", *path.relative_to(PACKAGE.parent).with_suffix("").parts))
             found[name] = vars(import_module(module))[name]
     return found

@@ -8,6 +8,7 @@ import pytest
 
 from prowess.catalog import discover
 from prowess.hosts import host_from_table
+from support.clients import states as client_states
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,3 +155,23 @@ def test_a_command_may_be_called_like_a_skill_file(tmp_path: Path) -> None:
         tmp_path, {".x/SKILL.md": "Do it.\n"}, roots=roots, reading=reading, description_rules=rules
     ).skills
     assert (entry.name, str(entry.state)) == ("SKILL", "active")
+
+
+def test_a_skill_that_its_author_hides_may_also_be_off(tmp_path: Path) -> None:
+    """Then it is off, as the client lists it; in a plugin that is off it is not there at all."""
+    text = "---\nname: one\ndescription: d\nhide: true\n---\n"
+    keys: dict[str, Any] = {
+        "title": "X",
+        "flags": [{"when": {"hide": "true"}, "state": "user-only", "reason": "hidden"}],
+        "settings": [{"key": "off", "form": "names"}],
+        "settings_files": {"user": {"path": "~/.x/x.toml"}},
+        "roots": [{"path": ".x/skills", "scope": "project"}, {"plugins": "p", "scope": "plugin"}],
+        "plugins": {"p": {"folders": ["~/.x/plugins/*"], "id": "{plugin}", "setting": "plugins", "prefix": False}},
+    }
+    one = host_from_table("x", keys)
+    assert client_states(tmp_path, one, {"repo/.x/skills/one/SKILL.md": text}) == {"one": "user-only"}
+    off = {"home/.x/x.toml": 'off = ["one"]\nplugins.p = false\n'}
+    assert client_states(tmp_path, one, off) == {"one": "disabled"}
+    (tmp_path / "repo/.x/skills/one/SKILL.md").unlink()
+    moved = {"home/.x/plugins/p/skills/one/SKILL.md": text, "home/.x/x.toml": "plugins.p = false\n"}
+    assert client_states(tmp_path, one, moved) == {"one": "rejected"}

@@ -42,8 +42,9 @@ _NOT_LISTED = (State.REJECTED, State.SHADOWED)
 class Precedence:
     """Decides among the skills that one host found, and reports problems between them."""
 
-    def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
-        self.host, self.settings, self.filesystem = host, settings, filesystem
+    def __init__(self, host: Host, settings: Settings, filesystem: Filesystem, expand: Callable[[str], str]) -> None:
+        """Take the rules, what the user has set, and a function that says where a path of a host file is."""
+        self.host, self.settings, self.filesystem, self.expand = host, settings, filesystem, expand
         self.evaluator = Evaluator(host, settings, filesystem)
         self._is_alias = of_client(host.name, is_alias)
         self.findings: list[Finding] = []
@@ -71,7 +72,14 @@ class Precedence:
         entries = self.apply_max_skills(entries)
         entries = self.sort_entries(entries)
         entries = hide_all(self.host, self.settings, entries, self.evaluator.is_typed)
-        entries = fit_to_budget(self.host, entries, self.evaluator.first_line, scan_roots)
+        entries = fit_to_budget(
+            self.host,
+            entries,
+            self.settings,
+            roots=tuple(scan_roots),
+            first_line=self.evaluator.first_line,
+            expand=self.expand,
+        )
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
             hint = of_client(self.host.name, trust_hint)(self.host)
             self.findings.append(finding("host-trust", self.host.trust_note, hint=hint))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
+from prowess._internal.variable_paths import variable_path
 from prowess.clients import of_client
 from prowess.clients.settings import ClientArguments, Settings, read_settings
 from prowess.filesystem import Filesystem, Question, git_root
@@ -56,7 +58,7 @@ def resolve_skills(host: Host, question: Question, filesystem: Filesystem) -> Re
         return _nothing(host, settings, findings, settings.enabled_source)
     project = settings.project or project
     own_host = host  # a catalog from the cache has it too, without what the user has set
-    host = with_user_budget(host, settings, question.home, question.variables)
+    host = with_user_budget(host, settings)
     plugins: Mapping[str, Iterable[InstalledPlugin]] = {}
     if reader is not None:
         # Few hosts have plugins, and their modules take time to load.
@@ -79,7 +81,8 @@ def resolve_skills(host: Host, question: Question, filesystem: Filesystem) -> Re
         if found.stops:
             return _nothing(host, settings, findings, neutral(found.stops))
     scan_roots = find_scan_roots(host, question, settings=settings, plugins=plugins, filesystem=filesystem)
-    precedence = Precedence(host, settings, filesystem)
+    expand = partial(variable_path, variables=question.variables, home=question.home)
+    precedence = Precedence(host, settings, filesystem, expand)
     result = scan(host, scan_roots, project=project, filesystem=filesystem)
     skills = precedence.resolve(result.found)
     findings += result.findings

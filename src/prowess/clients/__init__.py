@@ -1,8 +1,8 @@
 """What clients do with their own settings, plugins and files.
 
-`settings`, `plugins` and `reading` hold what several clients do alike, as their host files say. What one client alone
-does is a plain function in the module with its name: `codex.py` for the host `codex`. A function there that has the
-name of one in the rooms beside it takes its place for this client, and has the same parameters.
+`settings`, `plugins`, `reading` and `budget` hold what several clients do alike, as their host files say. What one
+client alone does is a plain function in the module with its name: `codex.py` for the host `codex`. A function there
+that has the name of one in the rooms beside it takes its place for this client, and has the same parameters.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["CLIENT_MODULES", "client", "of_client"]
 
 CLIENT_MODULES = (
-    *("claude_code", "cline", "codex", "copilot", "gemini_cli", "infer", "initrunner", "kimi_code", "mistral_vibe"),
-    *("opencode", "pi", "qwen_code"),
+    *("claude_code", "cline", "codex", "copilot", "gemini_cli", "infer", "infer_cli", "initrunner", "kimi_code"),
+    *("mistral_vibe", "opencode", "pi", "qwen_code"),
 )
 """The modules of single clients, in this package; a host's name has `-` where its module has `_`."""
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from prowess.clients.budget import ModelCatalog
     from prowess.clients.plugins import InstalledPlugin, PluginQuestion
     from prowess.clients.settings import Places, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
@@ -39,8 +40,8 @@ __all__ = [
     "counted_layers",
     "folders_read",
     "is_alias",
-    "name_order",
     "is_repaired",
+    "name_order",
     "name_problem",
     "named_skills",
     "plugin_commands",
@@ -50,6 +51,7 @@ __all__ = [
     "reason_unread",
     "repair_lines",
     "settings_paths",
+    "shorten",
     "text_from_body",
     "when_to_use",
     "words_of_own_trust",
@@ -148,6 +150,9 @@ def read_own_settings(reader: SettingsReader) -> None:
         reader.variables = {**texts, **reader.variables}
     for _, limit in reader.values("skillListingMaxDescChars", merge="first"):
         reader.apply_number("description_limit", limit)
+    limit = reader.variables.get(_BUDGET_VARIABLE, reader.env.get(_BUDGET_VARIABLE, ""))
+    if re.fullmatch("[1-9][0-9]{0,9}", limit):
+        reader.found["budget_limit"] = int(limit)
     if bare := reader.arguments.last("--bare", "--disable-slash-commands"):
         reader.found |= {"enabled": False, "enabled_source": bare}
     lists = [",".join(values).split(",") for values in reader.arguments.each("--setting-sources")]
@@ -677,3 +682,18 @@ def _is_broken(value: str) -> bool:
 
 def _in_double_quotes(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# ── the budget ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_BUDGET_VARIABLE = "SLASH_COMMAND_TOOL_CHAR_BUDGET"
+_OWN_DESCRIPTION = 255
+"""The part of what is reserved that is the description of a skill of its own, and is cut by the user's limit too."""
+
+
+def shorten(catalog: ModelCatalog) -> list[str | None]:
+    """Take the descriptions from skills that do not fit; later and shorter ones may."""
+    limit = catalog.settings.description_limit
+    available = catalog.available + (0 if limit is None else max(0, _OWN_DESCRIPTION - limit))
+    return catalog.described_in_order(available, names_cost=True, greedy=True)

@@ -10,13 +10,13 @@ from prowess.clients.settings import get_dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.hosts import NameRules
 
-__all__ = ["final_description", "final_name", "is_usable_body", "plugin_finder"]
+__all__ = ["final_description", "final_name", "is_usable_body", "join_entries", "plugin_finder"]
 
 _MAX_FILES = 1000
 """Files that count in one manifest."""
@@ -84,3 +84,11 @@ def final_description(text: str, line: str, scope: str) -> tuple[str, str]:  # n
 def is_usable_body(text: str) -> bool:
     """Return whether a skill has instructions."""
     return bool(text.strip())
+
+
+# ── the catalog ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def join_entries(lines: Sequence[str]) -> str:
+    """Return the entries of the catalog in one line."""
+    return ", ".join(lines)

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cmp_to_key
+from itertools import accumulate
 
-from prowess._internal.files import expand_home
+from prowess._internal.files import SKILL_FILE, expand_home
+from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.clients import settings as usual
+from prowess.clients.budget import LineCosts, cut_evenly
 from prowess.clients.plugins import PluginFinder
 from prowess.clients.reading import UNICODE_SPACE, host_pattern
 from prowess.clients.settings import (
@@ -26,12 +30,14 @@ from prowess.clients.settings import (
     parse_toml,
 )
 from prowess.filesystem import marked_root, read_json_or_report
+from prowess.hosts import measure_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from prowess.clients.budget import ModelCatalog, ShownSkill
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
     from prowess.findings import Finding
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     from prowess.skill import Skill
 
 __all__ = [
+    "ShortPaths",
     "as_toml_1_0",
     "check_merged",
     "compare_versions",
@@ -55,6 +62,7 @@ __all__ = [
     "read_own_settings",
     "rejects_finding",
     "repair_lines",
+    "shorten",
     "trim_name",
     "white_space",
 ]
@@ -476,3 +484,139 @@ def rejects_finding(problem: Finding, skill: Skill) -> bool:
         return True
     line = skill.document.text.split("\n")[problem.line - 1]
     return problem.column == 1 and line.split(":")[0].strip(" \"'") in _CHECKED_FIELDS
+
+
+# ── the budget ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_OWN_SKILLS = {"imagegen": 570, "openai-docs": 624, "skill-creator": 106, "skill-installer": 225}
+"""Its own skills, which are shortened with the others: name to characters of the description."""
+_OWN_FOLDER = "$CODEX_HOME/skills/.system|~/.codex/skills/.system"
+_SHARED_FOLDER = r"(.*/plugins/cache/[^/]+)/[^/]+/[^/]+(?=/)"
+"""The beginning of a path in the folder of a plugin; the table has the group instead, for a plugin with one skill."""
+_TEXT_WITH_TABLE, _TEXT_WITHOUT_TABLE = 310, 451
+"""The bytes of the catalog's other text."""
+
+
+class _OwnSkill(Frozen):
+    """A skill of the client itself."""
+
+    name: str
+    description: str
+    path: str
+    root: str
+    alias: str | None = None
+    scope: str = ""
+
+
+class _Plan(Frozen):
+    """How much of each description a catalog shows."""
+
+    kept: list[int | None]
+    """Characters; `None` for a skill that is left out."""
+    included: int
+    """How many lines it has, with those of the client's own skills."""
+    cut: int
+    """How many characters are left out."""
+
+
+def shorten(catalog: ModelCatalog) -> list[str | None]:
+    """Cut all descriptions to the same length; if not even the names fit, leave out those that do not.
+
+    If more of the descriptions fit so, folders of skills are in a table, which costs something too.
+    """
+    own_folder = catalog.expand(_OWN_FOLDER) if catalog.settings.bundled else ""
+    own = [
+        _OwnSkill(name=name, description="x" * size, path=os.path.join(own_folder, name, SKILL_FILE), root=own_folder)
+        for name, size in (_OWN_SKILLS.items() if catalog.settings.bundled else ())
+    ]
+    skills = [*own, *catalog.skills]
+    plan = _plan(skills, LineCosts(catalog.host, skills, lambda skill: skill.path), catalog.available)
+    short = ShortPaths(catalog.skills, catalog.roots, own_folder if own else None)
+    cost = short.table_cost(catalog.host.budget.unit)
+    if cost < catalog.available:
+        shorter = _plan(skills, LineCosts(catalog.host, skills, short.shorten), catalog.available - cost)
+        plan = min(plan, shorter, key=lambda plan: (-plan.included, plan.cut))
+    kept = zip(catalog.skills, plan.kept[len(own) :], strict=True)
+    return [None if size is None else skill.description[:size] for skill, size in kept]
+
+
+def _plan(skills: Sequence[ShownSkill], lines: LineCosts, available: int) -> _Plan:
+    """Plan a catalog whose descriptions are all cut to the same length."""
+    sizes = [_prefix_bytes(skill.description) for skill in skills]
+
+    def cost(number: int, characters: int) -> int:
+        return lines.with_text(number, sizes[number](characters))
+
+    lengths = [len(skill.description) for skill in skills]
+    kept: list[int | None] = [*lengths]
+    if sum(map(cost, range(len(skills)), lengths)) > available:
+        even = cut_evenly(lengths, cost, available)
+        kept = [*even] if even is not None else _names_that_fit(lines.without_text(), available)
+    cut = sum(length - (size or 0) for length, size in zip(lengths, kept, strict=True))
+    return _Plan(kept=kept, included=sum(size is not None for size in kept), cut=cut)
+
+
+def _names_that_fit(costs: Iterable[int], available: int) -> list[int | None]:
+    """Return no characters for each line that fits without text, and `None` for others; a later one may fit."""
+    kept: list[int | None] = []
+    for cost in costs:
+        fits = cost <= available
+        available -= cost if fits else 0
+        kept.append(0 if fits else None)
+    return kept
+
+
+def _prefix_bytes(text: str) -> Callable[[int], int]:
+    """Return a function that gives the bytes of the first characters of a text."""
+    if text.isascii():
+        return lambda count: count
+    whole = len(text.encode("utf-8", "replace"))
+    sizes: list[int] = []
+
+    def size(count: int) -> int:
+        if count >= len(text):
+            return whole
+        if not sizes:
+            # Few texts are cut at all.
+            sizes.extend(accumulate((len(c.encode("utf-8", "replace")) for c in text), initial=0))
+        return sizes[count]
+
+    return size
+
+
+class ShortPaths:
+    """The short paths of the skills of one catalog."""
+
+    def __init__(self, skills: Sequence[ShownSkill], roots: Iterable[str], own_folder: str | None) -> None:
+        """Give each folder that paths begin with a number.
+
+        Args:
+            skills: those of the catalog.
+            roots: the folders that the client searches, in its order.
+            own_folder: that of the client's own skills, if it shows them.
+        """
+        bases = {skill.root: re.match(_SHARED_FOLDER, skill.root + os.sep) for skill in skills}
+        counts = Counter(base[0] for skill in skills if (base := bases[skill.root]))
+        self._beginnings = {root: base[1] if base and counts[base[0]] == 1 else root for root, base in bases.items()}
+        own = [] if own_folder is None else [own_folder]
+        used = [*own, *(self._beginnings[root] for root in dict.fromkeys([*roots, *bases]) if root in bases)]
+        self._beginnings |= {folder: folder for folder in own}
+        self._numbers = {folder: number for number, folder in enumerate(dict.fromkeys(used))}
+
+    def shorten(self, skill: ShownSkill) -> str:
+        """Return the path of a skill, beginning with the number of its folder if it is in there."""
+        folder = self._beginnings[skill.root]
+        prefix = os.path.join(folder, "")
+        if not skill.path.startswith(prefix):
+            return skill.path
+        inside = skill.path[len(prefix) :]
+        if inside.startswith((".", os.sep)) or f"{os.sep}{os.sep}" in inside or f"{os.sep}." in inside:
+            inside = os.path.relpath(skill.path, folder)
+        return f"r{self._numbers[folder]}/{inside}"
+
+    def table_cost(self, unit: str) -> int:
+        """Return how much more the catalog costs with the table."""
+        lines = "".join(f"- `r{number}` = `{folder}`\n" for folder, number in self._numbers.items())
+        with_table = measure_text("x" * _TEXT_WITH_TABLE + lines, unit)
+        return max(with_table - measure_text("x" * _TEXT_WITHOUT_TABLE, unit), 0)

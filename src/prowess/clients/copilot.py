@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from prowess.clients.budget import ModelCatalog
     from prowess.clients.plugins import PluginQuestion
     from prowess.clients.settings import ClientArguments, NamedFolder, SettingsFiles, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
@@ -36,6 +37,7 @@ __all__ = [
     "folders_listed",
     "is_read",
     "is_trusted_file",
+    "last_line",
     "moved_folders",
     "named_directory",
     "parse_settings",
@@ -44,6 +46,7 @@ __all__ = [
     "read_own_settings",
     "reason_unread",
     "refuses_file",
+    "shorten",
     "split_paths",
     "text_from_body",
     "trim_name",
@@ -465,3 +468,32 @@ def counted_length(text: str, value: Field | None, skill: Skill, unit: str) -> i
 def refuses_file(text: str) -> bool:
     """Return whether a loose file begins like front matter, so that it is no body."""
     return re.match(r"\s*---", text) is not None
+
+
+# ── the budget ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_REST = "Additional skills available (invoke by name): "
+_REST_LIMIT = 5000
+"""Characters of the last line."""
+
+
+def shorten(catalog: ModelCatalog) -> list[str | None]:
+    """List the first skill that does not fit, and all after it, by name in the last line, as far as that has room."""
+    left = _REST_LIMIT - len(_REST)
+    result: list[str | None] = []
+    fitted = catalog.described_in_order(catalog.available, names_cost=False)
+    for skill, text in zip(catalog.skills, fitted, strict=True):
+        if not text and skill.description:
+            left -= len(skill.name)
+            if left < 0:
+                result.append(None)
+                continue
+            left -= len(", ")
+        result.append(text)
+    return result
+
+
+def last_line(names: Sequence[str]) -> str:
+    """Return the line with the names of skills without description."""
+    return f"{_REST}{', '.join(names)}\n"

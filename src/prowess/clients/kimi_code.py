@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "action_for_file",
+    "are_plain_keys",
     "cut_description",
+    "fields_as_read",
+    "heading",
     "name_of_file",
     "plugin_finder",
     "read_own_settings",
     "takes_skills_first",
     "takes_skipped_skills",
     "text_from_body",
-    "are_plain_keys",
-    "fields_as_read",
     "trim_front",
+    "when_line",
 ]
 
 
@@ -146,3 +148,16 @@ def fields_as_read(
 def are_plain_keys(keys: frozenset[str]) -> bool:
     """Return whether no field has another name."""
     return keys.isdisjoint(_ALIASES)
+
+
+# ── the catalog ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def heading(scope: str) -> str:
+    """Return a line before the first skill of each scope."""
+    return f"### {scope}\n"
+
+
+def when_line(text: str) -> str:
+    """Return the line of a skill that says when to use it."""
+    return f"  When to use: {text}\n"

@@ -16,6 +16,7 @@ from prowess._internal.files import UnreadableError
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.clients import reading as usual_reading, settings as usual
+from prowess.clients.budget import LineCosts
 from prowess.clients.plugins import ExtensionFinder, FolderRules
 from prowess.clients.reading import JAVASCRIPT_SPACE, lines_to_parse, without_null_items
 from prowess.clients.settings import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from prowess.clients.budget import ModelCatalog
     from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginFinder, PluginQuestion
     from prowess.clients.settings import SettingsFiles, SettingsReader
     from prowess.filesystem import Filesystem
@@ -50,6 +52,7 @@ __all__ = [
     "read_own_settings",
     "read_plugin_store",
     "reason_unread",
+    "shorten",
     "skips_folder",
     "source_identity",
     "when_to_use",
@@ -431,3 +434,12 @@ def _parse_value(text: str) -> tuple[Value, str]:
     if len(text) > 1 and text[0] == text[-1] == '"':
         return text[1:-1].replace('\\"', '"').replace("\\\\", "\\"), "text"
     return text, "number" if re.fullmatch(_NUMBER, text) else "text"
+
+
+# ── the budget ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def shorten(catalog: ModelCatalog) -> list[str | None]:
+    """Cut every description to its first line if not all fit."""
+    fits = sum(LineCosts(catalog.host, catalog.skills).full()) <= catalog.available
+    return catalog.descriptions() if fits else [*catalog.first_lines()]

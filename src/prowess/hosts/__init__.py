@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         HonouredFields as HonouredFields,
         Host as Host,
         IsolatedLaunch as IsolatedLaunch,
-        ShortPathRules as ShortPathRules,
         Source as Source,
         Template as Template,
     )

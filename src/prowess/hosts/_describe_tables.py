@@ -24,11 +24,6 @@ _DEFAULT_ACTIONS = dict.fromkeys(("missing", "null", "empty", "number", "bool", 
 _VALUE_PHRASES = {
     "cut": "cut",
     "drop": "the skill is not loaded",
-    "first-line": "every description keeps its first line",
-    "level": "all descriptions are cut evenly",
-    "omit": "the first skill that does not fit and all after it are left out",
-    "name-list": "the first skill that does not fit and all after it are listed by name in the last line",
-    "name-only": "skills that do not fit lose their description",
     "bytes": "bytes of UTF-8",
     "tokens": "tokens of four bytes",
     "utf16": "UTF-16 code units",
@@ -79,14 +74,7 @@ READING_PHRASES: Mapping[str, str | Mapping[str, str]] = {
 BUDGET_PHRASES = {
     "limit": "at most {} in total",
     "unit": "counted in {}",
-    "greedy": "if a skill does not fit, later and shorter ones may",
-    "rest_limit": "the last line, with the names of the rest, takes at most {}",
-    "variable": "the variable `{}` replaces this limit",
     "reserved": "its own skills take {} of it",
-    "reserved_text": "{} of these are a description, which the limit of descriptions cuts too",
-    "bundled": "the description of its own skill `{}` takes {} characters of it",
-    "degrade": "beyond it: {}",
-    "short_paths": "if more descriptions fit so, folders of skills are in a table and their paths are shortened",
     "note": "{}",
 }
 ISOLATION_PHRASES = {

@@ -34,23 +34,6 @@ class Source(Frozen):
     """When it was read, or the date of the version that was read."""
 
 
-class ShortPathRules(Frozen):
-    """How the client shortens the paths of its catalog, with a table of the folders that they begin with.
-
-    The table counts in the budget. If more of the descriptions fit with whole paths, the catalog has no table.
-    """
-
-    own: str = ""
-    """The folder with the client's own skills, as the path of a root."""
-    shared: str = ""
-    """A pattern of the beginning of a path: the folder of a plugin. The table has the pattern's group in place of the
-    folder of a plugin with one skill."""
-    text_with_table: int = 0
-    """The bytes of the catalog's other text, if it has the table."""
-    text_without_table: int = 0
-    """The bytes of the catalog's other text, if it has no table."""
-
-
 class Budget(Frozen):
     """What the client does if the catalog is large. An entry costs the length of its line in `Template`."""
 
@@ -59,26 +42,12 @@ class Budget(Frozen):
     unit: str = "chars"
     """The unit of `limit`: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four bytes) or
     `width` (cells of a terminal)."""
-    greedy: bool = False
-    """With `name-only`: whether later, shorter entries may use the room of an entry that does not fit."""
-    rest_limit: int = 0
-    """With `name-list`: the length of the last line; names that do not fit are omitted; 0 is no limit."""
-    variable: str = ""
-    """An environment variable with a number that replaces `limit`."""
     reserved: int = 0
     """The part of the budget that the client's own skills use."""
-    reserved_text: int = 0
-    """The part of that which is the description of one of them, and is cut by a limit of descriptions."""
-    bundled: Mapping[str, int] = EMPTY
-    """The client's own skills that are shortened with the others: name to characters of the description."""
-    degrade: str = ""
-    """`name-only` (entries that do not fit lose their description, in order), `name-list` (the same, but their names go
-    into one last line that costs nothing), `level` (all are cut to the same length), `first-line` (all keep only
-    their first line), `omit` (the first that does not fit and all after it are left out)."""
-    short_paths: ShortPathRules | None = None
-    """With `level`: how the client shortens paths, if that counts."""
     note: str = ""
     """The source of the numbers."""
+    facts: Mapping[str, tuple[str, ...]] = EMPTY
+    """What the client's module does besides, in words: lines by the key whose line they follow."""
 
 
 class HonouredFields(Frozen):
@@ -122,17 +91,9 @@ class Template(Frozen):
     """The text before the first entry."""
     entry: str = "- {name}: {description}\n"
     """With `{name}`, `{alias}`, `{description}`, `{path}`, `{short_path}` (below a root of the table `{roots}`),
-    `{scope}`, and `{when_line}` for the line `when_line`."""
+    `{scope}`, and `{when_line}` for a line of the client's module."""
     name_only: str = ""
     """The entry of a skill without description; empty means `entry`."""
-    when_line: str = ""
-    """A line with the text `{when_to_use}` of a skill that has one: `when_to_use`, `when-to-use` or `whenToUse`."""
-    separator: str = ""
-    """The text between two entries."""
-    scope_heading: str = ""
-    """A line before the first skill of each `{scope}`."""
-    rest: str = ""
-    """A last line with the `{names}` of omitted skills."""
     footer: str = ""
     """The text after the last entry."""
     escape: str = ""

@@ -11,7 +11,7 @@ from functools import cache
 from prowess.errors import HostNotFoundError
 
 from ._configuration import Argument, Setting, SettingsFile
-from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, ShortPathRules, Source, Template
+from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Source, Template
 from ._plugins import PluginRules
 from ._raw_values import host_names
 from ._reading import DescriptionRules, NameRules, ReadingRules
@@ -63,16 +63,11 @@ def _lists_to_tuples(value: Any) -> Any:
     return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
 
 
-def _budget(**values: Any) -> Budget:
-    rules = values.pop("short_paths", None)
-    return Budget(short_paths=None if rules is None else ShortPathRules(**rules), **values)
-
-
 _TABLE_CLASSES: Mapping[str, Any] = {
     "name_rules": NameRules,
     "description_rules": DescriptionRules,
     "reading": ReadingRules,
-    "budget": _budget,
+    "budget": Budget,
     "template": Template,
     "isolated": IsolatedLaunch,
     "fields": HonouredFields,

@@ -125,7 +125,7 @@ Hidden characters are removed: a client may pass them to its model, Prowess does
 
 @cache
 def _placeholder_pattern() -> re.Pattern[str]:
-    return re.compile(r"\{(name|alias|description|when_to_use|path|short_path|scope|roots|names)\}")
+    return re.compile(r"\{(name|alias|description|when_line|path|short_path|scope|roots|names)\}")
 
 
 def fill_template(pattern: str, values: Mapping[str, str], escape: str = "") -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from prowess._internal.text import may_begin_special_token, neutral, without_hidden
+from prowess.clients import of_client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,11 +174,36 @@ def _when_to_use(entry: Entry) -> str:
     return texts[-1] if texts else ""
 
 
+def heading(scope: str) -> str:  # noqa: ARG001
+    """Return what a client's catalog has before the first skill of each scope.
+
+    Args:
+        scope: in the client's own word.
+    """
+    return ""
+
+
+def when_line(text: str) -> str:  # noqa: ARG001
+    """Return what fills `{when_line}` in the entry of a skill that says when to use it."""
+    return ""
+
+
+def last_line(names: Sequence[str]) -> str:  # noqa: ARG001
+    """Return the line of a client that names the skills without description in one place."""
+    return ""
+
+
+def join_entries(lines: Sequence[str]) -> str:
+    """Return the entries of a client's catalog."""
+    return "".join(lines)
+
+
 def host_writer(catalog: Catalog) -> Writer:
     """Return a writer that fills the host's own template. The descriptions already fit the host's budget."""
-    from prowess.hosts import RootAliases, fill_template
+    from prowess.hosts import RootAliases, escape_entities, fill_template
 
-    template = catalog.host.template
+    template, own = catalog.host.template, partial(of_client, catalog.host.name)
+    own_heading, own_when, own_last = own(heading), own(when_line), own(last_line)
     tags = {*_RESERVED_TAGS, *re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer)}
     forged = re.compile(rf"<(?=\s*(?:/\s*)?(?:{'|'.join(sorted(tags))})\b)", re.IGNORECASE)
 
@@ -195,26 +221,26 @@ def host_writer(catalog: Catalog) -> Writer:
             return ""
         roots = RootAliases(entry.root for entry, _ in shown)
         lines, named = [], []
-        heading = ""
+        current = ""
         for entry, level in shown:
             values = entry.template_values(catalog.host, roots)
             values["name"] = harmless(values["name"])
             values["description"] = harmless(shorten(values["description"], level))
-            if template.when_line and level >= FULL:
-                values["when_to_use"] = harmless(without_hidden(_when_to_use(entry)))
-            if not entry.description and template.rest and entry.rule in ("budget", "name-only"):
+            if not entry.description and own_last is not last_line and entry.rule in ("budget", "name-only"):
                 named.append(values["name"])
             else:
                 pattern = template.entry if values["description"] else template.name_only or template.entry
-                when_line = template.when_line if values.get("when_to_use") else ""
-                line = fill_template(pattern.replace("{when_line}", when_line), values, template.escape)
-                own_heading = fill_template(template.scope_heading, values, template.escape)
-                lines.append(line if own_heading == heading else own_heading + line)
-                heading = own_heading
+                if own_when is not when_line and level >= FULL:
+                    when = harmless(without_hidden(_when_to_use(entry)))
+                    values["when_line"] = own_when(when) if when else ""
+                line = fill_template(pattern, values, template.escape)
+                above = own_heading(values["scope"])
+                lines.append(line if above == current else above + line)
+                current = above
         if named:
-            lines.append(fill_template(template.rest, {"names": ", ".join(named)}, template.escape))
+            lines.append(escape_entities(own_last(named), template.escape))
         note = _omission_note(entries, plan, further)
         header = template.header.replace("{roots}", roots.table())
-        return header + template.separator.join(lines) + template.footer + (f"{note}\n" if note else "")
+        return header + own(join_entries)(lines) + template.footer + (f"{note}\n" if note else "")
 
     return write

@@ -224,18 +224,16 @@ def shown(found: Catalog) -> int:
 @pytest.mark.parametrize(
     ("text", "most", "least"),
     [
-        ("", 200, 150),
-        ("skills.max_context_tokens = 300", 150, 50),
-        ("model_context_window = 15000", 150, 50),
-        ("model_context_window = 15000\nskills.max_context_tokens = 400", 200, 150),
+        ("", 80, 60),
+        ("skills.max_context_tokens = 300", 50, 40),
+        ("model_context_window = 15000", 50, 40),
+        ("model_context_window = 15000\nskills.max_context_tokens = 400", 80, 60),
         ("skills.bundled.enabled = false", 400, 300),
     ],
 )
 def test_settings_change_the_budget(text: str, most: int, least: int, tmp_path: Path) -> None:
     """A number, or a part of one; the first setting that has a value counts; the client's own skills may be off."""
-    budget = load_host("codex").budget.with_changes(
-        limit=400, unit="bytes", bundled={"own": 200}, reserved=0, short_paths=None
-    )
+    budget = load_host("codex").budget.with_changes(limit=400, unit="bytes")
     host = load_host("codex").with_changes(budget=budget, template=type(load_host("codex").template)())
     files = {"repo/.codex/skills/one/": "x" * 1000, USER: f"{text}\n"}
     assert least <= shown(see(tmp_path, host, files)) <= most

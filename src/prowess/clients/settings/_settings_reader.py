@@ -7,7 +7,6 @@ cannot be used is a finding, never a failure.
 from __future__ import annotations
 
 import os
-import re
 
 from prowess._internal.files import expand_home
 from prowess._internal.text import quoted
@@ -186,10 +185,6 @@ class SettingsReader:
         for root in self.host.roots:
             if root.setting or root.argument:
                 folders[root.named_by] = self._named_folders(root)
-        name = self.host.budget.variable
-        limit = (self.variables[name] if name in self.variables else self.env.get(name, "")) if name else ""
-        if re.fullmatch("[1-9][0-9]{0,9}", limit):
-            self.found["budget_limit"] = int(limit)
         if self.question.role is not None:
             of_client("initrunner", apply_role)(self, self.question.role)
         return Settings(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from prowess.catalog._budget import cut_evenly, fit_in_order
+from prowess.clients.budget import cut_evenly, fit_in_order
 from support import strategies  # noqa: F401 - its profile makes every run the same
 
 COSTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=12)
