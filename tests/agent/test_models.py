@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.agent.models import model_findings, model_name, resolve_model
 from prowess.agent.role import ModelConfig, Role
 from prowess.errors import ConfigError
+from support.rows import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,83 +19,22 @@ ROLE = Role(path="/r.yaml", name="a", prompt="x", model=ModelConfig(name="m", te
 
 
 @pytest.mark.parametrize(
-    ("override", "expected"),
-    [
-        (None, ROLE.model),
-        ("gpt-5", ROLE.model.with_changes(name="gpt-5", api_key_env=None)),
-        ("anthropic:claude", ROLE.model.with_changes(provider="anthropic", name="claude", api_key_env=None)),
-        (
-            "openai:m@http://localhost:1/v1",
-            ROLE.model.with_changes(name="m", base_url="http://localhost:1/v1", api_key_env=None),
-        ),
-        ("gateway/openai:m", ROLE.model.with_changes(provider="gateway/openai", api_key_env=None)),
-        ("script:answers.yaml", None),
-    ],
+    ("override", "expected"), rows(__file__, "a_model_from_the_command_line_keeps_the_role_s_settings")
 )
 def test_a_model_from_the_command_line_keeps_the_role_s_settings(
-    override: str | None, expected: ModelConfig | None
+    override: str | None, expected: dict[str, Any] | None
 ) -> None:
     """Such as the temperature; API key and URL belong to the model."""
-    assert resolve_model(ROLE.model, override) == expected
+    assert resolve_model(ROLE.model, override) == (None if expected is None else ModelConfig(**expected))
 
 
-@pytest.mark.parametrize(
-    ("model", "override", "message", "hint"),
-    [
-        (
-            ModelConfig(),
-            None,
-            "no model given",
-            "write `model: provider:name` in the role, or use `--model provider:name`",
-        ),
-        (ModelConfig(name=" "), None, "no model given", "write `model: provider:name`"),
-        (ROLE.model, "openai:", "no model given", "write `model: provider:name`"),
-        (ROLE.model, "", "no model given", "write `model: provider:name`"),
-        (
-            ModelConfig(provider="script", name="x.yaml"),
-            None,
-            "a role cannot name a scripted model",
-            "use `--model script:FILE`",
-        ),
-        (
-            ModelConfig(provider="opnai", name="m"),
-            None,
-            "unknown model provider `opnai`",
-            "did you mean `openai`?",
-        ),
-        (
-            ModelConfig(provider="zzz", name="m"),
-            None,
-            "unknown model provider `zzz`",
-            "write `provider:name`, for example `openai:gpt-4o-mini`",
-        ),
-        (
-            ModelConfig(provider="groq", name="m", base_url="http://h/v1"),
-            None,
-            "`base_url` needs the provider `openai`, not `groq`",
-            "write `provider: openai`",
-        ),
-        (
-            ModelConfig(name="m", base_url="localhost:1234"),
-            None,
-            "invalid server URL `localhost:1234`",
-            "write it as `http://HOST:PORT/v1`",
-        ),
-        (
-            ModelConfig(name="m", base_url="file:///etc/passwd"),
-            None,
-            "invalid server URL `file:///etc/passwd`",
-            "write",
-        ),
-        (ROLE.model, "openai:m@http://", "invalid server URL `http://`", "write"),
-    ],
-)
-def test_an_invalid_model_is_an_error(model: ModelConfig, override: str | None, message: str, hint: str) -> None:
+@pytest.mark.parametrize(("model", "override", "message", "hint"), rows(__file__, "an_invalid_model_is_an_error"))
+def test_an_invalid_model_is_an_error(model: dict[str, Any], override: str | None, message: str, hint: str) -> None:
     """Without a framework; `validate` reports the same."""
     with pytest.raises(ConfigError, match=f"^{re.escape(message)}$") as caught:
-        resolve_model(model, override)
+        resolve_model(ModelConfig(**model), override)
     assert (caught.value.hint or "").startswith(hint)
-    (item,) = model_findings(ROLE.with_changes(model=model), override)
+    (item,) = model_findings(ROLE.with_changes(model=ModelConfig(**model)), override)
     assert (item.code, item.path, item.message, item.hint) == ("role-invalid", "/r.yaml", message, caught.value.hint)
 
 

@@ -198,14 +198,7 @@ def test_an_empty_expectation_is_an_error(key: str, here: Path) -> None:
     assert case.stdout_json is (None if key == "stdout-json" else ABSENT)
 
 
-@pytest.mark.parametrize(
-    ("value", "place"),
-    [
-        ("{a: }", "20: `expected.stdout-json.a`"),
-        ("{a}", "18: `expected.stdout-json.a`"),
-        ("[{b: }]", "21: `expected.stdout-json[0].b`"),
-    ],
-)
+@pytest.mark.parametrize(("value", "place"), rows(__file__, "an_empty_value_inside_stdout_json_is_an_error"))
 def test_an_empty_value_inside_stdout_json_is_an_error(value: str, place: str, here: Path) -> None:
     """It was an empty text, which hardly anybody means who leaves it out."""
     (line,) = wrong(here, f"{GOOD}expected:\n  stdout-json: {value}\n")
