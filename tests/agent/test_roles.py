@@ -4,7 +4,8 @@ A case is a claim with a `role` (its keys besides name, prompt and model), `file
 folders with the front matter of their `SKILL.md`, and `body`. The user trusts those of `trust`; `activate` names
 discovered ones.
 
-`calls` are a tool, its arguments, and the result or `error: ` with the message. `findings`, `notes`, `instructions`,
+`calls` are a tool, its arguments, and the result or `error: ` with the message, in which `…` is any text. The tool `$`
+is a shell of the user, and `shell` are commands that come before. `findings`, `notes`, `instructions`,
 `named` and `catalog` (skills) and `tools` (with their origins, after the activation) are those of the role, `asks` the
 tools that need confirmation, and `after` is what files contain at the end (`null`: they do not exist). What a case
 leaves out is not compared, but for findings. `{folder}` is the role's folder, `{top}` the one above, with the user's
@@ -14,6 +15,7 @@ leaves out is not compared, but for findings. `{folder}` is the role's folder, `
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,17 @@ from prowess.agent import assemble
 from prowess.agent.policy import ToolFailedError
 from prowess.findings import format_findings
 from prowess.session import Trust
+from support.tool_calls import run_as_owner
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="tools do not work on Windows yet")
 PAGES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 CASES = [
-    pytest.param(page.get("files", {}), case, id=f"{path.stem}: {case['claim']}")
+    pytest.param(
+        page,
+        case,
+        id=f"{path.stem}: {case['claim']}",
+        marks=[pytest.mark.needs(*needs)] if (needs := page.get("needs")) else [],
+    )
     for path in PAGES
     for page in [yaml.safe_load(path.read_text(encoding="utf-8"))]
     for case in page["cases"]
@@ -66,17 +74,25 @@ def write_skills(folder: Path, skills: dict[str, Any]) -> None:
         write_files(folder, {f"{name}/SKILL.md": text})
 
 
-@pytest.mark.parametrize(("files", "case"), CASES)
+@pytest.mark.parametrize(("page", "case"), CASES)
 def test_a_role_does_what_its_document_says(
-    files: dict[str, Any], case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: dict[str, Any], case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path.resolve() / "work"
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(tmp_path / "config"))
-    write_files(folder, {"../secret.txt": "the user's secret", **files, **case.get("files", {})})
+    write_files(folder, {"../secret.txt": "the user's secret", **page.get("files", {}), **case.get("files", {})})
     write_skills(folder, case.get("skills", {}))
+    for line in (page.get("shell"), case.get("shell")):
+        run_as_owner(folder, line or "")
     found = observe(folder, case)
     expected = {"findings": [], **{key: case[key] for key in found if key in case}}
     assert {key: found[key] for key in expected} == expected
+
+
+def as_expected(found: str, wanted: str) -> str:
+    """Return what is expected if that is what was found, but for `…`."""
+    pattern = ".*".join(map(re.escape, wanted.split("…")))
+    return wanted if "…" in wanted and re.fullmatch(pattern, found, re.DOTALL) else found
 
 
 def observe(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
@@ -106,7 +122,9 @@ def observe(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
         made.add_discovered_tools(entries[name], toolbox)
     tools = {tool.name: tool for tool in toolbox.tools}
 
-    def result(name: str, arguments: dict[str, Any]) -> str:
+    def result(name: str, arguments: Any) -> str:
+        if name == "$":
+            return run_as_owner(folder, placed(arguments))
         try:
             return tools[name].call(**{key: placed(value) for key, value in arguments.items()})
         except ToolFailedError as error:
@@ -120,6 +138,9 @@ def observe(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
         "catalog": [*entries],
         "tools": {name: tool.origin for name, tool in tools.items()},
         "asks": [name for name, tool in tools.items() if tool.ask],
-        "calls": [[name, given, shown(result(name, given))] for name, given, _ in case.get("calls", ())],
+        "calls": [
+            [name, given, as_expected(shown(result(name, given)), wanted)]
+            for name, given, wanted in case.get("calls", ())
+        ],
         "after": {name: contents(folder / name) for name in case.get("after", {})},
     }
