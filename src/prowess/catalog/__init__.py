@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from ._provided_skills import join_catalogs as join_catalogs
     from ._providers import FilesProvider as FilesProvider, SkillProvider as SkillProvider
-    from ._resolve import evaluate_file as evaluate_file
+    from ._resolve import evaluate_alone as evaluate_alone, evaluate_file as evaluate_file
     from ._sidecar_values import sidecar_matches as sidecar_matches
     from ._verdicts import LIST_ONLY as LIST_ONLY
 else:  # otherwise every misspelt name would have a type

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 
 from prowess._internal.frozen import Frozen
 
@@ -52,7 +53,7 @@ def change_name(data: bytes, name: str) -> bytes | None:
         data: the whole file, which has a name.
         name: the new name; it is valid.
     """
-    front, field = _split_frontmatter(data), parse_frontmatter(data).fields.get("name")
+    front, field = _split_frontmatter(data), _parse(data).fields.get("name")
     if front is None or field is None:
         return None
     start = field.line - 1
@@ -69,7 +70,7 @@ def change_name(data: bytes, name: str) -> bytes | None:
     front.lines[start:end] = [indent + name_line(name)]
     front.ends[start:end] = [front.ends[start]]
     renamed = front.to_bytes()
-    old, new = from_document(parse_frontmatter(data)), from_document(parse_frontmatter(renamed))
+    old, new = from_document(_parse(data)), from_document(parse_frontmatter(renamed))
     return renamed if new == old.with_changes(name=name) else None
 
 
@@ -78,6 +79,8 @@ def change_name(data: bytes, name: str) -> bytes | None:
 _BOM = b"\xef\xbb\xbf"
 _LINE_WITH_END = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _FENCE = re.compile(r"-{3,}[ \t]*")
+_parse = lru_cache(maxsize=1)(parse_frontmatter)
+"""Each repair asks for the same text, as most have nothing to do."""
 
 
 class _FrontmatterLines:
@@ -95,7 +98,7 @@ class _FrontmatterLines:
 
 def _split_frontmatter(data: bytes) -> _FrontmatterLines | None:
     """Return the lines of the front matter, or `None` if it is missing or not UTF-8."""
-    document = parse_frontmatter(data)
+    document = _parse(data)
     if document.frontmatter is None:
         return None
     before = _BOM if data.startswith(_BOM) else b""
@@ -150,7 +153,7 @@ def _remove_control_characters(data: bytes, _folder: str) -> bytes | None:
 
 def _apply_reader_repairs(data: bytes, changed: Callable[[str, str], bool]) -> bytes | None:
     """Return the file with the lines that the parser repaired in memory."""
-    front, document = _split_frontmatter(data), parse_frontmatter(data)
+    front, document = _split_frontmatter(data), _parse(data)
     if front is None or document.frontmatter is None:
         return None
     repaired = document.frontmatter.split("\n")
@@ -162,7 +165,7 @@ def _apply_reader_repairs(data: bytes, changed: Callable[[str, str], bool]) -> b
 
 def _replace_tabs(data: bytes, _folder: str) -> bytes | None:
     front = _split_frontmatter(data)
-    if front is None or not any(item.code == "repair-tab" for item in parse_frontmatter(data).findings):
+    if front is None or not any(item.code == "repair-tab" for item in _parse(data).findings):
         return None
     for number, line in enumerate(front.lines):
         blanks = line[: len(line) - len(line.lstrip(" \t"))]
@@ -179,7 +182,7 @@ _ALLOWED_TOOLS_KEY = re.compile(r"(['\"]?)allowed_tools(?=\1[ \t]*:)")
 
 
 def _hyphenate_allowed_tools(data: bytes, _folder: str) -> bytes | None:
-    fields = parse_frontmatter(data).fields
+    fields = _parse(data).fields
     front, field = _split_frontmatter(data), fields.get("allowed_tools")
     if front is None or field is None or "allowed-tools" in fields:
         return None
@@ -192,7 +195,7 @@ def _hyphenate_allowed_tools(data: bytes, _folder: str) -> bytes | None:
 
 
 def _add_name(data: bytes, folder: str) -> bytes | None:
-    document, front = parse_frontmatter(data), _split_frontmatter(data)
+    document, front = _parse(data), _split_frontmatter(data)
     if front is None or "name" in document.fields or not folder or name_problems(normalized_name(folder)):
         return None
     column = min((entry.column for entry in document.fields.values()), default=1)

@@ -6,12 +6,21 @@ Start with `compare`. A skill is one file, however many agents and paths reach i
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
-from prowess.catalog import AWAITS_TRUST, REACHABLE, discover, evaluate_file, new_filesystem
+from prowess.catalog import (
+    AWAITS_TRUST,
+    REACHABLE,
+    Evaluator,
+    discover,
+    evaluate_alone,
+    evaluate_file,
+    new_filesystem,
+)
+from prowess.clients.settings import Settings
 from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
@@ -209,6 +218,8 @@ class _Comparer:
         self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
         self.entries = rows_of_entries(catalogs, filesystem)
         self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
+        self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
+        """An agent's rules without its settings, for skills that it does not find."""
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
         self.taken_names = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
@@ -258,7 +269,7 @@ class _Comparer:
                 loss=None if is_seen else finder.loss(entry),
             )
         file = real if row and os.path.islink(path) else path
-        alone = evaluate_file(file, host, filesystem=self.filesystem)
+        alone = evaluate_alone(file, self.evaluator_of(host))
         copied = self.copies[host].copy(real, alone)
         if copied is not None:
             exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"

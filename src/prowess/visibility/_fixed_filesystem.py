@@ -18,8 +18,11 @@ class FilesystemWithText(Filesystem):
 
     def __init__(self, path: str, text: bytes, parsed: Skill | None = None) -> None:
         super().__init__()
-        self.path, self._text = path, text
-        self._parsed = parsed
+        self.replace(path, text, parsed)
+
+    def replace(self, path: str, text: bytes, parsed: Skill | None) -> None:
+        """Give another file another text, instead of the one before, which is no longer read."""
+        self.path, self._text, self._parsed = path, text, parsed
 
     @property
     def fixed(self) -> bytes:

@@ -9,7 +9,7 @@ folder) and `field` (the author has hidden it).
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, display_path, read_file, real_path
 from prowess._internal.frozen import Frozen
@@ -74,6 +74,16 @@ class LossFinder:
         self.taken_names = taken_names
         self.host = catalog.host
         self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
+
+    @cached_property
+    def _copies(self) -> FilesystemWithText:
+        """The file system with the copy that was asked about last."""
+        return FilesystemWithText("", b"")
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        """Of the agent's rules and settings, for copies; made when first needed, as a catalog may be a cached one."""
+        return Evaluator(self.host, self.catalog.settings, self._copies)
 
     def loss(self, entry: Entry) -> Loss | None:
         """Return why the agent does not show a skill that it found, or `None` if the model or the user can reach it."""
@@ -185,12 +195,12 @@ class LossFinder:
         skill, renamed, copied = _renamed_skill(alone.path, data, target.name)
         if renamed is None or copied is None:
             return None
-        filesystem = FilesystemWithText(target.path, renamed, copied)
+        self._copies.replace(target.path, renamed, copied)
         root = next((each for each in self.host.roots if each.path.endswith(target.root)), Root(path="", scope="extra"))
         found = FoundSkill(
-            target.path, target.path, ScanRoot(target.folder, root.scope, root), filesystem.skill(target.path)
+            target.path, target.path, ScanRoot(target.folder, root.scope, root), self._copies.skill(target.path)
         )
-        return Evaluator(self.host, self.catalog.settings, filesystem).entry(found), skill
+        return self._evaluator.entry(found), skill
 
     def _step_before_mount(self, alone: Entry, copy: Entry | None) -> str:
         """Return what to change so that the agent shows a copy."""
@@ -322,7 +332,8 @@ def old_copy(path: str, other: str) -> tuple[str, str] | None:
         other: of another one.
     """
     for copy, source in ((other, path), (path, other)):
-        if _mounted_from(os.path.dirname(copy)) == real_path(os.path.dirname(source)):
+        original = _mounted_from(os.path.dirname(copy))
+        if original is not None and original == real_path(os.path.dirname(source)):
             return copy, source
     return None
 
