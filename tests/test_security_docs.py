@@ -10,7 +10,7 @@ import yaml
 
 TOP = Path(__file__).parent.parent
 ROW = re.compile(r"^\|(?! Threat|-)(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
-TEST_ID = re.compile(r"`(tests/[\w/]+\.(?:py|md|yaml))::([^`]+)`")
+TEST_ID = re.compile(r"`(tests/[\w/-]+\.(?:py|md|yaml))::([^`]+)`")
 CAPITALIZED = re.compile(r"(?!Prowess|Python|Unix|Windows)[A-Z][a-z']*\b")
 ROWS = [tuple(cell.strip() for cell in row) for row in ROW.findall((TOP / "docs/security.md").read_text("utf-8"))]
 
