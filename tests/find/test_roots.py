@@ -159,13 +159,15 @@ def test_a_clients_list_may_go_further_up_than_its_model_sees(top: Path) -> None
 
 
 def test_what_a_clients_list_leaves_out_is_seen_or_not_there(top: Path) -> None:
-    """A skill that is hidden from the model is then nowhere."""
+    """Copilot's leaves out what an argument adds. A skill that is hidden from the model is then nowhere."""
     for name, flag in (("shown", ""), ("hidden", "off: true\n")):
         (top / "repo/.x" / name).mkdir(parents=True)
         (top / "repo/.x" / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n{flag}---\n")
     flags = [{"when": {"off": "true"}, "state": "user-only", "reason": "off"}]
-    for unlisted, state in ((False, "user-only"), (True, "rejected")):
-        roots = [{"path": ".x", "scope": "project", "unlisted": unlisted}]
-        host = host_from_table("x", {"title": "X", "roots": roots, "flags": flags})
-        found = discover(top / "repo", host=host, home=top / "home", env={}, cache=False).skills
+    roots = [{"argument": "--add-dir", "path": ".x", "scope": "project"}]
+    arguments = [{"name": "--add-dir", "values": "one", "effect": "roots"}]
+    table = {"title": "X", "roots": roots, "flags": flags, "arguments": arguments}
+    given: dict[str, Any] = {"home": top / "home", "env": {}, "cache": False, "client_args": ("--add-dir", ".")}
+    for client, state in (("x", "user-only"), ("copilot", "rejected")):
+        found = discover(top / "repo", host=host_from_table(client, table), **given).skills
         assert {entry.name: str(entry.state) for entry in found} == {"shown": "active", "hidden": state}

@@ -27,7 +27,7 @@ from prowess.clients.reading import (
 )
 from prowess.clients.settings import fill_braces, name_matcher
 from prowess.filesystem import read_json
-from prowess.findings import ALWAYS_ERRORS, CODES, Finding, Severity, apply_policy
+from prowess.findings import ALWAYS_ERRORS, CODES, Finding, apply_policy
 from prowess.skill import (
     Requirements,
     check_skill,
@@ -35,7 +35,7 @@ from prowess.skill import (
 )
 
 from ._entry import AWAITS_TRUST, Entry, State
-from ._evaluate_fields import FieldEvaluator, is_loose, name_in_root
+from ._evaluate_fields import FieldEvaluator, is_loose
 from ._plain_findings import has_no_findings
 from ._rejection_hints import rejection_hint
 from ._sidecar_values import sidecar_matches
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from prowess.clients.settings import Settings
     from prowess.filesystem import Filesystem
     from prowess.find import FoundSkill, ScanRoot
-    from prowess.hosts import Flag, Host
+    from prowess.hosts import Flag, Host, Root
     from prowess.skill import FastFrontmatter, Field, Skill
 
     Rule = Callable[["Reading"], Verdict | None]
@@ -66,6 +66,32 @@ _UNCHECKED_CODES = frozenset(
 """The only codes of findings that a skill of the fast path can have."""
 _NO_REQUIREMENTS = Requirements()
 _NO_FRONT: FastFrontmatter = ("", "", frozenset(), b"")
+
+
+# ── what a client may do in its own way ──────────────────────────────────────────────────────────────────────────────
+
+
+def lists_hidden(root: Root) -> bool:  # noqa: ARG001
+    """Return whether the client's own list has skills of a root that its model does not see."""
+    return True
+
+
+def shows_undescribed(root: Root) -> bool:  # noqa: ARG001
+    """Return whether the model sees skills of a root without a description and a `when_to_use` of their own."""
+    return True
+
+
+def settings_count(root: Root) -> bool:  # noqa: ARG001
+    """Return whether settings that switch single skills off count for a root."""
+    return True
+
+
+def root_problem(root: Root, skill: Skill) -> Finding | None:  # noqa: ARG001
+    """Return what keeps a skill from being loaded only in this root."""
+    return None
+
+
+# ── one skill ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Reading:
@@ -109,6 +135,9 @@ class Evaluator:
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.host, self.settings, self.filesystem = host, settings, filesystem
         self._fields = FieldEvaluator(host, filesystem)
+        self._lists_hidden, self._root_problem = of_client(host.name, lists_hidden), of_client(host.name, root_problem)
+        self._shows_undescribed = of_client(host.name, shows_undescribed)
+        self._settings_count = of_client(host.name, settings_count)
         self._patterns = [(name_matcher(pattern), effect, file) for pattern, effect, file in settings.patterns]
         reading = host.reading
         self._rejecting_codes = frozenset(reading.rejects)
@@ -183,7 +212,7 @@ class Evaluator:
         ):
             reason = f"it is below {neutral(scan_root.nested)} and appears when the agent works there"
             verdict = Verdict(State.DEFERRED, reason, "nested")
-        if scan_root.root.unlisted and verdict.state in (State.DISABLED, State.USER_ONLY):
+        if verdict.state in (State.DISABLED, State.USER_ONLY) and not self._lists_hidden(scan_root.root):
             verdict = Verdict(State.REJECTED, f"{verdict.reason}, and the agent's list leaves it out", verdict.rule)
         return verdict
 
@@ -203,10 +232,8 @@ class Evaluator:
         known, answer = self._plain_root
         if known is not scan_root:
             root = scan_root.root
-            has_own_rules = (
-                (scan_root.off or scan_root.list_only or scan_root.description or scan_root.variables)
-                or (root.spec or root.name_is_folder or root.files or root.unlisted or root.replace or root.own_name)
-                or (root.ignores or root.undescribed != "shown")
+            has_own_rules = (scan_root.off or scan_root.list_only or scan_root.description or scan_root.variables) or (
+                root.name_is_folder or root.files or root.ignores
             )
             answer = self._has_plain_skills and not has_own_rules
             self._plain_root = scan_root, answer
@@ -230,7 +257,7 @@ class Evaluator:
         reading.name_verdict = None
         if name is None:
             name, reading.name_verdict = self._fields.name(fields, item)
-        name = name_in_root(item, fields, name)
+        name = self._fields.name_in_root(fields, item, name)
         description, first_line, reading.description_verdict = self._fields.description(item, fields)
         description = scan_root.description or description
         if variables := scan_root.variables:
@@ -333,10 +360,8 @@ class Evaluator:
         root, name, folder = reading.item.scan_root.root, reading.name, reading.seen.folder
         if root.name_is_folder and name != folder:
             return rejection("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
-        for problem in apply_policy(check_skill(reading.seen.skill), "spec", frozenset()) if root.spec else ():
-            if problem.severity is Severity.ERROR:
-                return rejection(problem.code, problem.message)
-        return None
+        problem = self._root_problem(root, reading.seen.skill)
+        return None if problem is None else rejection(problem.code, problem.message)
 
     # ── flags, settings and place ────────────────────────────────────────────────────────────────────────────────────
 
@@ -402,7 +427,9 @@ class Evaluator:
     def _undescribed_verdict(self, reading: Reading) -> Verdict | None:
         """Return the verdict if the host shows the skills of this root only with a description of their own."""
         scan_root = reading.item.scan_root
-        if scan_root.root.undescribed == "shown" or scan_root.description or self._fields.is_described(reading.fields):
+        if self._shows_undescribed(scan_root.root) or scan_root.description:
+            return None
+        if self._fields.is_described(reading.fields):
             return None
         reason = "its description is missing, so the model does not see it"
         state = State.USER_ONLY if self._is_typed(reading) else State.REJECTED
@@ -427,8 +454,9 @@ class Evaluator:
         namespace = self.namespace(item)
         if off := settings.entries.off(f"{namespace}:{name}" if namespace else name, item.real):
             return Verdict(State.DISABLED, f"switched off in {neutral(off)}", "settings")
-        effect, file = self._settings_effect(name, folder) if item.scan_root.root.switches else ("on", "")
-        if effect == "on" and item.scan_root.namespace is not None and item.scan_root.root.switches:
+        count = self._settings_count(item.scan_root.root)
+        effect, file = self._settings_effect(name, folder) if count else ("on", "")
+        if effect == "on" and item.scan_root.namespace is not None and count:
             effect, file = self._settings_effect(f"{item.scan_root.namespace}:{name}", folder)
         elif effect == "on" and item.scan_root.plugin and self.host.plugin_names:
             effect, file = self._settings_effect(f"{item.scan_root.plugin}:{name}", folder)

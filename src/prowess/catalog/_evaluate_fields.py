@@ -20,11 +20,13 @@ from prowess.clients.reading import (
     javascript_literal,
     javascript_string,
     kind_of_list,
+    name_in_root,
     name_of_file,
     name_problem,
     plain_front_check,
     read_text,
     text_from_body,
+    text_without_body,
     trim_name,
     value_kind,
     when_to_use,
@@ -77,6 +79,7 @@ class FieldEvaluator:
         self._counted_length, self._text_from_body = own(counted_length), own(text_from_body)
         self._action_for_file, self._kind_of_list = own(action_for_file), own(kind_of_list)
         self._read_text = own(read_text)
+        self._name_in_root, self._text_without_body = own(name_in_root), own(text_without_body)
         self._adds_when_to_use = self._when_text is not when_to_use
         self.only_trims = (
             shown.trim
@@ -94,6 +97,19 @@ class FieldEvaluator:
             self.host,
             lambda: self._read_text(self.filesystem, item.real),
         )
+
+    def name_in_root(self, fields: Mapping[str, Field] | None, item: FoundSkill, name: str) -> str:
+        """Return what a skill is called by the rules of its root.
+
+        Args:
+            fields: the front matter; `None` if the host sees none.
+            item: the skill.
+            name: what it is called elsewhere.
+        """
+        scan_root = item.scan_root
+        is_root = os.path.dirname(item.path) == scan_root.path
+        written = fields.get("name") if is_root and fields is not None else None
+        return self._name_in_root(name, written, scan_root.root, scan_root.namespace)
 
     # ── name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -222,7 +238,7 @@ class FieldEvaluator:
             return ""  # a file that was not read, perhaps a link to somewhere else, is not read here either
         text = self.filesystem.text(item.real) if whole else self._own_body(item)
         lines = [line for line in (line.strip(self._white_space) for line in text.split("\n")) if line]
-        return self._text_from_body(lines) or item.scan_root.root.fallback or self.host.description_rules.fallback
+        return self._text_from_body(lines) or self._text_without_body(item.scan_root.root, self.host.description_rules)
 
     def _own_body(self, item: FoundSkill) -> str:
         """Return the body between the host's own fences, with the file's own line ends if it has such fences."""
@@ -282,18 +298,6 @@ def is_loose(item: FoundSkill) -> bool:
     """Return whether a skill is a Markdown file of its own, not the SKILL.md of a folder."""
     root = item.scan_root.root
     return not item.path.endswith(f"/{SKILL_FILE}") or (bool(root.files) and not root.depth)
-
-
-def name_in_root(item: FoundSkill, fields: Mapping[str, Field] | None, name: str) -> str:
-    """Return what a skill is called by the rules of its root."""
-    scan_root = item.scan_root
-    if scan_root.root.own_name == "field" and os.path.dirname(item.path) == scan_root.path:
-        written = fields.get("name") if fields is not None else None
-        text = str(written.value).strip() if written is not None and written.kind == "text" else ""
-        name = text.removeprefix(f"{scan_root.namespace}:") or name
-    for old, new in scan_root.root.replace.items():
-        name = re.sub(old, new, name)
-    return name
 
 
 def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.clients.settings import Settings
     from prowess.filesystem import Filesystem
     from prowess.find import FoundSkill, ScanRoot
-    from prowess.hosts import Host
+    from prowess.hosts import Host, Root
 
     from ._entry import Entry
     from ._evaluate import Reading
@@ -59,12 +59,10 @@ class Precedence:
         """Return the entries of the found skills, in the order in which the host shows them."""
         scan_roots = dict.fromkeys(item.scan_root.path for item in found)
         entries = [self.evaluator.entry(item) for item in found]
-        if any(root.by_name for root in self.host.roots):
-            entries = _sort_roots(entries)
+        entries = _sort_roots(entries, of_client(self.host.name, sorts_by_name))
         if self.host.plugin_names == "shared":
             entries = _share_names(entries, self.shadow)
-        if any(root.taken for root in self.host.roots):
-            entries, self.moved = _scope_taken_names(self.host, entries)
+        entries, self.moved = _scope_taken_names(self.host, entries)
         entries = self.resolve_collisions(entries)
         if self.moved:
             entries.sort(key=lambda entry: entry.path in self.moved)
@@ -337,13 +335,31 @@ def _scan_root(entry: Entry) -> ScanRoot:
     return reading.item.scan_root
 
 
-def _sort_roots(entries: list[Entry]) -> list[Entry]:
+def sorts_by_name(root: Root) -> bool:  # noqa: ARG001
+    """Return whether skills of a root are sorted by the names that the client gives them, not by their folders."""
+    return False
+
+
+def taken_name(root: Root, folder: str, name: str) -> tuple[str, str] | None:  # noqa: ARG001
+    """Return what a skill whose name is taken is called and the end of its description; `None` if it is hidden.
+
+    Args:
+        root: of the skill.
+        folder: the name of the folder to which the root belongs.
+        name: of the skill.
+    """
+    return None
+
+
+def _sort_roots(entries: list[Entry], is_sorted: Callable[[Root], bool]) -> list[Entry]:
     """Return the skills, highest precedence first, those of some skills folders sorted by name within each."""
+    if is_sorted is sorts_by_name:
+        return entries
     result: list[Entry] = []
     for _, group in groupby(entries, key=lambda entry: entry.root):
         run = [*group]
-        is_sorted = _scan_root(run[0]).root.by_name
-        result += sorted(run, key=lambda entry: collation_key(entry.name)) if is_sorted else run
+        by_name = is_sorted(_scan_root(run[0]).root)
+        result += sorted(run, key=lambda entry: collation_key(entry.name)) if by_name else run
     return result
 
 
@@ -370,27 +386,25 @@ def _scope_taken_names(host: Host, entries: list[Entry]) -> tuple[list[Entry], s
     Some skills folders show a skill under another name if its name is taken, even by a hidden skill.
     """
     hiding = {", ".join(flag.when) for flag in host.flags if flag.state == "rejected"}
+    renamed = of_client(host.name, taken_name)
+    if renamed is taken_name:
+        return entries, set()
     taken: set[str] = set()
     moved: set[str] = set()
     result = []
     for entry in entries:
         is_hidden = entry.state is State.REJECTED and entry.rule in hiding
         if entry.state in (State.ACTIVE, State.USER_ONLY) or is_hidden:
-            if entry.name in taken and not is_hidden and _scan_root(entry).root.taken:
-                entry = _scope_to(host, _scan_root(entry), entry)
+            scan_root = _scan_root(entry)
+            folder = os.path.basename(scan_root.path.removesuffix(f"/{scan_root.root.path}"))
+            if entry.name in taken and not is_hidden and (own := renamed(scan_root.root, folder, entry.name)):
+                name, text = own
+                description = cut_description(f"{entry.description}{text}", host.description_rules)
+                entry = entry.with_changes(name=name, description=description)
                 moved.add(entry.path)
             taken.add(entry.name)
         result.append(entry)
     return result, moved
-
-
-def _scope_to(host: Host, scan_root: ScanRoot, entry: Entry) -> Entry:
-    """Return a skill whose name is taken as its skills folder shows it."""
-    root = scan_root.root
-    folder = os.path.basename(scan_root.path.removesuffix(f"/{root.path}"))
-    text = root.taken.format_map({"folder": folder, "name": entry.name})
-    description = cut_description(f"{entry.description}{text}", host.description_rules)
-    return entry.with_changes(name=f"{folder}:{entry.name}", description=description)
 
 
 def _share_names(entries: list[Entry], shadow: Callable[[Entry, Entry], Entry]) -> list[Entry]:

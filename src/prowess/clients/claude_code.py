@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.clients.plugins import InstalledPlugin, PluginQuestion
     from prowess.clients.settings import Places, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
-    from prowess.hosts import Root
+    from prowess.hosts import DescriptionRules, Root
     from prowess.skill import Field, Skill
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "folders_read",
     "is_alias",
     "is_repaired",
+    "name_in_root",
     "name_order",
     "name_problem",
     "named_skills",
@@ -50,9 +51,14 @@ __all__ = [
     "read_own_settings",
     "reason_unread",
     "repair_lines",
+    "settings_count",
     "settings_paths",
     "shorten",
+    "shows_undescribed",
+    "sorts_by_name",
+    "taken_name",
     "text_from_body",
+    "text_without_body",
     "when_to_use",
     "words_of_own_trust",
 ]
@@ -198,6 +204,43 @@ def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping
 def name_order(name: str) -> Any:
     """Return what folders and commands are sorted by, as in a dictionary: punctuation, digits, letters of any case."""
     return collation_key(name)
+
+
+def sorts_by_name(root: Root) -> bool:
+    """Return whether skills of a root are sorted by their names: in plugins."""
+    return bool(root.plugins) and not root.files
+
+
+def settings_count(root: Root) -> bool:
+    """Return whether `skillOverrides` counts for a root: not for plugins."""
+    return not root.plugins
+
+
+def shows_undescribed(root: Root) -> bool:
+    """Return whether the model sees skills without a description of their own: not those of plugins."""
+    return not root.plugins
+
+
+def text_without_body(root: Root, rules: DescriptionRules) -> str:
+    """Return the description of a skill without any text: a command has a fixed one."""
+    return "Custom command" if root.files and not root.plugins else rules.fallback
+
+
+def name_in_root(name: str, written: Field | None, root: Root, namespace: str | None) -> str:
+    """Return what a skill of a plugin is called; if the plugin is one skill, as its own field says."""
+    if not root.plugins or root.files:
+        return name
+    text = str(written.value).strip() if written is not None and written.kind == "text" else ""
+    name = text.removeprefix(f"{namespace}:") or name
+    return re.sub("[^a-zA-Z0-9_-]", "-", re.sub("[\U00010000-\U0010ffff]", "--", name))
+
+
+def taken_name(root: Root, folder: str, name: str) -> tuple[str, str] | None:
+    """Return what a skill below `--add-dir` is called if its name is taken, and what its description says then."""
+    if not root.argument or root.files:
+        return None
+    scope = f'(scoped to {folder}/ — use this instead of the unscoped "{name}" skill'
+    return f"{folder}:{name}", f" {scope} when the files being changed are under {folder}/)"
 
 
 def folders_read(root: Root, folders: list[str], question: Question) -> list[str]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from prowess.clients.plugins import PluginFinder
 from prowess.clients.settings import get_dotted
+from prowess.findings import Finding, Severity, apply_policy
+from prowess.skill import check_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +16,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
-    from prowess.hosts import NameRules
+    from prowess.hosts import NameRules, Root
+    from prowess.skill import Skill
 
-__all__ = ["final_description", "final_name", "is_usable_body", "join_entries", "plugin_finder"]
+__all__ = [
+    "final_description",
+    "final_name",
+    "is_usable_body",
+    "join_entries",
+    "plugin_finder",
+    "root_problem",
+]
 
 _MAX_FILES = 1000
 """Files that count in one manifest."""
@@ -58,6 +68,12 @@ def _named_files(value: Any, folder: str) -> Iterator[str]:
     for name in names[:_MAX_FILES]:
         if isinstance(name, str) and name and "\0" not in name:
             yield os.path.normpath(os.path.join(folder, name))
+
+
+def root_problem(root: Root, skill: Skill) -> Finding | None:
+    """Return what keeps a skill of an agent's plugin from being loaded: the first error of the specification."""
+    found = apply_policy(check_skill(skill), "spec", frozenset()) if root.plugins == "agent-plugin" else ()
+    return next((problem for problem in found if problem.severity is Severity.ERROR), None)
 
 
 def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:

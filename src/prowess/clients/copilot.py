@@ -38,6 +38,7 @@ __all__ = [
     "is_read",
     "is_trusted_file",
     "last_line",
+    "lists_hidden",
     "moved_folders",
     "named_directory",
     "parse_settings",
@@ -141,6 +142,11 @@ def _is_in_project(written: str, directory: str, project: str, filesystem: Files
     whole = os.path.normpath(directory) + os.sep
     plain = not written.startswith(("/", "~"))
     return plain and whole.startswith(inside) and f"{filesystem.real(whole)}/".startswith(inside)
+
+
+def lists_hidden(root: Root) -> bool:
+    """Return whether the list has skills that the model does not see: not those below `--add-dir`."""
+    return not root.argument
 
 
 def split_paths(text: str) -> list[str]:

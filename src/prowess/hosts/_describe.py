@@ -143,7 +143,6 @@ def _traits(root: Root) -> list[str]:
         "also skills inside skills" if root.inside and not root.files else None,
         "also hidden folders" if root.hidden else None,
         *root.facts,
-        "its skills are not in the agent's own list" if root.unlisted else None,
         "also single `.md` files" if root.loose else None,
         "without files that .gitignore excludes" if root.ignore_files else None,
         "not if the project folder is the home directory" if root.not_home else None,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.frozen import Frozen
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Root(Frozen):
@@ -40,8 +38,6 @@ class Root(Frozen):
     """What the client's module says about its place, in words."""
     facts: tuple[str, ...] = ()
     """What the client's module does with it, in words."""
-    unlisted: bool = False
-    """Whether the client's own list leaves out its skills; then one that its model does not see is not seen at all."""
     walk: str = "none"
     """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
     to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory
@@ -62,8 +58,6 @@ class Root(Frozen):
     """Whether folders whose name begins with a dot are scanned."""
     skip: tuple[str, ...] = (".git", "node_modules")
     """Names of folders that are never scanned."""
-    by_name: bool = False
-    """Whether its skills are sorted by the names that the client gives them, not by their folders."""
     linked_folders: str = "follow"
     """Links to folders: `follow`, `skip`, or `bounded` (only to a target inside the project or a scanned root)."""
     linked_files: str = "follow"
@@ -75,27 +69,12 @@ class Root(Frozen):
     called like its path below the root, without the extension and with `:` for `/`. Unless `depth` is 0, a `SKILL.md`,
     in any case, is called like its folder and hides the files beside it; without `inside`, also those in folders
     below."""
-    taken: str = ""
-    """If not empty, a skill whose name is taken is shown last, as `FOLDER:NAME`, with this text after its description:
-    `{folder}` is the name of the folder of an argument, `{name}` the taken name."""
-    replace: Mapping[str, str] = EMPTY
-    """Regular expression to text: what the client replaces in the names of its skills."""
-    own_name: str = ""
-    """What a SKILL.md in the root itself is called: as `name_rules` say, or, with `field`, as its own `name` says."""
-    switches: bool = True
-    """Whether settings that switch single skills off count for its skills."""
     ignores: tuple[str, ...] = ()
     """Fields that have no effect on its skills."""
-    fallback: str = ""
-    """`fallback` of this root, if it differs from that of the host."""
-    undescribed: str = "shown"
-    """A skill whose own description and `when_to_use` are missing: `shown`, or `hidden` from the model."""
     ignore_files: bool = False
     """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root apply."""
     name_is_folder: bool = False
     """Whether a skill whose name is not that of its folder is rejected."""
-    spec: bool = False
-    """Whether a skill that breaks the specification is rejected."""
     max_folders: int = 20_000
     """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
 

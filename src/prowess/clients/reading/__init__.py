@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         cut_text as cut_text,
         final_description as final_description,
         text_from_body as text_from_body,
+        text_without_body as text_without_body,
         when_to_use as when_to_use,
     )
     from ._dialect import (
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from ._names import (
         final_name as final_name,
         is_alias as is_alias,
+        name_in_root as name_in_root,
         name_of_file as name_of_file,
         name_problem as name_problem,
         trim_name as trim_name,

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prowess.hosts import DescriptionRules
+    from prowess.hosts import DescriptionRules, Root
     from prowess.skill import Field, Skill
 
 
@@ -57,6 +57,16 @@ def text_from_body(lines: Sequence[str]) -> str:
         lines: those that are not blank, without white space around them.
     """
     return lines[0] if lines else ""
+
+
+def text_without_body(root: Root, rules: DescriptionRules) -> str:  # noqa: ARG001
+    """Return the description that a client takes if a body is empty too.
+
+    Args:
+        root: of the skill.
+        rules: of the client.
+    """
+    return rules.fallback
 
 
 def action_for_file(kind: str, action: str) -> str:  # noqa: ARG001

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prowess.hosts import NameRules
+    from prowess.hosts import NameRules, Root
     from prowess.skill import Field
 
 
@@ -55,3 +55,15 @@ def name_of_file(fields: Mapping[str, Field] | None, path: str) -> str | None:  
         path: of the file.
     """
     return None
+
+
+def name_in_root(name: str, written: Field | None, root: Root, namespace: str | None) -> str:  # noqa: ARG001
+    """Return what a skill is called by rules of its root.
+
+    Args:
+        name: what it is called elsewhere.
+        written: its field `name`, if it is in the root itself.
+        root: its root.
+        namespace: the name of its package or plugin.
+    """
+    return name
