@@ -11,8 +11,7 @@ import pytest
 from prowess.cli import main
 from prowess.cli.installed import publish
 from prowess.install.lock import read_tree
-from prowess.install.sources import parse_source
-from prowess.install.sources.oci._skills import newest
+from support.registry import digest_of_tag
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +89,7 @@ def test_a_tag_moves_only_with_consent(
 ) -> None:
     place = f"oci://{registry.new_repository()}:v1"
     assert main(["publish", "pdf", place]) == 0
-    before = newest(parse_source(place))
+    before = digest_of_tag(place)
     (skill / "more.md").write_text("more", encoding="utf-8")
     capsys.readouterr()
     assert main(["publish", "pdf", place]) == 1
@@ -104,14 +103,14 @@ def test_a_tag_moves_only_with_consent(
     monkeypatch.setattr(publish, "can_ask", lambda: True)
     monkeypatch.setattr(publish, "ask", lambda question: answer(question, yes=False))
     assert main(["publish", "pdf", place]) == 1
-    assert newest(parse_source(place)) == before
+    assert digest_of_tag(place) == before
     monkeypatch.setattr(publish, "ask", lambda question: answer(question, yes=True))
     assert main(["publish", "pdf", place]) == 0
     assert len(asked) == 2
-    assert newest(parse_source(place)) != before
+    assert digest_of_tag(place) != before
     (skill / "more.md").unlink()
     assert main(["publish", "pdf", place, "--force"]) == 0
-    assert (len(asked), newest(parse_source(place))) == (2, before)
+    assert (len(asked), digest_of_tag(place)) == (2, before)
 
 
 def test_errors_of_a_skill_end_the_command_before_anything_is_sent(

@@ -13,7 +13,6 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install.sources import parse_source
-from prowess.install.sources.git import newest
 from support.git_server import git, make_repository, skill_text
 from support.processes import wait_until
 
@@ -51,7 +50,7 @@ def test_a_repository_is_read_with_the_users_ssh(
     parsed = parse_source(source.format(path=repository))
     found = fetched(parsed)
     assert [skill.name for skill in found.skills] == ["pdf"]
-    assert found.revision == newest(parsed)
+    assert found.revision == git(repository, "rev-parse", "main")
     words = Path(f"{program}.log").read_text().splitlines()
     assert "git@example.org" in words
     assert f"git-upload-pack '{repository}'" in words

@@ -19,13 +19,23 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from prowess.install.sources import parse_source
+from prowess.install.sources.oci import open_registry
 from support.programs import require
 from support.raw_http import RawServer, Request, answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Registry", "log_in", "private_registry", "registry", "start_registry", "start_token_registry"]
+__all__ = [
+    "Registry",
+    "digest_of_tag",
+    "log_in",
+    "private_registry",
+    "registry",
+    "start_registry",
+    "start_token_registry",
+]
 
 USER, PASSWORD = "tester", "secret"
 _HTPASSWD = "tester:$2y$05$JkkQuNh8B6.MM93ldGYYoeuYIUoQNamhps8ectHZi1nCmqjL/qFxy\n"
@@ -178,3 +188,11 @@ def private_registry() -> Iterator[Registry]:
     require("docker-registry")
     with start_registry(private=True) as running:
         yield running
+
+
+def digest_of_tag(place: str) -> str | None:
+    """Return the digest that a tag of a repository leads to now, `HOST/REPOSITORY:TAG`."""
+    source = parse_source(f"oci://{place.removeprefix('oci://')}")
+    with open_registry(source.url) as repository:
+        stored = repository.manifest(source.ref or "latest")
+    return None if stored is None else stored.digest

@@ -557,34 +557,6 @@ def fetch_object(repository: GitRepository, ref: str | None, filters: str | None
     return fetch_one(_find_newest(name, _list_refs(repository, "--heads", "--tags")))
 
 
-def newest_commit(repository: GitRepository, ref: str | None) -> str:
-    """Return the commit that a branch or tag names now, without fetching it.
-
-    Args:
-        repository: what was in it is removed.
-        ref: a branch or a tag, by default the default branch; a whole commit is returned.
-
-    Raises:
-        InstallError: the source has no such branch or tag, or cannot be read.
-    """
-    _check_ref(ref)
-    if ref is not None and _COMMIT(ref):
-        return ref
-    places = ("",) if ref is None or ref.startswith("refs/") else ("refs/tags/", "refs/heads/")
-    names = [f"{place}{ref or 'HEAD'}{end}" for place in places for end in ("^{}", "")]
-    options = ("--heads", "--tags") if places != ("",) else ()
-    listed = _begin(repository, lambda: _list_refs(repository, *options))
-    refs = {name: oid for oid, name in listed}
-    for name in names:
-        if name in refs:
-            return refs[name]
-    if ref is None:
-        raise InstallError(f"the repository {quoted(repository.url, PATH_LIMIT)} is empty", hint="commit to it first")
-    if _PART_OF_COMMIT(ref):
-        return _find_newest(ref, listed)
-    raise InstallError(f"the source has no branch or tag {quoted(ref)}", hint=_HINT)
-
-
 def _find_newest(name: str, listed: list[tuple[str, str]]) -> str:
     """Return the newest commit of a branch or tag that begins with a name.
 

@@ -34,7 +34,7 @@ from prowess.install.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_pat
 from prowess.install.sources._fetched import Fetched, FetchedSkill
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
 
-from ._repository import REMOTE, GitError, GitLimits, GitRepository, fetch_object, newest_commit
+from ._repository import REMOTE, GitError, GitLimits, GitRepository, fetch_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -517,18 +517,6 @@ def fetch(wanted: Wanted) -> Fetched:
         return _fetch(repository, wanted, filters)
     except RefusedPartError:
         return _fetch(repository, wanted, None)
-
-
-def newest(source: Source) -> str:
-    """Return the commit that a source names now, without fetching it.
-
-    Raises:
-        InstallError: the repository cannot be read, or has no such branch or tag.
-    """
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="prowess-git-") as folder:
-        return newest_commit(_repository(source.url, folder, None), source.ref)
 
 
 def _repository(url: str, folder: str, progress: Callable[[str], None] | None) -> GitRepository:

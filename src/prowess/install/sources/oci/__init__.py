@@ -1,6 +1,6 @@
 """Fetch skills from registries of containers, and publish them there.
 
-Front door: `fetch`, `newest` and `publish`; `snapshot/` uses `open_registry` and `Registry` too.
+Front door: `fetch` and `publish`; `snapshot/` uses `open_registry` and `Registry` too.
 """
 
 from ._registry import (
@@ -11,7 +11,7 @@ from ._registry import (
     StoredManifest,
     open_registry,
 )
-from ._skills import TITLE, fetch, newest, parse_descriptor, publish
+from ._skills import TITLE, fetch, parse_descriptor, publish
 
 __all__ = [
     "INDEX_TYPES",
@@ -21,7 +21,6 @@ __all__ = [
     "Registry",
     "StoredManifest",
     "fetch",
-    "newest",
     "open_registry",
     "parse_descriptor",
     "publish",

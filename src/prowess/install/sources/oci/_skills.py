@@ -240,17 +240,6 @@ def fetch(wanted: Wanted) -> Fetched:
     return Fetched(skills=_choose(skills, names, source), revision=top.digest, findings=tuple(findings))
 
 
-def newest(source: Source) -> str:
-    """Return the digest of the manifest that a source names now, without fetching the skill.
-
-    Raises:
-        ConfigError: a file with credentials is invalid.
-        InstallError: the registry cannot be read, or has no such tag.
-    """
-    with open_registry(source.url) as registry:
-        return _manifest(registry, source.ref or _DEFAULT_TAG, source).digest
-
-
 def _manifest(registry: Registry, reference: str, source: Source) -> StoredManifest:
     stored = registry.manifest(reference)
     if stored is None:
