@@ -106,6 +106,25 @@ def test_the_python_function_returns_findings(project: Path) -> None:
     assert check(cwd=project, home=project.parent / "home", hosts=["codex"]) == ()
 
 
+@pytest.mark.parametrize(
+    "arguments", [(), ("--host", "codex"), ("--host", "infer"), ("--policy", "spec"), ("--quiet",)]
+)
+@pytest.mark.parametrize("file", [None, "skills/a/skill.md", "dist/skills/a/SKILL.md"])
+def test_without_skills_the_exit_code_is_1(
+    project: Path, arguments: tuple[str, ...], file: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if there are findings, such as a file with another spelling, or an agent that is switched off."""
+    (project / ".gitignore").write_text("dist\n")
+    if file is not None:
+        (project / file).parent.mkdir(parents=True)
+        (project / file).write_text("---\nname: a\ndescription: A.\n---\nDo it.\n")
+    assert run(project, *arguments) == 1
+    assert ("no skills found" in capsys.readouterr().err) is ("--quiet" not in arguments)
+    assert run(project, *arguments, "--format", "json") == 1
+    assert json.loads(capsys.readouterr().out)["counts"]["skills"] == 0
+    assert run(project, *arguments, "--allow-empty") == 0
+
+
 # ── --fix ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 BROKEN = b"\xef\xbb\xbf---  \r\ndescription: Use: it\r\nallowed_tools: Read\r\n--- \r\nbody \r\n"

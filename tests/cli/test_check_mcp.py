@@ -39,11 +39,6 @@ def test_a_command_with_faults_exits_with_one(capsys: pytest.CaptureFixture[str]
     assert "SHA-256" in first["hint"]
 
 
-def test_a_server_that_cannot_be_reached_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", "check", "no-such-program-41"]) == 1
-    assert "error: it cannot be started: command not found: `no-such-program-41`" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(("options", "tried"), [([], []), (["--allow-private"], ["10.0.0.7"])])
 def test_a_name_in_the_own_network_is_reached_if_the_user_says_so(
     options: list[str], tried: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -60,28 +55,6 @@ def test_a_name_in_the_own_network_is_reached_if_the_user_says_so(
     assert main(["mcp", "check", "https://skills.example.com/mcp", *options]) == 1
     assert connected == tried
     assert ("allow_private" in capsys.readouterr().out) is not bool(tried)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["check"], "needs the URL of a server, or the command that starts it"),
-        (["check", "http://127.0.0.1:9", "http://127.0.0.1:9"], "takes one URL"),
-        (["serve", "--allow-private"], "`--allow-private` is for `mcp check`"),
-        (["serve", "--json"], "`--json` is for `mcp check`"),
-        (["serve", "a", "b"], "`mcp serve` takes one DIR"),
-    ],
-)
-def test_wrong_arguments_are_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mcp", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--dry-run", "--scripts", "--only=a", "--http=127.0.0.1:0", "--host=codex"])
-def test_options_of_serve_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """They would have no effect."""
-    assert main(["mcp", "check", option, "https://example.invalid/mcp"]) == 2
-    assert f"`{option.partition('=')[0]}` is for `mcp serve`" in capsys.readouterr().err
 
 
 def test_the_token_of_the_own_server_is_not_sent_to_another_one(

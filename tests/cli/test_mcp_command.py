@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.cli import main
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -151,27 +150,6 @@ def test_over_http_a_token_is_required(project: Path, tmp_path: Path) -> None:
         assert status(Authorization="Bearer secret-token", Origin="https://evil.example")[0] == 403
         code, text = status(Authorization="Bearer secret-token")
         assert (code, "Agent Skills" in text) == (200, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--http", "8080"], "`--http` cannot be `8080`"),
-        (["--http", "127.0.0.1:99999"], "invalid port 99999"),
-        (["--http", "0.0.0.0:0"], "so clients need a token"),
-        (["--token-file", "/nosuch"], "the file `/nosuch` cannot be read: no such file or directory"),
-        (["--role", "x.yaml"], "`--role` is not a file"),
-        (["--host", "nosuch"], "unknown host `nosuch`"),
-        (["nosuch-folder"], "`--cwd` is not a folder"),
-    ],
-)
-def test_wrong_options(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: Any
-) -> None:
-    """Exit code 2, and what to do."""
-    monkeypatch.chdir(tmp_path)
-    assert main(["mcp", "serve", *arguments, "--home", str(tmp_path)]) == 2
-    assert message in capsys.readouterr().err
 
 
 def test_without_the_package_the_error_says_what_to_install(project: Path) -> None:
