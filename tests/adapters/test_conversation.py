@@ -517,27 +517,6 @@ def test_the_providers_are_those_of_pydantic_ai() -> None:
         infer_provider_class("nowhere")
 
 
-@pytest.mark.parametrize(
-    ("config", "variable"),
-    [
-        (ModelConfig(name="m"), "OPENAI_API_KEY"),
-        (ModelConfig(name="m", api_key_env="MINE"), "MINE"),
-        (ModelConfig(provider="anthropic", name="m"), "ANTHROPIC_API_KEY"),
-        (ModelConfig(provider="google", name="m"), "GOOGLE_API_KEY"),
-    ],
-)
-def test_a_missing_key_names_the_variable_and_the_alternatives(config: ModelConfig, variable: str) -> None:
-    """A script, a local server, or a dry run."""
-    for env in ({}, {variable: "  "}):
-        with pytest.raises(ConfigError) as caught:
-            make_model(config, None, env)
-        assert str(caught.value).endswith(f": {variable} is not set")
-        assert caught.value.hint == (
-            f"set {variable}, or run without a key: `--model script:FILE`, "
-            "`--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`"
-        )
-
-
 def test_the_server_comes_from_the_role_or_from_the_environment(top: Path) -> None:
     """`base_url` before `OPENAI_BASE_URL`; `api_key_env` before `OPENAI_API_KEY`."""
     with ModelServer("Yes.") as server:
@@ -562,56 +541,6 @@ def test_a_provider_that_is_not_set_up_is_a_configuration_error() -> None:
 
 
 # ── MCP servers ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-SERVER = """
-from mcp.server import MCPServer
-server = MCPServer("small")
-
-@server.tool()
-def hello(name: str) -> str:
-    return f"hello {name}"
-
-server.run()
-"""
-
-
-def test_the_role_s_policy_applies_to_mcp_tools(top: Path) -> None:
-    """The server is started for the turn."""
-    (top / "server.py").write_text(SERVER)
-    more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
-    script = [{"call": "hello", "with": {"name": "Ada"}}, {"say": "Done."}]
-    turn = ask(start_conversation(top, script, more))
-    assert (turn.output, turn.error) == ("Done.", None)
-    assert call_results(turn) == [("hello", "hello Ada", None)]
-    turn = ask(start_conversation(top, script, more + "security: {ask: [hello]}\n"))
-    assert turn.output == "Done."
-    assert "the user cannot be asked here" in (turn.tool_calls[0].result or turn.tool_calls[0].error or "")
-
-
-def test_permissions_and_approval_apply_to_mcp_tools(top: Path) -> None:
-    """By the arguments of each call; and approval asks the user."""
-    (top / "server.py").write_text(SERVER)
-    server = f"type: mcp, command: {sys.executable}, args: [server.py]"
-    script = [
-        {"calls": [{"call": "hello", "with": {"name": name}} for name in ("Ada", "Eve")]},
-        {"say": "Done."},
-    ]
-    turn = ask(start_conversation(top, script, f"tools:\n- {{{server}, permissions: {{deny: [name=E*]}}}}\n"))
-    (_, ada, _), (_, eve, error) = call_results(turn)
-    assert (ada, eve) == ("hello Ada", None)
-    assert "refuse calls with `name=E*`" in (error or "")
-    turn = ask(start_conversation(top, script, f"tools:\n- {{{server}, approval: required}}\n"))
-    assert [result for _, result, _ in call_results(turn)] == [None, None]
-    assert "the user cannot be asked here" in (turn.tool_calls[0].error or "")
-
-
-def test_an_mcp_server_that_does_not_start_is_the_turn_s_error(top: Path) -> None:
-    """Nothing is raised."""
-    (top / "server.py").write_text("raise SystemExit('no such luck')\n")
-    more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
-    turn = ask(start_conversation(top, [{"say": "Done."}], more))
-    assert (turn.output, turn.tool_calls) == (None, ())
-    assert "did not start" in (turn.error or "")
 
 
 def test_an_mcp_tool_with_a_taken_name_gets_another_one(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
