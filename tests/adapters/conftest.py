@@ -38,14 +38,6 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def many_skills(folder: Path) -> Path:
-    """The project with 300 skills more, which do not fit into the budget of a catalog."""
-    for number in range(300):
-        skill(folder / f".agents/skills/s{number:03}", description="Does it. " * 40, body=f"Body of {number}.")
-    return folder
-
-
-@pytest.fixture
 def server() -> Iterator[ModelServer]:
     """A server of chat completions, whose model says `Done.`."""
     with ModelServer("Done.") as server:

@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import json
 import threading
-import time
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -46,7 +45,8 @@ class Hostile(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"event: endpoint\ndata: http://127.0.0.2:1/\n\n")
         self.wfile.flush()
-        return time.sleep(1)
+        self.rfile.read(1)  # until the client leaves
+        return None
 
     def do_POST(self) -> None:
         message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

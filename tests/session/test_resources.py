@@ -16,8 +16,6 @@ from support.growth import calls_at_most, ends
 from support.skills import skill
 
 SECRET = "the user's secret"
-OUTSIDE = "is not inside the skill's folder"
-ONLY_INSIDE = "give a path relative to the skill's folder"
 
 
 @pytest.fixture

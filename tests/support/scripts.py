@@ -1,8 +1,8 @@
-"""A script of the skill `pages`, and how models run it."""
+"""A script of the skill `pages`, and the option that runs scripts without a sandbox."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prowess import Scripts, Trust
 
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 SCRIPTS = Scripts(sandbox="none", timeout=20)
 """As an adapter takes them; the machine needs no sandbox."""
-RUN: Any = [("run_skill_script", {"skill": "pages", "script": "count.sh", "args": ["3"], "input": "x"})]
-READ: Any = [("read_script_file", {"path": "ok.txt"})]
 
 
 def write_script(folder: Path) -> Trust:

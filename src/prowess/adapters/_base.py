@@ -23,7 +23,7 @@ from prowess.errors import ConfigError
 from prowess.session import Session, escape_tags, scripts_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from prowess.session import Scripts, Tool
 
@@ -99,6 +99,33 @@ def added_texts(session: Session, visible: Iterable[str]) -> list[str]:
     warnings = [escape_tags(f"warning: {warning}") for warning in session.warnings]
     tail = session.tail(visible=visible)
     return [*warnings, tail] if tail else warnings
+
+
+def with_tail(session: Session, added: Sequence[str], visible: Sequence[str]) -> list[str]:
+    """Return what a request gets: texts of its turn, then the active skills that neither it nor these texts contain.
+
+    Args:
+        session: of the conversation.
+        added: texts for the skills that the user's message names.
+        visible: the texts of the request.
+    """
+    return [text for text in (*added, session.tail(visible=[*visible, *added])) if text]
+
+
+def unsent_texts(texts: Iterable[str], visible: Sequence[str]) -> list[str]:
+    """Return the texts that no text of a request contains."""
+    return [text for text in texts if not any(text in seen for seen in visible)]
+
+
+def require_free_names(tools: Iterable[str], taken: Container[str], hint: str = "rename or remove that tool") -> None:
+    """Check that an agent has no tools of the same names, which some frameworks would replace.
+
+    Raises:
+        ConfigError: it has one.
+    """
+    for name in tools:
+        if name in taken:
+            raise ConfigError(f"the agent already has a tool `{name}`", hint=hint)
 
 
 def merge_sessions(old: str, new: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.session import Session
 
-from ._base import CatalogSkills, added_texts, call_in_thread, merge_sessions, shown_skills
+from ._base import CatalogSkills, added_texts, call_in_thread, merge_sessions, shown_skills, unsent_texts
 from ._extras import missing_extra
 
 try:
@@ -156,7 +156,7 @@ class _Requests(ChatMiddleware):  # type: ignore[misc]
         first, self._first = self._first, False
         visible = list(_visible_texts(messages))
         if is_stored:
-            texts = [text for text in self._named if not any(text in seen for seen in visible)] if first else []
+            texts = unsent_texts(self._named, visible) if first else []
         else:
             texts = await asyncio.to_thread(added_texts, self._session, visible)
         mark = {"_attribution": {"source_id": self._source_id}}

@@ -31,6 +31,7 @@ from prowess.findings import Severity
 from prowess.session import Session, escape_tags, find_mentions
 from prowess.skill import Requirements, Skill, load
 
+from ._base import require_free_names, unsent_texts, with_tail
 from ._extras import missing_extra
 
 if TYPE_CHECKING:
@@ -88,9 +89,7 @@ def attach(agent: Any, session: Session, *, catalog: bool = False, scripts: bool
     if scripts is not False and not catalog:
         raise ConfigError("`scripts` needs the tools of the session", hint="attach with `catalog=True`")
     tools = session.tools(scripts=scripts) if catalog else ()
-    duplicates = [tool.name for tool in tools if tool.name in agent.tool_dict]
-    if duplicates:
-        raise ConfigError(f"the agent already has a tool `{duplicates[0]}`", hint="attach without `catalog=True`")
+    require_free_names((tool.name for tool in tools), agent.tool_dict, "attach without `catalog=True`")
     _Attachment(agent, session, camel.FunctionTool, catalog=catalog, scripts=scripts).install()
     return agent
 
@@ -144,10 +143,9 @@ class _Turn:
     def with_skills(self, messages: list[Any]) -> list[Any]:
         """Return the messages of one request with the skills added; the given list does not change."""
         texts = [_message_text(message) for message in messages]
-        added = [text for text in self.injected if not any(text in other for other in texts)]
-        session = self.attachment.session
+        added, session = unsent_texts(self.injected, texts), self.attachment.session
         if self.attachment.catalog:
-            added += [text for text in (session.tail(visible=[*texts, *added]),) if text]
+            added = with_tail(session, added, texts)
         users = [index for index, message in enumerate(messages) if message.get("role") == "user"]
         users_with_text = [index for index in users if self.text in texts[index]]
         index = (users_with_text or users or [len(messages)])[-1]
@@ -386,9 +384,6 @@ def _function_tool(make: Any, tool: Any) -> Any:
 
 class SkillWarning(UserWarning):
     """A skill that a message names cannot be read; the turn continues without it."""
-
-
-# ── the data model ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class SkillMetadata(Frozen, kw_only=False, not_compared=("path", "scope")):

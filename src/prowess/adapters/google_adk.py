@@ -21,7 +21,7 @@ from prowess.errors import ConfigError, SkillError
 from prowess.session import escape_tags, resource_folder
 from prowess.skill import load
 
-from ._base import CatalogSkills, added_texts, call_in_thread
+from ._base import CatalogSkills, added_texts, call_in_thread, unsent_texts
 from ._extras import missing_extra
 
 try:
@@ -204,7 +204,7 @@ class _Turn:
         """
         named, self._named = self._named, ()
         if is_stored:
-            return [text for text in named if not any(text in seen for seen in visible)]
+            return unsent_texts(named, visible)
         return added_texts(self.session, visible)
 
 

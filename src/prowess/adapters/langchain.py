@@ -19,7 +19,7 @@ from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session
 
-from ._base import CatalogSkills, call_in_thread, call_tool, conversation_of, merge_sessions
+from ._base import CatalogSkills, call_in_thread, call_tool, conversation_of, merge_sessions, with_tail
 from ._extras import missing_extra
 
 try:
@@ -142,8 +142,7 @@ class SkillsMiddleware(AgentMiddleware):
         if begins:
             added += [message["content"] for message in session.inject(visible[-1], visible=visible)]
             update["skills"] = session.to_json()
-        tail = session.tail(visible=[*visible, *added])
-        skill_messages = [HumanMessage(text) for text in (*added, tail) if text]
+        skill_messages = [HumanMessage(text) for text in with_tail(session, added, visible)]
         prompts = [message.text for message in messages if isinstance(message, HumanMessage)]
         block = shown.template.block(prompts[-1] if prompts else "")
         filled = request.override(

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from prowess.errors import ConfigError
 
-from ._base import CatalogSkills, call_in_thread
+from ._base import CatalogSkills, call_in_thread, with_tail
 from ._extras import missing_extra
 
 try:
@@ -85,8 +85,8 @@ class Skills:
             await asyncio.to_thread(run.begin_turn, prompt, visible)
             await self._save(run, ctx)
         async with self._current_run(ctx) as run:
-            tail = await asyncio.to_thread(run.session.tail, visible=[*visible, *run.added])
-            added = [ChatMessage(role=MessageRole.USER, content=text) for text in (*run.added, tail) if text]
+            texts = await asyncio.to_thread(with_tail, run.session, run.added, visible)
+            added = [ChatMessage(role=MessageRole.USER, content=text) for text in texts]
             return run.session.block(prompt), added
 
     @asynccontextmanager

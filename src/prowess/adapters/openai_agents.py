@@ -19,7 +19,7 @@ from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session, escape_tags
 
-from ._base import CatalogSkills, call_in_thread
+from ._base import CatalogSkills, call_in_thread, with_tail
 from ._extras import missing_extra
 
 try:
@@ -141,8 +141,7 @@ class Skills:
         """
         visible = [text for item in data.input for text in _item_texts(item)]
         session, added = conversation.begin_session_turn(self.catalog, self._restore, visible)
-        tail = session.tail(visible=[*visible, *added])
-        skill_items = [{"role": "user", "content": text} for text in (*added, tail) if text]
+        skill_items = [{"role": "user", "content": text} for text in with_tail(session, added, visible)]
         instructions, block, shown = data.instructions, session.block(), self._skills.template.static_block()
         if instructions and shown:
             instructions = instructions.replace(shown, block)

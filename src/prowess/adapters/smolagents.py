@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from prowess.errors import ConfigError
 from prowess.session import Session
 
-from ._base import HINT, added_texts, call_tool, catalog_argument
+from ._base import HINT, added_texts, call_tool, catalog_argument, require_free_names
 from ._extras import missing_extra
 
 try:
@@ -67,9 +67,7 @@ def attach(
     else:
         session = Session(catalog_argument(skills, hint=f"{HINT}, or a `Session`"), **options)
     model = _ModelWithSkills(agent.model, session, scripts)
-    taken = [name for name in model.session_tools if name in agent.tools]
-    if taken:
-        raise ConfigError(f"the agent already has a tool `{taken[0]}`", hint="rename or remove that tool")
+    require_free_names(model.session_tools, agent.tools)
     agent.tools.update(model.session_tools)
     agent.model, agent.run = model, _run_with_turns(agent, session)
     return session

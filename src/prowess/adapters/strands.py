@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from prowess.errors import ConfigError, SkillError
+from prowess.errors import SkillError
 
-from ._base import CatalogSkills, KeptSessions, added_texts, shown_skills
+from ._base import CatalogSkills, KeptSessions, added_texts, require_free_names, shown_skills
 from ._extras import missing_extra
 
 try:
@@ -79,9 +79,7 @@ class Skills(AgentSkills):
         Raises:
             ConfigError: the agent has a tool of the same name, which Strands would replace.
         """
-        taken = [tool.tool_name for tool in self.tools if tool.tool_name in agent.tool_registry.registry]
-        if taken:
-            raise ConfigError(f"the agent already has a tool `{taken[0]}`", hint="rename or remove that tool")
+        require_free_names((tool.tool_name for tool in self.tools), agent.tool_registry.registry)
         self._tool_calls.watch(agent)
         agent.add_hook(self._begin_turn, BeforeInvocationEvent)
         agent.add_middleware(InvokeModelStage.Input, self._add_skills)
