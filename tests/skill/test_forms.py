@@ -18,8 +18,7 @@ from prowess.skill._forms import (
     read_yaml_mapping,
 )
 from prowess.skill._json_nodes import json_value
-from prowess.skill._yaml import YamlSyntaxError
-from prowess.skill._yaml_nodes import parse_yaml_node
+from prowess.skill._yaml import YamlSyntaxError, parse_yaml_node
 from support.growth import assert_linear, calls_at_most
 
 if TYPE_CHECKING:

@@ -71,7 +71,12 @@ if TYPE_CHECKING:
         parse as parse,
         unreadable_skill as unreadable_skill,
     )
-    from ._yaml import Field as Field, Value as Value, YamlSyntaxError as YamlSyntaxError
-    from ._yaml_nodes import Node as Node, parse_yaml_node as parse_yaml_node
+    from ._yaml import (
+        Field as Field,
+        Node as Node,
+        Value as Value,
+        YamlSyntaxError as YamlSyntaxError,
+        parse_yaml_node as parse_yaml_node,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -11,13 +11,13 @@ import math
 
 from prowess._internal.patterns import compile_on_use
 
-from ._yaml_nodes import parse_yaml_node
+from ._yaml import parse_yaml_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._yaml_nodes import Node
+    from ._yaml import Node
 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}

@@ -13,8 +13,7 @@ from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.findings import Finding, finding
 
 from ._json_nodes import JSON_INTEGER, JSON_NUMBER, MAX_DIGITS, parse_json_node
-from ._yaml import YamlSyntaxError
-from ._yaml_nodes import Node, parse_yaml_node
+from ._yaml import Node, YamlSyntaxError, parse_yaml_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import re
 
 from prowess._internal.text import quoted
 
-from ._yaml import YamlSyntaxError
-from ._yaml_nodes import Node, parse_yaml_node
+from ._yaml import Node, YamlSyntaxError, parse_yaml_node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-"""Parse the YAML of a front matter into fields.
+"""Parse YAML into nodes with positions: whole files, and the fields of a front matter.
 
-Every scalar is the text its author typed. YAML features that a skill must not use are problems. `_yaml_nodes` parses
-whole files; no other module knows YAML.
+Every scalar is the text its author typed. In the files that people write for Prowess (test cases, roles, scripts of
+models), anchors, aliases, tags, duplicate keys and keys that are not text are errors. In a front matter most of them
+are problems, and the rest of it is read all the same. No other module knows YAML.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
         line: int
         column: int
 
+    _Raw: TypeAlias = tuple[str, str, bool, tuple[Any, ...], tuple[Any, ...], int, int]
+    """The kind, text, `plain`, items and keys of a node, and its 0-based line and column: a value of tuples, which are
+    made in a tenth of the time."""
+
 
 MAX_DEPTH = 64
 MAX_EVENTS = 20_000
@@ -39,21 +44,6 @@ _MAX_ALIAS_CHARS = 64 * 1024
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _SCALAR_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null"))
 _SEPARATE_FILE_HINT = "keep data in a file beside SKILL.md"
-
-
-class Field(Frozen):
-    """One top-level entry of the front matter."""
-
-    value: Value
-    kind: str
-    """Its type in YAML 1.2: `text`, `null`, `bool`, `number`, `list` or `map`. A quoted scalar is `text`."""
-    line: int
-    """1-based, of the key, in the file."""
-    column: int
-    source: str = ""
-    """The line of the file, without its newline."""
-    kinds: tuple[str, ...] = ()
-    """The types of the items of a list."""
 
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
@@ -137,6 +127,249 @@ def replace_line_breaks(text: str, placeholders: Mapping[int, str] | None = None
     return text, placeholders
 
 
+# ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Node(Frozen):
+    """A value in a YAML or JSON file, with its position."""
+
+    kind: str
+    """Its type in YAML 1.2, as in `Field.kind`."""
+    text: str = ""
+    """Of a scalar, as its author typed it."""
+    plain: bool = False
+    """Whether a scalar has no quotes."""
+    items: tuple[Node, ...] = ()
+    """The items of a list, or the values of a map."""
+    keys: tuple[Node, ...] = ()
+    """The keys of a map, one for each of `items`."""
+    line: int | None = None
+    """1-based; `None` if unknown, in JSON that is not YAML."""
+    column: int | None = None
+
+    def plain_value(self) -> Any:
+        """Return the value as Python has it: a dictionary, a list, text, a number, a boolean or `None`."""
+        if self.kind == "map":
+            return {key.text: item.plain_value() for key, item in zip(self.keys, self.items, strict=True)}
+        if self.kind == "list":
+            return [item.plain_value() for item in self.items]
+        if self.kind == "bool":
+            return self.text.lower() == "true"
+        # What number it is does not matter here, and a long one would take long to read.
+        return {"null": None, "number": 0}.get(self.kind, self.text)
+
+
+def parse_yaml_node(text: str, *, max_events: int = MAX_EVENTS) -> Node | None:
+    """Return the one document of a YAML file, or `None` if the file is empty.
+
+    Args:
+        text: of the file.
+        max_events: a limit for the parts of the file.
+
+    Raises:
+        YamlSyntaxError: the text is not YAML, uses a feature that is not allowed, or is larger than a front matter may
+            be.
+    """
+    text, placeholders = replace_line_breaks(text)
+    top = _Composer(placeholders, strict=True, max_events=max_events).compose(yaml_events(text))
+    return None if top is None or top[:2] == ("null", "") else _node(top)
+
+
+def _node(raw: _Raw) -> Node:
+    kind, text, plain, items, keys, line, column = raw
+    items, keys = tuple(map(_node, items)), tuple(map(_node, keys))
+    return Node(kind=kind, text=text, plain=plain, items=items, keys=keys, line=line + 1, column=column + 1)
+
+
+class _OpenCollection:
+    """A list or map whose end is not read yet."""
+
+    __slots__ = ("is_list", "lines", "nodes", "start")
+
+    def __init__(self, start: Mark, *, is_list: bool) -> None:
+        self.start, self.is_list = start, is_list
+        self.nodes: list[_Raw] = []
+        """The items of a list; the keys and values of a map in turns."""
+        self.lines: dict[str, int] = {}
+        """0-based line of each key."""
+
+    def node(self) -> _Raw:
+        """Return what is read of it."""
+        start = self.start
+        if self.is_list:
+            return "list", "", False, tuple(self.nodes), (), start.line, start.column
+        items = tuple(self.nodes[1::2])
+        return "map", "", False, items, tuple(self.nodes[: 2 * len(items) : 2]), start.line, start.column
+
+
+class _Composer:
+    """Builds nodes from YAML events.
+
+    Args:
+        placeholders: as `replace_line_breaks` returns them.
+        strict: whether a feature that is not allowed is an error; otherwise it is one of `problems`, and aliases have
+            the text of their anchors.
+        max_events: a limit for the parts of the text.
+    """
+
+    def __init__(self, placeholders: Mapping[int, str], *, strict: bool, max_events: int = MAX_EVENTS) -> None:
+        self.problems: list[Problem] = []
+        self._placeholders, self._strict, self._max_events = placeholders, strict, max_events
+        self._anchors: dict[str, str] = {}
+        self._anchor_problems: dict[str, int] = {}
+        self._open: list[_OpenCollection] = []
+        self._top: _Raw | None = None
+        self._alias_chars = 0
+
+    def compose(self, events: Iterator[Any]) -> _Raw | None:
+        """Return the document; as far as it was read if it is too long or too deep.
+
+        Raises:
+            YamlSyntaxError: the events are not those of one document, a key is a list or a map, an alias has no anchor,
+                or a feature is not allowed.
+        """
+        import yaml
+
+        scalar, starts = yaml.ScalarEvent, (yaml.MappingStartEvent, yaml.SequenceStartEvent)
+        ends = yaml.MappingEndEvent, yaml.SequenceEndEvent
+        documents = 0
+        for number, event in enumerate(events, 1):
+            mark, kind = event.start_mark, type(event)
+            if number > self._max_events:
+                message = f"the front matter has more than {self._max_events:,} YAML events"
+                self._report("yaml-too-long", mark.line, mark.column, message, _SEPARATE_FILE_HINT, "split the file")
+                break
+            if kind is scalar:
+                if event.anchor is not None or event.tag is not None:
+                    self._check_anchor_and_tag(event.anchor, event.tag, event.value, mark)
+                self._add_scalar(event)
+            elif kind in starts:
+                self._check_anchor_and_tag(event.anchor, event.tag, "", mark)
+                if len(self._open) >= MAX_DEPTH:
+                    message = f"the front matter nests more than {MAX_DEPTH} levels"
+                    self._report(
+                        "yaml-too-deep", mark.line, mark.column, message, _SEPARATE_FILE_HINT, "use fewer levels"
+                    )
+                    break
+                self._open_collection(mark, is_list=kind is yaml.SequenceStartEvent)
+            elif kind in ends:
+                self._add(self._open.pop().node())
+            elif kind is yaml.AliasEvent:
+                self._add_alias(event.anchor, mark)
+            elif kind is yaml.DocumentStartEvent:
+                documents += 1
+                if documents > 1 or (event.explicit and not self._strict):
+                    message = "the front matter has more than one YAML document"
+                    hint = "write a file for each" if self._strict else "remove this line"
+                    raise YamlSyntaxError(message, mark.line, mark.column, hint)
+        return self._open[0].node() if self._open else self._top
+
+    def _open_collection(self, mark: Mark, *, is_list: bool) -> None:
+        if is_list and not self._open and not self._strict:
+            message = "the front matter is a list, not `key: value` lines"
+            hint = "remove the dashes, and write each field on a line of its own"
+            self._report("yaml-not-mapping", mark.line, mark.column, message, hint)
+        self._open.append(_OpenCollection(mark, is_list=is_list))
+
+    def _report(self, code: str, line: int, column: int, message: str, hint: str, strict_hint: str = "") -> None:
+        if self._strict:
+            raise YamlSyntaxError(message, line, column, strict_hint)
+        self.problems.append((code, line, column, message, hint))
+
+    def _check_anchor_and_tag(self, anchor: str | None, tag: str | None, value: str, mark: Mark) -> None:
+        if anchor is not None:
+            self._refuse_anchor(mark)
+            # An alias of a list or a map is empty: nested aliases could fill any memory.
+            self._anchors[anchor] = value
+            label = quoted(f"&{anchor}")
+            hint = f"put the value in quotes, or remove {label}"
+            self._anchor_problems[anchor] = len(self.problems)
+            self._report("yaml-anchor", mark.line, mark.column, f"the anchor {label} is not allowed", hint)
+        if tag is not None:
+            is_text = tag == _TEXT_TAG
+            hint = "put the value in quotes, without the tag" if is_text else "remove the tag, or put it in quotes"
+            strict_hint = "remove the tag, or put the value in quotes"
+            message = f"the tag {quoted(tag)} is not allowed"
+            self._report("yaml-tag", mark.line, mark.column, message, hint, strict_hint)
+
+    def _refuse_anchor(self, mark: Mark) -> None:
+        if self._strict:
+            hint = "write the value itself, or put it in quotes"
+            raise YamlSyntaxError("YAML anchors and aliases are not allowed", mark.line, mark.column, hint)
+
+    def _add_alias(self, anchor: str | None, mark: Mark) -> None:
+        self._refuse_anchor(mark)
+        alias = quoted(f"*{anchor}")
+        if anchor is None or anchor not in self._anchors:
+            hint = "put the whole value in quotes"
+            raise YamlSyntaxError(f"the alias {alias} has no anchor", mark.line, mark.column, hint)
+        hint = f"write the value itself for {alias}"
+        self._report("yaml-alias", mark.line, mark.column, f"the alias {alias} is not allowed", hint)
+        index = self._anchor_problems.pop(anchor, None)
+        if index is not None:  # the hint about the anchor says that its aliases need its value
+            hint = f"write its value for each {alias}, and remove {quoted(f'&{anchor}')}"
+            self.problems[index] = (*self.problems[index][:4], hint)
+        self._alias_chars += len(self._anchors[anchor])
+        text = self._anchors[anchor] if self._alias_chars <= _MAX_ALIAS_CHARS else ""
+        self._add(("text", text, False, (), (), mark.line, mark.column))
+
+    def _add_scalar(self, event: Any) -> None:
+        mark = event.start_mark
+        text = event.value.translate(self._placeholders) if self._placeholders else event.value
+        if self._strict and not text.isascii() and re.search("[\ud800-\udfff]", text):
+            message = "the front matter contains a lone surrogate"
+            raise YamlSyntaxError(message, mark.line, mark.column, "remove the escape")
+        if text and not self._open and not self._strict:
+            message = "the front matter is text, not `key: value` lines"
+            self._report(
+                "yaml-not-mapping", mark.line, mark.column, message, "write `name:` and `description:` instead"
+            )
+        plain = event.tag in _SCALAR_TAGS or (event.style in (None, "") and event.tag != _TEXT_TAG)
+        kind = scalar_kind(text) if plain else "text"
+        self._add((kind, text, plain, (), (), mark.line, mark.column))
+
+    def _add(self, node: _Raw) -> None:
+        """Add a node to the innermost open collection."""
+        if not self._open:
+            self._top = node
+            return
+        parent = self._open[-1]
+        if not parent.is_list and len(parent.nodes) % 2 == 0:
+            self._check_key(node, parent.lines)
+        parent.nodes.append(node)
+
+    def _check_key(self, node: _Raw, lines: dict[str, int]) -> None:
+        kind, text, _, _, _, line, column = node
+        if kind in ("list", "map"):
+            hint = "" if self._strict else "put the whole key in quotes"
+            raise YamlSyntaxError("the front matter has a list or a map as a key", line, column, hint)
+        if text in lines:
+            # The last value counts, here and in most parsers, so the skill stays as it is without the other one.
+            hint = f"remove the other one, in line {lines[text] + 2}"
+            self._report(
+                "yaml-duplicate-key", line, column, f"duplicate key {quoted(text)}", hint, "remove one of them"
+            )
+        lines[text] = line
+
+
+# ── front matter ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Field(Frozen):
+    """One top-level entry of the front matter."""
+
+    value: Value
+    kind: str
+    """Its type in YAML 1.2: `text`, `null`, `bool`, `number`, `list` or `map`. A quoted scalar is `text`."""
+    line: int
+    """1-based, of the key, in the file."""
+    column: int
+    source: str = ""
+    """The line of the file, without its newline."""
+    kinds: tuple[str, ...] = ()
+    """The types of the items of a list."""
+
+
 class FrontmatterReader:
     """Parses front matter as often as repairs need it, up to a limit of YAML events in all."""
 
@@ -153,9 +386,15 @@ class FrontmatterReader:
         """
         front, placeholders = replace_line_breaks("\n".join(lines), self._placeholders)
         self._placeholders = placeholders or self._placeholders
-        composer = _FieldComposer(self._source, placeholders)
-        composer.compose(self._limit_events(yaml_events(front)))
-        return composer.fields, composer.problems
+        composer = _Composer(placeholders, strict=False)
+        top = composer.compose(self._limit_events(yaml_events(front)))
+        kind, _, _, items, keys, *_ = top or ("null", "", False, (), ())
+        fields = {}
+        for key, item in zip(keys, items, strict=True) if kind == "map" else ():
+            _, name, _, _, _, line, column = key
+            source = self._source[line] if line < len(self._source) else ""
+            fields[name] = _field(item, line + 2, column + 1, source)
+        return fields, composer.problems
 
     def can_read(self, lines: list[str]) -> bool:
         """Tell whether lines are YAML."""
@@ -174,156 +413,14 @@ class FrontmatterReader:
             yield event
 
 
-class _OpenCollection:
-    """A list or map whose end is not read yet."""
-
-    __slots__ = ("column", "items", "key", "kinds", "line", "lines", "start")
-
-    def __init__(self, items: Any, start: Mark) -> None:
-        self.items = items
-        self.start = start
-        self.key: str | None = None
-        """The key whose value comes next."""
-        self.line = self.column = 0
-        self.lines: dict[str, int] = {}
-        """0-based line of each key."""
-        self.kinds: list[str] = []
-        """The types of the items of a list."""
+def _field(node: _Raw, line: int, column: int, source: str) -> Field:
+    kind, _, _, items, *_ = node
+    kinds = tuple(item[0] for item in items) if kind == "list" else ()
+    return Field(value=_value(node), kind=kind, line=line, column=column, source=source, kinds=kinds)
 
 
-class _FieldComposer:
-    """Builds the fields from YAML events, and records each feature that a skill must not use."""
-
-    def __init__(self, source: list[str], placeholders: Mapping[int, str]) -> None:
-        self.fields: dict[str, Field] = {}
-        self.problems: list[Problem] = []
-        self._source = source
-        self._placeholders = placeholders
-        self._anchors: dict[str, str] = {}
-        self._anchor_problems: dict[str, int] = {}
-        self._open: list[_OpenCollection] = []
-        self._alias_chars = 0
-
-    def compose(self, events: Iterator[Any]) -> None:
-        """Build the fields.
-
-        Raises:
-            YamlSyntaxError: the events are not those of one document, a key is a list or a map, or an alias has no
-                anchor.
-        """
-        import yaml
-
-        documents = 0
-        for number, event in enumerate(events, 1):
-            mark = event.start_mark
-            if number > MAX_EVENTS:
-                message = f"the front matter has more than {MAX_EVENTS:,} YAML events"
-                self._report("yaml-too-long", mark, message, _SEPARATE_FILE_HINT)
-                return
-            if isinstance(event, yaml.AliasEvent):
-                self._add_alias(event.anchor, mark)
-                continue
-            self._check_anchor_and_tag(event)
-            if isinstance(event, yaml.ScalarEvent):
-                self._add_scalar(event)
-            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-                if len(self._open) >= MAX_DEPTH:
-                    message = f"the front matter nests more than {MAX_DEPTH} levels"
-                    self._report("yaml-too-deep", mark, message, _SEPARATE_FILE_HINT)
-                    return
-                self._open_collection(mark, is_list=isinstance(event, yaml.SequenceStartEvent))
-            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-                self._close_collection()
-            elif isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1 or event.explicit:
-                    message = "the front matter has more than one YAML document"
-                    raise YamlSyntaxError(message, mark.line, mark.column, "remove this line")
-
-    def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
-        self.problems.append((code, mark.line, mark.column, message, hint))
-
-    def _add_alias(self, anchor: str | None, mark: Mark) -> None:
-        alias = quoted(f"*{anchor}")
-        if anchor is None or anchor not in self._anchors:
-            hint = "put the whole value in quotes"
-            raise YamlSyntaxError(f"the alias {alias} has no anchor", mark.line, mark.column, hint)
-        self._report("yaml-alias", mark, f"the alias {alias} is not allowed", f"write the value itself for {alias}")
-        self._change_anchor_hint(anchor, alias)
-        self._alias_chars += len(self._anchors[anchor])
-        self._add(self._anchors[anchor] if self._alias_chars <= _MAX_ALIAS_CHARS else "", "text", mark)
-
-    def _change_anchor_hint(self, anchor: str, alias: str) -> None:
-        """Let the hint about an anchor say that its aliases need its value."""
-        index = self._anchor_problems.pop(anchor, None)
-        if index is not None:
-            hint = f"write its value for each {alias}, and remove {quoted(f'&{anchor}')}"
-            self.problems[index] = (*self.problems[index][:4], hint)
-
-    def _check_anchor_and_tag(self, event: Any) -> None:
-        anchor = getattr(event, "anchor", None)
-        if anchor is not None:
-            # An alias of a list or a map is empty: nested aliases could fill any memory.
-            self._anchors[anchor] = getattr(event, "value", "")
-            label = quoted(f"&{anchor}")
-            hint = f"put the value in quotes, or remove {label}"
-            self._anchor_problems[anchor] = len(self.problems)
-            self._report("yaml-anchor", event.start_mark, f"the anchor {label} is not allowed", hint)
-        tag = getattr(event, "tag", None)
-        if tag is not None:
-            is_text = tag == _TEXT_TAG
-            hint = "put the value in quotes, without the tag" if is_text else "remove the tag, or put it in quotes"
-            self._report("yaml-tag", event.start_mark, f"the tag {quoted(tag)} is not allowed", hint)
-
-    def _add_scalar(self, event: Any) -> None:
-        value = event.value.translate(self._placeholders) if self._placeholders else event.value
-        is_plain = event.tag in _SCALAR_TAGS or (event.style in (None, "") and event.tag != _TEXT_TAG)
-        if self._open:
-            self._add(value, scalar_kind(value) if is_plain else "text", event.start_mark)
-        elif value:
-            message = "the front matter is text, not `key: value` lines"
-            self._report("yaml-not-mapping", event.start_mark, message, "write `name:` and `description:` instead")
-
-    def _open_collection(self, mark: Mark, *, is_list: bool) -> None:
-        if is_list and not self._open:
-            message = "the front matter is a list, not `key: value` lines"
-            self._report(
-                "yaml-not-mapping", mark, message, "remove the dashes, and write each field on a line of its own"
-            )
-        items: Any = [] if is_list else {} if self._open else self.fields
-        self._open.append(_OpenCollection(items, mark))
-
-    def _close_collection(self) -> None:
-        closed = self._open.pop()
-        if not self._open:
-            return
-        if isinstance(closed.items, list):
-            self._add(tuple(closed.items), "list", closed.start, tuple(closed.kinds))
-        else:
-            self._add(closed.items, "map", closed.start)
-
-    def _add(self, value: Value, kind: str, mark: Mark, kinds: tuple[str, ...] = ()) -> None:
-        """Add a node to the innermost open collection: as a list's item, as a key, or as a key's value."""
-        parent = self._open[-1]
-        if isinstance(parent.items, list):
-            parent.items.append(value)
-            parent.kinds.append(kind)
-        elif parent.key is None:
-            if not isinstance(value, str):
-                hint = "put the whole key in quotes"
-                raise YamlSyntaxError("the front matter has a list or a map as a key", mark.line, mark.column, hint)
-            if value in parent.items:
-                # The last value counts, here and in most parsers, so the skill stays as it is without the other one.
-                hint = f"remove the other one, in line {parent.lines[value] + 2}"
-                self._report("yaml-duplicate-key", mark, f"duplicate key {quoted(value)}", hint)
-            parent.lines[value] = mark.line
-            parent.key, parent.line, parent.column = value, mark.line, mark.column
-        else:
-            if parent.items is self.fields:
-                source = self._source[parent.line] if parent.line < len(self._source) else ""
-                self.fields[parent.key] = Field(
-                    value=value, kind=kind, line=parent.line + 2, column=parent.column + 1, source=source, kinds=kinds
-                )
-            else:
-                parent.items[parent.key] = value
-            parent.key = None
+def _value(node: _Raw) -> Value:
+    kind, text, _, items, keys, _, _ = node
+    if kind == "map":
+        return {key[1]: _value(item) for key, item in zip(keys, items, strict=True)}
+    return tuple(map(_value, items)) if kind == "list" else text
