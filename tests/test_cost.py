@@ -82,7 +82,7 @@ def test_verify_loads_only_what_it_compares_with(project: Path) -> None:
     (project / "skills-lock.json").write_text('{"version": 1, "skills": {}}')
     loaded = command(project, "verify")
     assert loaded & set(HEAVY) <= {"unicodedata"}
-    needed = {"lock", "lock._files", "lock._lock", "_places", "_verify"}
+    needed = {"lock", "lock._files", "lock._lock", "_os_errors", "_places", "_verify"}
     assert {name.removeprefix("prowess.install.") for name in loaded if name.startswith("prowess.install.")} == needed
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -329,6 +328,8 @@ def parse_other_format(skill: Skill, path: str, text: str, reading: ReadingRules
     text = text[start.end() :]
     closing = re.search(reading.closing, text)
     front, end = (text[: closing.start()], closing.end()) if closing else (text, len(text))
+    import json  # few skills need it
+
     try:
         table = json.loads(front)
     except (ValueError, RecursionError):
