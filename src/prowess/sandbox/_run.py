@@ -29,12 +29,26 @@ from ._supervisors import run_supervised
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypedDict, Unpack
 
     from prowess.net import NetworkRules
 
     from ._messages import Reply, Request
 
     Path = str | os.PathLike[str]
+
+    class CommandOptions(TypedDict, total=False):
+        """What a command gets, and what a sandbox lets it see and do; see `run`."""
+
+        env: Mapping[str, str]
+        limits: Limits | None
+        readable: Iterable[Path]
+        writable: Iterable[Path]
+        read_only: Iterable[Path]
+        network: bool | NetworkRules
+        python: bool
+        unix_sockets: Iterable[Path] | None
+
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where commands are looked up, after `python` and `python3`."""
@@ -76,18 +90,11 @@ def run(
     argv: Sequence[Path],
     *,
     cwd: Path,
-    env: Mapping[str, str] = EMPTY,
     stdin: bytes | None = None,
-    limits: Limits | None = None,
-    readable: Iterable[Path] = (),
-    writable: Iterable[Path] = (),
-    read_only: Iterable[Path] = (),
-    network: bool | NetworkRules = False,
     sandbox: str | Backend = "auto",
     trusted: bool = False,
     scratch: Path | None = None,
-    python: bool = True,
-    unix_sockets: Iterable[Path] | None = None,
+    **options: Unpack[CommandOptions],
 ) -> Result:
     """Run a command to its end; nothing of it is left when this returns or raises.
 
@@ -97,20 +104,17 @@ def run(
     Args:
         argv: the command, without a shell; a program without `/` is looked up on `PATH`, another one from `cwd`.
         cwd: the working directory, which is readable.
-        env: more variables, or other values.
         stdin: its input; `None` is empty input.
-        limits: `Limits()` if `None`.
-        readable: files and folders that a sandbox lets it read.
-        writable: files and folders that a sandbox lets it change.
-        read_only: files and folders in those of `writable` that a sandbox does not let it change, move or remove.
-        network: the hosts that a sandbox lets it reach, through a proxy that its variables name; `True` for all public
-            ones. Without a sandbox nothing limits the network.
         sandbox: one of `CHOICES`, or what `find_backend` returned.
         trusted: the user allowed the command to run: `auto` then runs it even if no sandbox is available.
         scratch: a folder it can change, for its home and temporary files; `None` for a new one, removed afterwards.
-        python: whether `python` and `python3` are this Python.
-        unix_sockets: Unix sockets of other programs that bwrap lets it connect to; with `()` only those that it makes
-            itself. With `None` it can make no Unix socket, except pairs that connect it with its own children.
+        options: `env`: more variables, or other values. `limits`: `Limits()` by default. `readable`, `writable`: files
+            and folders that a sandbox lets it read, and change. `read_only`: those in `writable` that a sandbox does
+            not let it change, move or remove. `network`: the hosts that a sandbox lets it reach, through a proxy that
+            its variables name; `True` for all public ones, `False` by default. Without a sandbox nothing limits the
+            network. `python`: whether `python` and `python3` are this Python, as by default. `unix_sockets`: Unix
+            sockets of other programs that bwrap lets it connect to; with `()` only those that it makes itself. Without
+            it, it can make no Unix socket, except pairs that connect it with its own children.
 
     Raises:
         SandboxError: no sandbox is available, the command cannot be started, or an argument is invalid.
@@ -123,21 +127,7 @@ def run(
     else:
         scratch_folder = make_temp_folder("run") if scratch is None else existing_path(scratch, "the scratch folder")
     try:
-        prepared = prepare(
-            argv,
-            cwd=cwd,
-            env=env,
-            limits=Limits() if limits is None else limits,
-            readable=readable,
-            writable=writable,
-            read_only=read_only,
-            network=network,
-            backend=backend,
-            scratch=scratch_folder,
-            in_memory=in_memory,
-            python=python,
-            unix_sockets=unix_sockets,
-        )
+        prepared = prepare(argv, cwd, backend, scratch_folder, in_memory=in_memory, **options)
         prepared.request["stdin"] = data
         reply = run_supervised(prepared.request, b"HOME=" + os.fsencode(scratch_folder) + b"\0")
     finally:
@@ -161,18 +151,18 @@ class Prepared(Frozen):
 
 def prepare(
     argv: Sequence[Path],
-    *,
     cwd: Path,
-    env: Mapping[str, str],
-    limits: Limits,
-    readable: Iterable[Path],
-    writable: Iterable[Path],
-    network: bool | NetworkRules,
     backend: Backend,
     scratch: str,
+    *,
     in_memory: bool,
-    python: bool,
+    env: Mapping[str, str] = EMPTY,
+    limits: Limits | None = None,
+    readable: Iterable[Path] = (),
+    writable: Iterable[Path] = (),
     read_only: Iterable[Path] = (),
+    network: bool | NetworkRules = False,
+    python: bool = True,
     unix_sockets: Iterable[Path] | None = None,
 ) -> Prepared:
     """Check the arguments of a command, and return the request for it; see `run`.
@@ -182,6 +172,7 @@ def prepare(
     Raises:
         SandboxError: no sandbox is available, the program does not exist, or an argument is invalid.
     """
+    limits = limits or Limits()
     words, variables, numbers = check_argv(argv), check_env(env), system_limits(limits)
     folder = existing_folder(cwd, "the working directory")
     read = (folder, *(existing_path(path, "a readable path") for path in readable))

@@ -11,7 +11,6 @@ import sys
 from contextlib import contextmanager
 
 from prowess._internal.files import package_folder
-from prowess._internal.frozen import EMPTY
 from prowess._internal.fs import CREATE_FLAGS, open_fd, remove_tree
 from prowess._internal.text import describe_os_error
 from prowess.errors import SandboxError
@@ -24,10 +23,11 @@ from ._runtime import make_temp_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from typing import Unpack
 
-    from prowess.net import NetworkRules
+    from ._run import CommandOptions
 
     Path = str | os.PathLike[str]
 
@@ -41,14 +41,9 @@ def server_command(
     argv: Sequence[Path],
     *,
     cwd: Path,
-    env: Mapping[str, str] = EMPTY,
-    limits: Limits | None = None,
-    readable: Iterable[Path] = (),
-    writable: Iterable[Path] = (),
-    network: bool | NetworkRules = False,
     sandbox: str | Backend = "auto",
     trusted: bool = False,
-    python: bool = True,
+    **options: Unpack[CommandOptions],
 ) -> Iterator[list[str]]:
     """Yield a command line that starts a command as `run` does, but without an end; it can be used once.
 
@@ -57,16 +52,11 @@ def server_command(
     is a file. Its variables are in no command line.
 
     Args:
-        argv: the command, as for `run`, and so are the other arguments. The timeout of the limits does not count.
+        argv: the command.
         cwd: the working directory.
-        env: more variables, or other values.
-        limits: `Limits()` if `None`.
-        readable: files and folders that a sandbox lets it read.
-        writable: files and folders that a sandbox lets it change.
-        network: the hosts that a sandbox lets it reach.
         sandbox: one of `CHOICES`, or what `find_backend` returned.
         trusted: whether it may run without a sandbox if none is available.
-        python: whether `python` and `python3` are this Python.
+        options: as for `run`. The timeout of the limits does not count.
 
     Raises:
         SandboxError: no sandbox is available, the program does not exist, or an argument is invalid.
@@ -78,19 +68,7 @@ def server_command(
         home = scratch_path() if in_memory else os.path.join(top, "home")
         if not in_memory:
             os.mkdir(home, 0o700)
-        prepared = prepare(
-            argv,
-            cwd=cwd,
-            env=env,
-            limits=Limits() if limits is None else limits,
-            readable=readable,
-            writable=writable,
-            network=network,
-            backend=backend,
-            scratch=home,
-            in_memory=in_memory,
-            python=python,
-        )
+        prepared = prepare(argv, cwd, backend, home, in_memory=in_memory, **options)
         request = prepared.request
         if 3 in request["bwrap_files"]:
             # What is inside ends even if the supervisor is killed.
