@@ -102,48 +102,10 @@ def test_a_say_is_the_text_as_typed(tmp_path: Path) -> None:
 # ── invalid scripts ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_all_problems_of_a_file_are_reported_together(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "expected"), rows(__file__, "all_problems_of_a_file_are_reported_together"))
+def test_all_problems_of_a_file_are_reported_together(text: str, expected: list[str], tmp_path: Path) -> None:
     """Each with its line and column."""
-    text = """\
-- tell: x
-- say: x
-  call: y
-- call: x
-  wiht: {}
-- say: x
-  with: {a: 1}
-- calls: []
-- calls:
-  - say: x
-  - x
-  - call:
-  - call: ''
-    with: [1]
-- text
-- say:
-- call: [x]
-- calls: {call: x}
-- {}
-"""
-    assert problems(file(tmp_path, text)) == [
-        "1:3: unknown key `[0].tell` (the known keys are call, with, calls, say)",
-        "1:3: `[0]` has neither `call`, `calls` nor `say`",
-        "2:3: `[1]` has both `call` and `say`",
-        "5:3: unknown key `[2].wiht` (did you mean `with`?)",
-        "7:9: `[3].with` needs a `call`",
-        "8:10: `[4].calls` is not a list of `call: TOOL`",
-        "10:5: unknown key `[5].calls[0].say` (the known keys are call, with)",
-        "10:5: missing key `[5].calls[0].call` (add `call: ...`)",
-        "11:5: `[5].calls[1]` is not `call: TOOL`",
-        "12:10: missing key `[5].calls[2].call` (add `call: ...`)",
-        "13:11: `[5].calls[3].call` is empty",
-        "14:11: `[5].calls[3].with` is a list, not a map (write `key: value` lines below `with:`)",
-        "15:3: `[6]` is text (`text`), not `key: value` lines (write `key: value` after its dash)",
-        "16:7: missing key `[7].say` (add `say: ...`)",
-        "17:9: `[8].call` is a list, not text (put it in quotes)",
-        "18:10: `[9].calls` is not a list of `call: TOOL`",
-        "19:3: `[10]` has neither `call`, `calls` nor `say`",
-    ]
+    assert problems(file(tmp_path, text)) == expected
 
 
 @pytest.mark.parametrize(
@@ -169,43 +131,18 @@ def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     assert ScriptedModel(tmp_path / "link.yaml").steps == STEPS
 
 
-def test_all_problems_of_a_list_are_reported_together() -> None:
+@pytest.mark.parametrize(("script", "expected"), rows(__file__, "all_problems_of_a_list_are_reported_together"))
+def test_all_problems_of_a_list_are_reported_together(script: list[Any], expected: list[str]) -> None:
     """Each with its number."""
-    script: list[Any] = [
-        "say x",
-        {},
-        {"say": "x", "call": "y"},
-        {"say": "x", "with": {}},
-        {"say": 1},
-        {"say": "x", "sya": "y"},
-        {"call": "x", "with": [1]},
-        {"call": "x", "with": {"a": object}},
-        {"call": "x", "with": {"a": math.nan}},
-        {"call": ""},
-        {"calls": []},
-        {"calls": {"call": "x"}},
-        {"calls": [1, {"call": "x", "wiht": {}}, {"with": {}}]},
-        Step(calls=(Call(tool="x", arguments={"a": {1}}),)),
-        None,
-    ]
-    assert problems(script) == [
-        "`[0]` is str, not a mapping or a `Step`",
-        "`[1]` has neither `call`, `calls` nor `say`",
-        "`[2]` has both `call` and `say`",
-        "`[3].with` needs a `call`",
-        "`[4].say` is int, not text",
-        "unknown key `[5].sya` (did you mean `say`?)",
-        "`[6].with` is list, not a mapping",
-        "`[7].with` cannot be written as JSON",
-        "`[8].with` cannot be written as JSON",
-        "`[9].call` is not the name of a tool",
-        "`[10].calls` is not a list of calls",
-        "`[11].calls` is not a list of calls",
-        "`[12].calls[0]` is int, not a mapping or a `Call`",
-        "unknown key `[12].calls[1].wiht` (did you mean `with`?)",
-        "`[12].calls[2].call` is not the name of a tool",
-        "`[13]` cannot be written as JSON",
-        "`[14]` is NoneType, not a mapping or a `Step`",
+    assert problems(script) == expected
+
+
+def test_arguments_are_values_of_json() -> None:
+    step = Step(calls=(Call(tool="x", arguments={"a": {1}}),))
+    assert problems([*({"call": "x", "with": {"a": value}} for value in (object, math.nan)), step]) == [
+        "`[0].with` cannot be written as JSON",
+        "`[1].with` cannot be written as JSON",
+        "`[2]` cannot be written as JSON",
     ]
 
 
