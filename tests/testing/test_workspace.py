@@ -13,6 +13,7 @@ import pytest
 
 from prowess.errors import SandboxError, SkillError
 from prowess.testing._runner import fixture_error, scan_contents, workspace
+from support.rows import rows
 from support.suites import snapshot, write_suite
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ def test_a_copy_has_everything_except_cases_and_git(made: Path) -> None:
         assert Path(copy).name == "pdf"
         ours, theirs = snapshot(Path(copy)), snapshot(made)
     left_out = (".git", "tests/cases", "tests/test-config.json")
-    wanted = {path: rows for path, rows in theirs.items() if not path.startswith(left_out)}
-    for rows in (ours, wanted):
-        rows.pop(".")
+    wanted = {path: row for path, row in theirs.items() if not path.startswith(left_out)}
+    for files in (ours, wanted):
+        files.pop(".")
     assert {path: (row[0], row[4]) for path, row in ours.items()} == {p: (r[0], r[4]) for p, r in wanted.items()}
 
 
@@ -267,27 +268,11 @@ def test_an_unreadable_file_is_an_error(made: Path) -> None:
 
 # ── fixtures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-PROBLEMS = {
-    "nowhere.csv": "`nowhere.csv` does not exist in the skill",
-    "scripts/run/more": "`scripts/run/more` does not exist in the skill",
-    "dangling": "`dangling` does not exist in the skill",
-    "../pdf/SKILL.md": "`../pdf/SKILL.md` is outside the skill",
-    "scripts/../SKILL.md": "`scripts/../SKILL.md` is outside the skill",
-    "/etc/passwd": "`/etc/passwd` is outside the skill",
-    "": "`` is outside the skill",
-    ".": "`.` is outside the skill",
-    "./": "`./` is outside the skill",
-    "a\0b": "`a\\x00b` is outside the skill",
-    "out": "`out` is a link to a file outside the skill",
-    "out/keep": "`out/keep` is a link to a file outside the skill",
-    "loop": "`loop` does not exist in the skill",
-    ".git/config": "`.git/config` is not copied for a case; move it, for example to `tests/fixtures`",
-    "tests/cases/a.yaml": "`tests/cases/a.yaml` is not copied for a case; move it, for example to `tests/fixtures`",
-    "cases/a.yaml": "`cases/a.yaml` is not copied for a case; move it, for example to `tests/fixtures`",
-}
 
-
-@pytest.mark.parametrize(("path", "words"), PROBLEMS.items(), ids=[repr(path) for path in PROBLEMS])
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [*rows(__file__, "a_file_that_is_not_the_skill_s_is_a_problem"), ("a\0b", "`a\\x00b` is outside the skill")],
+)
 def test_a_file_that_is_not_the_skill_s_is_a_problem(path: str, words: str, made: Path) -> None:
     """Missing, escaping by its name or by a link, or left out of the copy."""
     (made / "loop").symlink_to("loop")
