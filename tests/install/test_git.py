@@ -1,3 +1,5 @@
+"""Skills are fetched from servers of git as they were committed; `cases/cli/add-git.md` has which skills these are."""
+
 from __future__ import annotations
 
 import os
@@ -6,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.errors import InstallError, SkillNotFoundError
+from prowess.errors import InstallError
 from prowess.install.lock import read_tree
 from support.git_server import (
     Executable,
@@ -14,7 +16,6 @@ from support.git_server import (
     Link,
     Objects,
     Raw,
-    Submodule,
     commit,
     git,
     make_repository,
@@ -144,71 +145,10 @@ def test_a_locked_commit_is_fetched_after_the_branch_moved(
     assert fetched(source).revision == new
 
 
-def test_the_beginning_of_a_commit_is_enough_for_the_newest(server: GitServer, fetched: Fetch) -> None:
-    source = f"{server.url}/team.git#{head(server)[:9]}"
-    assert fetched(source).revision == head(server)
-
-
-def test_a_tag_wins_over_a_branch_of_the_same_name(fetched: Fetch, tmp_path: Path) -> None:
-    """As in git itself."""
-    repository = make_repository(tmp_path / "a.git", {"SKILL.md": skill_text("tagged")})
-    git(repository, "tag", "both")
-    commit(repository, {"SKILL.md": skill_text("branch")}, "both")
-    assert [skill.name for skill in fetched(f"file://{repository}#both").skills] == ["tagged"]
-
-
-def test_an_older_commit_needs_its_whole_name(server: GitServer, fetched: Fetch) -> None:
-    with pytest.raises(InstallError, match="is not a branch or tag") as caught:
-        fetched(f"{server.url}/team.git#0123456")
-    assert caught.value.hint == "write the whole name of the commit: 40 digits"
-
-
 def test_an_unknown_branch_is_an_error(server: GitServer, fetched: Fetch) -> None:
     with pytest.raises(InstallError) as caught:
         fetched(f"{server.url}/team.git#nothing")
     assert caught.value.hint == "check the branch, tag or commit after the `#`"
-
-
-def test_an_unknown_skill_is_an_error_that_names_similar_ones(server: GitServer, fetched: Fetch) -> None:
-    with pytest.raises(SkillNotFoundError, match="no skill `pfd`") as caught:
-        fetched(f"{server.url}/team.git", only=["pfd"])
-    assert "`pdf`" in str(caught.value.hint)
-
-
-def test_a_missing_folder_is_an_error(server: GitServer, fetched: Fetch) -> None:
-    with pytest.raises(InstallError, match="no folder `skills/nothing`"):
-        fetched(f"{server.url}/team.git:skills/nothing")
-
-
-def test_the_path_of_a_skill_file_means_its_folder(server: GitServer, fetched: Fetch) -> None:
-    assert [skill.path for skill in fetched(f"{server.url}/team.git:skills/pdf/SKILL.md").skills] == ["skills/pdf"]
-
-
-def test_a_skill_at_the_top_is_the_whole_repository(fetched: Fetch, tmp_path: Path) -> None:
-    repository = make_repository(tmp_path / "whole.git", {"SKILL.md": "---\ndescription: A.\n---\n", **TREE})
-    result = fetched(f"file://{repository}")
-    assert [(skill.name, skill.path) for skill in result.skills] == [("whole", "")]
-    assert {(item.code, item.path) for item in result.findings} == {
-        ("folder-skipped", "skills/pdf"),
-        ("folder-skipped", "skills/csv"),
-        ("folder-skipped", "skills/csv/inner/one"),
-    }
-    assert [skill.path for skill in fetched(f"file://{repository}", only=["inner"]).skills] == ["skills/csv/inner/one"]
-
-
-def test_a_copy_for_another_agent_is_left_out(fetched: Fetch, tmp_path: Path) -> None:
-    tree = {".claude": {"skills": {"pdf": PDF}}, "skills": {"pdf": PDF}}
-    result = fetched(f"file://{make_repository(tmp_path / 'a.git', tree)}")
-    assert [skill.path for skill in result.skills] == ["skills/pdf"]
-    assert [(item.code, item.path) for item in result.findings] == [("skill-copy", ".claude/skills/pdf")]
-
-
-def test_two_different_skills_of_one_name_are_an_error(fetched: Fetch, tmp_path: Path) -> None:
-    tree = {"a": {"SKILL.md": skill_text("pdf", "A")}, "b": {"SKILL.md": skill_text("pdf", "B")}}
-    repository = make_repository(tmp_path / "a.git", tree)
-    with pytest.raises(InstallError, match="two skills have the name `pdf`: `a` and `b`"):
-        fetched(f"file://{repository}")
-    assert fetched(f"file://{repository}:b").skills[0].path == "b"
 
 
 def test_what_old_tools_wrote_is_read(fetched: Fetch, tmp_path: Path) -> None:
@@ -221,33 +161,11 @@ def test_what_old_tools_wrote_is_read(fetched: Fetch, tmp_path: Path) -> None:
     assert [skill.path for skill in fetched(f"file://{repository}").skills] == ["pdf"]
 
 
-def test_submodules_are_left_out_and_reported(fetched: Fetch, tmp_path: Path) -> None:
-    tree = {
-        ".gitmodules": '[submodule "x"]\n\tpath = pdf/vendor\n\turl = https://example.org/x.git\n',
-        "pdf": {"SKILL.md": skill_text("pdf"), "vendor": Submodule("1" * 40)},
-    }
-    result = fetched(f"file://{make_repository(tmp_path / 'a.git', tree)}")
-    assert files(result.skills[0].folder) == {"SKILL.md": "100644"}
-    assert [(item.code, item.path) for item in result.findings] == [("folder-link", "pdf/vendor")]
-
-
-def test_a_file_in_git_lfs_is_an_error(fetched: Fetch, tmp_path: Path) -> None:
-    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 9\n"
-    repository = make_repository(tmp_path / "a.git", {"pdf": {"SKILL.md": skill_text("pdf"), "a.bin": pointer}})
-    with pytest.raises(InstallError, match=r"`pdf`: the content of `a.bin` is not in the repository, but in Git LFS"):
-        fetched(f"file://{repository}")
-
-
 def test_a_repository_with_sha256_is_read(fetched: Fetch, tmp_path: Path) -> None:
     repository = make_repository(tmp_path / "a.git", {"pdf": PDF}, "--object-format=sha256")
     result = fetched(f"file://{repository}")
     assert result.revision == git(repository, "rev-parse", "main")
     assert len(result.revision) == 64
-
-
-def test_a_source_without_skills_is_an_error(fetched: Fetch, tmp_path: Path) -> None:
-    with pytest.raises(InstallError, match="has no skills"):
-        fetched(f"file://{make_repository(tmp_path / 'a.git', {'README.md': 'a'})}")
 
 
 def test_an_empty_or_missing_repository_is_an_error(fetched: Fetch, tmp_path: Path) -> None:

@@ -219,10 +219,13 @@ def describe_skill(item: Item, stored: StoredTree, lock: Lock, where: Installati
 
 
 def findings_of(path: str, name: str) -> tuple[Finding, ...]:
-    """Return the findings of a SKILL.md, with paths that begin with the name of the skill."""
+    """Return the findings of a SKILL.md in the store, as if its folder had the name of the skill."""
     folder = os.path.dirname(path)
     return tuple(
-        item.with_changes(path=os.path.join(name, os.path.relpath(item.path or path, folder)))
+        item.with_changes(
+            path=os.path.join(name, os.path.relpath(item.path or path, folder)),
+            hint=item.hint and item.hint.replace(os.path.basename(folder), name),
+        )
         for item in check_file(path)
         if item.code not in _PLACE_CODES
     )
