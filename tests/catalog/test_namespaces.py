@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Entry
 
-MANIFESTS = [".x-plugin/plugin.json", ".y-plugin/plugin.json"]
 ROOT = {"path": ".x/skills", "scope": "project", "depth": 9, "inside": True}
 
 
@@ -26,15 +25,16 @@ def skill(folder: Path) -> None:
     (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: d\n---\n")
 
 
-def manifest(folder: Path, text: str | bytes, kind: str = ".x-plugin") -> None:
+def manifest(folder: Path, text: str | bytes, kind: str = ".codex-plugin") -> None:
     (folder / kind).mkdir(parents=True, exist_ok=True)
     (folder / kind / "plugin.json").write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def entries(top: Path, **keys: Any) -> Sequence[Entry]:
-    table = {"title": "X", "roots": [ROOT], "namespace_manifests": MANIFESTS, **keys}
+def entries(top: Path, client: str = "codex", **keys: Any) -> Sequence[Entry]:
+    """Return what an invented client sees, which does what the one with its name does."""
+    table = {"title": "X", "roots": [ROOT], **keys}
     (top / "repo").mkdir(exist_ok=True)
-    return discover(top / "repo", host=host_from_table("x", table), home=top / "home", env={}).skills
+    return discover(top / "repo", host=host_from_table(client, table), home=top / "home", env={}).skills
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_the_nearest_valid_plugin_counts(tmp_path: Path) -> None:
     for folder in ("plain", "a/in-a", "a/b/in-b", "a/b/c/in-c", "both"):
         skill(root / folder)
     manifest(root / "a", '{"name": "a"}')
-    manifest(root / "a/b", '{"name": "b"}', ".y-plugin")
+    manifest(root / "a/b", '{"name": "b"}', ".claude-plugin")
     manifest(root / "a/b/c", "bad")
     manifest(root / "both", "bad")
-    manifest(root / "both", '{"name": "second"}', ".y-plugin")
+    manifest(root / "both", '{"name": "second"}', ".claude-plugin")
     manifest(tmp_path / "apart", '{"name": "apart"}')
     skill(tmp_path / "apart/linked")
     (root / "linked").symlink_to(tmp_path / "apart/linked")
@@ -82,17 +82,17 @@ def test_the_nearest_valid_plugin_counts(tmp_path: Path) -> None:
     assert names == ["a:in-a", "apart:linked", "b:in-b", "b:in-c", "both", "plain"]
 
 
-def test_a_host_without_the_key_knows_no_plugins_above(tmp_path: Path) -> None:
+def test_another_client_knows_no_plugins_above(tmp_path: Path) -> None:
     skill(tmp_path / "repo/.x/skills/one")
     manifest(tmp_path / "repo", '{"name": "p"}')
-    assert [entry.name for entry in entries(tmp_path, namespace_manifests=[])] == ["one"]
+    assert [entry.name for entry in entries(tmp_path, "x")] == ["one"]
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "large", "loop", "nothing"])
 def test_a_hostile_manifest_names_nothing_in_bounded_time(kind: str, tmp_path: Path) -> None:
     for number in range(200):
         skill(tmp_path / f"repo/.x/skills/s{number}")
-    file = tmp_path / "repo/.x-plugin/plugin.json"
+    file = tmp_path / "repo/.codex-plugin/plugin.json"
     file.parent.mkdir()
     if kind == "fifo":
         os.mkfifo(file)

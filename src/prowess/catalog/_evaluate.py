@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from functools import cache, partial
 
-from prowess._internal.files import UnreadableError
 from prowess._internal.text import neutral, quoted
 from prowess.clients import of_client
 from prowess.clients.reading import (
@@ -21,12 +19,12 @@ from prowess.clients.reading import (
     field_or_entry,
     fields_as_read,
     is_usable_body,
+    plugin_above,
     refuses_file,
     rejects_finding,
     value_matches,
 )
 from prowess.clients.settings import fill_braces, name_matcher
-from prowess.filesystem import read_json
 from prowess.findings import ALWAYS_ERRORS, CODES, Finding, apply_policy
 from prowess.skill import (
     Requirements,
@@ -43,7 +41,7 @@ from ._verdicts import ACTIVE_VERDICT, LIST_ONLY, Verdict, rejection, with_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from prowess.clients.settings import Settings
@@ -147,7 +145,7 @@ class Evaluator:
         own = partial(of_client, host.name)
         self._fields_as_read, self._are_plain_keys = own(fields_as_read), own(are_plain_keys)
         self._rejects_finding, self._refuses_file = own(rejects_finding), own(refuses_file)
-        self._is_usable_body = own(is_usable_body)
+        self._is_usable_body, self._plugin_above = own(is_usable_body), own(plugin_above)
         self._needs_body = self._is_usable_body is not is_usable_body
         self._has_plain_skills = _UNCHECKED_CODES.isdisjoint(reading.rejects) and (
             reading.whole_file or not self._needs_body
@@ -312,44 +310,9 @@ class Evaluator:
 
     def namespace(self, item: FoundSkill) -> str | None:
         """Return what comes before the name of a skill, without the colon: the name of its package or plugin."""
-        if item.scan_root.namespace is not None or not self.host.namespace_manifests:
+        if item.scan_root.namespace is not None or self._plugin_above is plugin_above:
             return item.scan_root.namespace
-        return self._plugin_above(os.path.dirname(item.real))
-
-    def _plugin_above(self, folder: str) -> str | None:
-        """Return the name of the nearest plugin at or above a folder, a path without links; `None` without any."""
-        waiting = []
-        while folder not in self._plugin_names:
-            name = self._plugin_name(folder)
-            parent = os.path.dirname(folder)
-            if name is not None or parent == folder:
-                self._plugin_names[folder] = name
-                break
-            waiting.append(folder)
-            folder = parent
-        found = self._plugin_names[folder]
-        self._plugin_names.update(dict.fromkeys(waiting, found))
-        return found
-
-    def _plugin_name(self, folder: str) -> str | None:
-        """Return the name of the plugin whose manifest is in a folder; the first manifest that exists counts."""
-        for manifest in self.host.namespace_manifests:
-            if not self.filesystem.may_contain(folder, manifest.partition("/")[0]):
-                continue
-            path = os.path.join(folder, manifest)
-            if self.filesystem.kind(path) != "f":
-                continue
-            try:
-                table = read_json(self.filesystem, path, once=("name",), replace=False)
-            except (UnreadableError, ValueError):
-                return None
-            if isinstance(table, list):
-                table = {"name": table[0]} if table else {}
-            name = table.get("name", "") if isinstance(table, Mapping) else None
-            if not isinstance(name, str):
-                return None
-            return name if name.strip() else os.path.basename(folder)
-        return None
+        return self._plugin_above(os.path.dirname(item.real), self.filesystem, self._plugin_names)
 
     def _own_name_verdict(self, reading: Reading) -> Verdict | None:
         """Return the verdict if the client alone refuses a name."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cmp_to_key
 from itertools import accumulate
 
-from prowess._internal.files import SKILL_FILE, expand_home
+from prowess._internal.files import SKILL_FILE, UnreadableError, expand_home
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.clients import settings as usual
@@ -29,7 +29,7 @@ from prowess.clients.settings import (
     merge_deep,
     parse_toml,
 )
-from prowess.filesystem import marked_root, read_json_or_report
+from prowess.filesystem import marked_root, read_json, read_json_or_report
 from prowess.hosts import measure_text
 
 TYPE_CHECKING = False
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from prowess.clients.budget import ModelCatalog, ShownSkill
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
+    from prowess.filesystem import Filesystem
     from prowess.findings import Finding
     from prowess.hosts import Host, NameRules, Root, SettingsFile
     from prowess.skill import Skill
@@ -57,6 +58,7 @@ __all__ = [
     "is_trusted_file",
     "name_problem",
     "parse_settings",
+    "plugin_above",
     "plugin_finder",
     "read_arguments",
     "read_own_settings",
@@ -620,3 +622,44 @@ class ShortPaths:
         lines = "".join(f"- `r{number}` = `{folder}`\n" for folder, number in self._numbers.items())
         with_table = measure_text("x" * _TEXT_WITH_TABLE + lines, unit)
         return max(with_table - measure_text("x" * _TEXT_WITHOUT_TABLE, unit), 0)
+
+
+# ── plugins that contain skills ───────────────────────────────────────────────────────────────────────────────────────
+
+
+_MANIFESTS = (".codex-plugin/plugin.json", ".claude-plugin/plugin.json", ".cursor-plugin/plugin.json")
+"""Of several in one folder the first counts."""
+
+
+def plugin_above(folder: str, filesystem: Filesystem, known: dict[str, str | None]) -> str | None:
+    """Return the name of the nearest plugin at or above the folder of a skill, which comes before the skill's name."""
+    waiting = []
+    while folder not in known:
+        name = _plugin_name(folder, filesystem)
+        parent = os.path.dirname(folder)
+        if name is not None or parent == folder:
+            known[folder] = name
+            break
+        waiting.append(folder)
+        folder = parent
+    known.update(dict.fromkeys(waiting, known[folder]))
+    return known[folder]
+
+
+def _plugin_name(folder: str, filesystem: Filesystem) -> str | None:
+    """Return the name of the plugin whose manifest is in a folder; an invalid manifest names nothing."""
+    for manifest in _MANIFESTS:
+        path = os.path.join(folder, manifest)
+        if not filesystem.may_contain(folder, manifest.partition("/")[0]) or filesystem.kind(path) != "f":
+            continue
+        try:
+            table = read_json(filesystem, path, once=("name",), replace=False)
+        except (UnreadableError, ValueError):
+            return None
+        if isinstance(table, list):
+            table = {"name": table[0]} if table else {}
+        name = table.get("name", "") if isinstance(table, Mapping) else None
+        if not isinstance(name, str):
+            return None
+        return name if name.strip() else os.path.basename(folder)
+    return None

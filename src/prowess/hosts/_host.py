@@ -183,9 +183,6 @@ class Host(Frozen):
     be there); several with `|`; with `!` at the end, the key must be there. A part `*` of a key is any key or item."""
     plugins: Mapping[str, PluginRules] = EMPTY
     """Name to the rules of a kind of plugins; a table of its own, below."""
-    namespace_manifests: tuple[str, ...] = ()
-    """Manifests of plugins: a skill in the folder of a valid one, at any depth and in whatever root, is called
-    `PLUGIN:SKILL`; the nearest counts, and of several in one folder the first."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
     arguments: tuple[Argument, ...] = ()

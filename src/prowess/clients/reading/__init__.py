@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         name_in_root as name_in_root,
         name_of_file as name_of_file,
         name_problem as name_problem,
+        plugin_above as plugin_above,
         trim_name as trim_name,
     )
 else:  # otherwise every misspelt name would have a type

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from prowess.filesystem import Filesystem
     from prowess.hosts import NameRules, Root
     from prowess.skill import Field
 
@@ -67,3 +68,14 @@ def name_in_root(name: str, written: Field | None, root: Root, namespace: str | 
         namespace: the name of its package or plugin.
     """
     return name
+
+
+def plugin_above(folder: str, filesystem: Filesystem, known: dict[str, str | None]) -> str | None:  # noqa: ARG001
+    """Return the name of the plugin whose folder a skill is in, whatever root found it; `None` without any.
+
+    Args:
+        folder: of the skill, a path without links.
+        filesystem: what was read so far.
+        known: the names of plugins at or above folders, which the function keeps there.
+    """
+    return None
