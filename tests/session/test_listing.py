@@ -11,42 +11,23 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, strategies as st
 
-from prowess.catalog import Catalog, Entry, State
-from prowess.clients.settings import Settings
 from prowess.errors import ConfigError
-from prowess.hosts import host_names, load_host
+from prowess.hosts import host_names
 from prowess.prompt import estimate_tokens
 from prowess.session import Session
-from prowess.skill import Requirements, Skill
 from support import strategies  # noqa: F401 - its profile makes every run the same
 from support.sessions import new_session, tools_by_name
+from support.skills import make_catalog, make_entry
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prowess.catalog import Catalog
+
 
 def catalog_of(skills: dict[str, str], host: str = "prowess") -> Catalog:
     """Return a catalog of active skills: name to description."""
-    entries = tuple(
-        Entry(
-            name=name,
-            frontmatter_name=name,
-            folder=name,
-            description=description,
-            path=f"/skills/{name}/SKILL.md",
-            real=f"/skills/{name}/SKILL.md",
-            scope="project",
-            root="/skills",
-            state=State.ACTIVE,
-            rule="found",
-            requirements=Requirements(),
-            skill=Skill(name=name, description=description),
-        )
-        for name, description in skills.items()
-    )
-    return Catalog(
-        host=load_host(host), cwd="/", home="/home", skills=entries, findings=(), scan_roots=(), settings=Settings()
-    )
+    return make_catalog(*(make_entry(name, description) for name, description in skills.items()), host=host)
 
 
 def names_in_schemas(session: Session) -> list[str]:

@@ -9,40 +9,35 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess import LiveCatalog, Session
+from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write_skill(top: Path, name: str, description: str = "Reads forms.") -> None:
-    folder = top / ".agents/skills" / name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: {description}\n---\nDo it.\n")
-
-
 def test_a_turn_begins_with_the_skills_of_that_moment(tmp_path: Path) -> None:
     """Within a turn the bytes stay the same."""
-    write_skill(tmp_path, "pdf")
+    skill(tmp_path / ".agents/skills/pdf")
     with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
         session = Session(live)
         session.inject("hello")
         block = session.static_block()
-        write_skill(tmp_path, "csv")
+        skill(tmp_path / ".agents/skills/csv")
         assert session.static_block() == block
         (message,) = session.inject("use $csv")
         assert 'name="csv"' in message["content"]
         assert "csv" in session.static_block()
-        write_skill(tmp_path, "xml")
+        skill(tmp_path / ".agents/skills/xml")
         session.next_turn()
         assert [entry.name for entry in session.catalog.skills] == ["csv", "pdf", "xml"]
 
 
 def test_a_catalog_that_replaces_a_live_one_stays(tmp_path: Path) -> None:
-    write_skill(tmp_path, "pdf")
+    skill(tmp_path / ".agents/skills/pdf")
     with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
         session = Session(live)
         session.update(live.current())
-        write_skill(tmp_path, "csv")
+        skill(tmp_path / ".agents/skills/csv")
         session.next_turn()
         assert [entry.name for entry in session.catalog.skills] == ["pdf"]
 
@@ -52,7 +47,7 @@ def test_the_tools_of_a_live_catalog_stay_valid(tmp_path: Path) -> None:
     with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
         session = Session(live)
         before = session.tools()
-        write_skill(tmp_path, "pdf")
+        skill(tmp_path / ".agents/skills/pdf")
         session.next_turn()
         assert [tool.parameters for tool in session.tools()] == [tool.parameters for tool in before]
         assert "Do it." in before[0].call(name="pdf")
@@ -72,13 +67,13 @@ def test_ten_thousand_turns_of_a_hundred_conversations_scan_once_for_each_change
         return scan(live)
 
     monkeypatch.setattr(LiveCatalog, "_discover", counted)
-    write_skill(tmp_path, "pdf")
+    skill(tmp_path / ".agents/skills/pdf")
     with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
         sessions = [Session(live) for _ in range(100)]
         first, opened = scans, len(os.listdir("/proc/self/fd"))
         for turn in range(100):
             if turn in (30, 60):
-                write_skill(tmp_path, "pdf", f"Changed {turn}.")
+                skill(tmp_path / ".agents/skills/pdf", description=f"Changed {turn}.")
             for session in sessions:
                 session.inject("and now the next file")
         assert len(os.listdir("/proc/self/fd")) == opened

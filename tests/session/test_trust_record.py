@@ -130,6 +130,7 @@ def changed_entry(row: dict[str, Any], **fields: object) -> dict[str, Any]:
     return {**row, **fields}
 
 
+FOUR, INVALID = "must have exactly four texts: seal, name, path, since", "has an invalid `seal`, `path` or `since`"
 MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], bytes], str]] = {
     "empty": (lambda _: b"", "it is not JSON"),
     "cut": (lambda row: record_text(row)[:-1], "it is not JSON"),
@@ -152,39 +153,15 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], bytes], str]] = {
     "true version": (lambda row: record_text(row, version=True), "its version is `True`, and only version 1 is known"),
     "version of text": (lambda row: record_text(row, version="1"), "its version is `1`, and only version 1 is known"),
     "a map": (lambda row: record_text(trusted={"a": row}), "`trusted` is not a list"),
-    "a number": (lambda row: record_text(row, 1), "entry 2 must have exactly four texts: seal, name, path, since"),
-    "a field less": (
-        lambda _: record_text({"seal": DIGEST}),
-        "entry 1 must have exactly four texts: seal, name, path, since",
-    ),
-    "a field more": (
-        lambda row: record_text(changed_entry(row, scope="user")),
-        "entry 1 must have exactly four texts: seal, name, path, since",
-    ),
-    "a wrong type": (
-        lambda row: record_text(changed_entry(row, name=1)),
-        "entry 1 must have exactly four texts: seal, name, path, since",
-    ),
-    "a short seal": (
-        lambda row: record_text(row, changed_entry(row, seal="trust1:0")),
-        "entry 2 has an invalid `seal`, `path` or `since`",
-    ),
-    "a seal and more": (
-        lambda row: record_text(changed_entry(row, seal=DIGEST + "\n")),
-        "entry 1 has an invalid `seal`, `path` or `since`",
-    ),
-    "a relative path": (
-        lambda row: record_text(changed_entry(row, path="x")),
-        "entry 1 has an invalid `seal`, `path` or `since`",
-    ),
-    "a NUL": (
-        lambda row: record_text(changed_entry(row, path="/x\0")),
-        "entry 1 has an invalid `seal`, `path` or `since`",
-    ),
-    "a day": (
-        lambda row: record_text(changed_entry(row, since="now")),
-        "entry 1 has an invalid `seal`, `path` or `since`",
-    ),
+    "a number": (lambda row: record_text(row, 1), f"entry 2 {FOUR}"),
+    "a field less": (lambda _: record_text({"seal": DIGEST}), f"entry 1 {FOUR}"),
+    "a field more": (lambda row: record_text(changed_entry(row, scope="user")), f"entry 1 {FOUR}"),
+    "a wrong type": (lambda row: record_text(changed_entry(row, name=1)), f"entry 1 {FOUR}"),
+    "a short seal": (lambda row: record_text(row, changed_entry(row, seal="trust1:0")), f"entry 2 {INVALID}"),
+    "a seal and more": (lambda row: record_text(changed_entry(row, seal=DIGEST + "\n")), f"entry 1 {INVALID}"),
+    "a relative path": (lambda row: record_text(changed_entry(row, path="x")), f"entry 1 {INVALID}"),
+    "a NUL": (lambda row: record_text(changed_entry(row, path="/x\0")), f"entry 1 {INVALID}"),
+    "a day": (lambda row: record_text(changed_entry(row, since="now")), f"entry 1 {INVALID}"),
     "too large": (lambda row: record_text(row) + b" " * (4 << 20), "it is larger than 4 MiB"),
 }
 

@@ -8,30 +8,16 @@ from hypothesis import strategies as st
 
 from prowess.catalog import Entry, State
 from prowess.session import find_mentions
-from prowess.skill import Requirements, Skill
+from prowess.skill import Skill
 from support import strategies  # noqa: F401 - its profile makes every run the same
+from support.skills import make_entry
 
 
 def new_entry(name: str, state: str = "active", **more: Any) -> Entry:
     """Return an entry of a catalog; the part before a colon is its package."""
     package, _, inner = name.rpartition(":")
-    fields: dict[str, Any] = {
-        "name": name,
-        "frontmatter_name": inner,
-        "folder": inner,
-        "description": "Does it.",
-        "path": f"/skills/{name}/SKILL.md",
-        "real": f"/skills/{name}/SKILL.md",
-        "scope": "user",
-        "root": "/skills",
-        "namespace": package or None,
-        "state": State(state),
-        "rule": "name",
-        "requirements": Requirements(),
-        "skill": Skill(),
-        **more,
-    }
-    return Entry(**fields)
+    known: dict[str, Any] = {"frontmatter_name": inner, "folder": inner, "namespace": package or None, "scope": "user"}
+    return make_entry(name, "Does it.", **{**known, "state": State(state), "skill": Skill(), **more})
 
 
 SKILLS = (
