@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import Catalog, discover
-from prowess.checks._check import check
+from prowess.checks import check
 from prowess.hosts import host_names
-from prowess.prompt._prompt import render
-from support.growth import assert_linear, calls_at_most, ends
+from prowess.prompt import render
+from support.growth import END, assert_linear, calls_at_most, ends
 from support.sarif import validate
 from support.skills import finding_codes, skill
 
@@ -71,17 +71,17 @@ class Bad:
         return discover(self.repo, host=host, home=self.home, env=env, client_args=arguments)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        """Run the command line, with limits on its processor time (generous), memory and exit codes."""
+        """Run the command line, with limits on its memory and exit codes; what hangs is ended."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "INFER_AGENT_SKILLS_ENABLED": "true"}
         where = ["--cwd", str(self.repo), "--home", str(self.home)]
         with subprocess.Popen(
-            [sys.executable, "-c", LIMITED.format(60), *arguments, *where],
+            [sys.executable, "-c", LIMITED.format(END), *arguments, *where],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=env,
             cwd=self.repo,
         ) as process:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate()
         done = subprocess.CompletedProcess(arguments, process.returncode, out, err)
         assert done.returncode in (0, 1), (done.returncode, err)
         assert b"Traceback" not in err
@@ -273,7 +273,7 @@ COMMANDS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_fails_on_bad_input(command: list[str], bad: Bad) -> None:
-    """All bad files at once: exit code 0 or 1, two seconds, 200 MiB, and no terminal control characters."""
+    """All bad files at once: exit code 0 or 1, 200 MiB, and no terminal control characters."""
     for name, (make, _, _) in BAD.items():
         one = Bad.__new__(Bad)
         one.root, one.folder = bad.root, bad.root / name

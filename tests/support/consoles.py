@@ -118,6 +118,8 @@ class Console:
             return done.stdout, done.stderr, done.returncode
         buffers = [io.BytesIO() for _ in range(3)]
         streams = [io.TextIOWrapper(buffer, "utf-8", write_through=True) for buffer in buffers]
+        if env.get("TTY"):
+            streams[1].isatty = lambda: True  # type: ignore[method-assign]
         before, mask = os.getcwd(), os.umask(0o022)
         os.chdir(self.cwd)
         try:
