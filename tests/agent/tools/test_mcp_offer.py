@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -182,3 +184,10 @@ def test_no_schema_raises(schema: Any) -> None:
     assert clean["type"] == "object"
     assert len(json.dumps(clean, allow_nan=False)) < 40_000
     assert "$ref" not in json.dumps(clean)
+
+
+def test_without_the_client_the_extra_is_named() -> None:
+    code = "import sys; sys.modules['fastmcp'] = None; import prowess.agent.tools.mcp"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    last_line = done.stderr.splitlines()[-1]
+    assert last_line == "ImportError: this tool needs pydantic-ai-slim[mcp]: pip install 'prowess[mcp]'"

@@ -14,7 +14,6 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from fastmcp.client.transports import StdioTransport
 
 from prowess._internal.files import real_path
 from prowess._internal.text import PATH_LIMIT, quoted
@@ -51,7 +50,7 @@ __all__ = ["make_mcp_toolset", "stdio_transport"]
 try:
     import mcp.client.session
     from fastmcp.client import Client
-    from fastmcp.client.transports import SSETransport, StreamableHttpTransport
+    from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
     from pydantic_ai.mcp import MCPToolset
 
     from ._mcp_toolset import McpServerToolset, start_seconds
