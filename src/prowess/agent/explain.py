@@ -48,23 +48,12 @@ def dry_run(assembly: Assembly, model: str | None = None, prompt: str | None = N
     block = "" if session is None else session.block(prompt or "").strip()
     messages = [] if prompt is None else _first_messages(session, prompt)
     toolbox = assembly.toolbox_with(session)
-    tools = [
-        {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": tool.origin}
-        for tool in toolbox.tools
-    ]
-    tools += [
-        {
-            "name": f"mcp:{config.options['tool_prefix'] or config.options['command'] or config.options['url']}",
-            "description": "an MCP server; its tools are known once it runs",
-            "parameters": {},
-            "origin": origin,
-        }
-        for origin, config, _ in toolbox.mcp_servers
-    ]
-    tools += [
-        {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": "prowess"}
-        for tool in (() if session is None else session.tools())
-    ]
+    rows = [(tool.name, tool.description, tool.parameters, tool.origin) for tool in toolbox.tools]
+    for origin, config, _ in toolbox.mcp_servers:
+        label = config.options["tool_prefix"] or config.options["command"] or config.options["url"]
+        rows.append((f"mcp:{label}", "an MCP server; its tools are known once it runs", {}, origin))
+    own = () if session is None else session.tools()
+    rows += [(tool.name, tool.description, tool.parameters, "prowess") for tool in own]
     skills = [{"name": skill.name, "path": skill.path, "loaded": "whole"} for skill in assembly.explicit]
     if assembly.catalog is not None:
         skills += [{"name": entry.name, "path": entry.path, "loaded": "listed"} for entry in assembly.catalog.active]
@@ -72,7 +61,10 @@ def dry_run(assembly: Assembly, model: str | None = None, prompt: str | None = N
         "model": model or (model_name(assembly.role.model) if assembly.role.model.name else None),
         "instructions": "\n\n".join(text for text in (assembly.instructions, block) if text),
         "messages": messages,
-        "tools": tools,
+        "tools": [
+            {"name": name, "description": description, "parameters": dict(parameters), "origin": origin}
+            for name, description, parameters, origin in rows
+        ],
         "skills": skills,
         "not_run": [item.as_dict() for item in assembly.role.unused],
         "notes": [
@@ -125,22 +117,12 @@ def _explain_prompt(assembly: Assembly, session: Session | None) -> list[dict[st
 
 def _explain_tools(assembly: Assembly, session: Session | None) -> list[dict[str, Any]]:
     toolbox = assembly.toolbox
-    policy = toolbox.context.policy
-    tools = [{"name": tool.name, "type": tool.kind, "origin": tool.origin, "asks": tool.ask} for tool in toolbox.tools]
-    tools += [
-        {
-            "name": f"mcp:{config.options['command'] or config.options['url']}",
-            "type": "mcp",
-            "origin": origin,
-            "asks": policy.permission("mcp", "", ask=config.options["require_confirmation"]) == "ask",
-        }
-        for origin, config, _ in toolbox.mcp_servers
-    ]
-    tools += [
-        {"name": tool.name, "type": "session", "origin": "prowess", "asks": False}
-        for tool in (() if session is None else session.tools())
-    ]
-    return tools
+    rows = [(tool.name, tool.kind, tool.origin, tool.ask) for tool in toolbox.tools]
+    for origin, config, _ in toolbox.mcp_servers:
+        asks = toolbox.context.policy.permission("mcp", "", ask=config.options["require_confirmation"]) == "ask"
+        rows.append((f"mcp:{config.options['command'] or config.options['url']}", "mcp", origin, asks))
+    rows += [(tool.name, "session", "prowess", False) for tool in (() if session is None else session.tools())]
+    return [{"name": name, "type": kind, "origin": origin, "asks": asks} for name, kind, origin, asks in rows]
 
 
 def _explain_skills(assembly: Assembly) -> tuple[list[dict[str, Any]], list[str]]:
