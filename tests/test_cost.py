@@ -459,8 +459,8 @@ def test_a_cached_skill_costs_one_lstat(projects: GrowingProjects) -> None:
 
 
 # Entry and its source, the reading with its FoundSkill, the fast fields; with an empty cache also the path and its
-# fingerprint. From the cache: Entry and its source, the row of the file, with name, description and path.
-OBJECTS = {"uncached": (6, 13), "cold": (6, 15), "warm": (4, 10)}
+# fingerprint. From the cache: Entry and its source, with name, description and path.
+OBJECTS = {"uncached": (6, 13), "cold": (6, 15), "warm": (2, 7)}
 """Containers, and memory blocks of all objects; the same in Python 3.11, 3.12 and 3.13."""
 
 
@@ -474,9 +474,9 @@ def test_a_skill_is_made_of_few_objects(mode: str, tmp_path: Path) -> None:
     assert cost["blocks"] < blocks + 0.5
 
 
-# Measured 1,182, 1,919 and 1,149 bytes with paths of 60 characters. While a result is written, its path is in memory as
+# Measured 1,182, 1,917 and 883 bytes with paths of 60 characters. While a result is written, its path is in memory as
 # text, in rows, as bytes of the result and of the whole file; in the other modes there are one or two copies.
-PEAK = {"uncached": (1130, 2), "cold": (1220, 13), "warm": (1030, 3)}
+PEAK = {"uncached": (1130, 2), "cold": (1220, 13), "warm": (770, 3)}
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
     result = skills findings host_rules fronts
 
-A skill is a tuple of the attributes in `_FIELDS`, its findings (`None` if not known) and its requirements. A front is
+A skill is a tuple of the attributes in `_FIELDS`, its findings (`None` if not known) and its requirements. Equal texts
+are one object, in the file too, and of a loaded tuple only what its entry does not hold stays in memory. A front is
 front matter without the description, if that alone decided all but the latter. What is not stored is read from the disk
 when a caller asks for it.
 """
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _FIELDS = (*PLACE_FIELDS, "description")
 _FIELDS_OF_CLEAN = (*_FIELDS, "findings")
 _STATE, _REAL, _SCOPE, _DESCRIPTION = map(_FIELDS.index, ("state", "real", "scope", "description"))
-_RULE = _FIELDS.index("rule")
+_PATH, _RULE = map(_FIELDS.index, ("path", "rule"))
 _COUNT = len(_FIELDS)
 _STATES = {str(state): state for state in State}
 _values = attrgetter(*_FIELDS)
@@ -51,10 +52,13 @@ def encode_catalog(resolved: ResolvedSkills, host_rules: Collection[str], read_c
         evaluator, reading = entry.source
         values = list(_values(entry))
         values[_STATE] = str(entry.state)
+        same = dict(zip(values, values, strict=True))
+        values = [same[value] for value in values]
         findings = entry.get_if_loaded("findings")
         findings = evaluator.known_findings(reading) if findings is None else findings
         requirements = None if reading.is_plain else entry.requirements.as_dict()
-        skills.append((*values, None if findings is None else [item.as_dict() for item in findings], requirements))
+        tables = None if findings is None else tuple(item.as_dict() for item in findings)
+        skills.append((*values, tables, requirements))
         is_decisive = reading.is_plain and entry.path not in read_closely and entry.real not in read_closely
         fast_fields = reading.item.fast_fields
         fronts.append(_without_description(fast_fields[3]) if is_decisive and fast_fields else b"")
@@ -75,7 +79,9 @@ class RecordedCatalog:
         skills, findings, host_rules, _ = marshal.loads(recorded.data)  # noqa: S302 - as its file
         self.host_rules = frozenset(host_rules)
         """`template` and `budget`, if the host has its own for the block that a model gets."""
-        self.skills = tuple(map(self._entry, skills))
+        for number, row in enumerate(skills):
+            skills[number] = self._entry(row)
+        self.skills: tuple[Entry, ...] = tuple(skills)
         self.findings = _findings(findings)
         self._recorded, self._host, self._resolve_now = recorded, host, resolve_now
         self._current: ResolvedSkills | None = None
@@ -84,26 +90,26 @@ class RecordedCatalog:
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         values = [*row[:_COUNT]]
         values[_STATE] = _STATES[values[_STATE]]
-        if row[_COUNT] == []:
-            return Entry.from_values(self, row, (*values, ()), _FIELDS_OF_CLEAN)
-        return Entry.from_values(self, row, values, _FIELDS)
+        if row[_COUNT] == ():
+            source = row[_PATH] if row[-1] is None else (row[_PATH], *row[_COUNT:])
+            return Entry.from_values(self, source, (*values, ()), _FIELDS_OF_CLEAN)
+        return Entry.from_values(self, (row[_PATH], *row[_COUNT:]), values, _FIELDS)
 
     def known_fingerprints(self) -> Mapping[str, bytes]:
         """Return the fingerprints of the files, by path, as they were when the cache was checked."""
         return self._recorded.known_fingerprints()
 
-    def load_field(self, row: tuple[Any, ...] | None, name: str) -> Any:
-        """Return a field of the catalog, or of a skill."""
-        if row is None:
+    def load_field(self, source: str | tuple[Any, ...] | None, name: str) -> Any:
+        """Return a field of the catalog (`None`) or of a skill: its path, or that with findings and requirements."""
+        if source is None:
             return self._load_host() if name == "host" else getattr(self._resolved(), name)
-        findings, requirements = row[_COUNT:]
+        path, findings, requirements = (source, (), None) if isinstance(source, str) else source
         if name == "findings" and findings is not None:
             return _findings(findings)
         if name == "requirements":
             from prowess.skill import Requirements
 
             return Requirements(**{key: tuple(texts) for key, texts in (requirements or {}).items()})
-        path = row[_FIELDS.index("path")]
         if not self._current_entries:
             self._current_entries = {entry.path: entry for entry in self._resolved().skills}
         entry = self._current_entries.get(path)
