@@ -5,22 +5,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 __all__ = ["start_call"]
-
-T = TypeVar("T")
 
 
 def start_call(call: Callable[[], T]) -> tuple[threading.Thread, asyncio.Future[T]]:
     """Start a call in a new thread; return the thread, and the future of its result or its exception."""
+    import asyncio  # any caller has loaded it
+
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
