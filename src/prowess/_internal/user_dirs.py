@@ -39,15 +39,7 @@ def config_folder(env: Mapping[str, str]) -> str | None:
     """
     if folder := env.get("PROWESS_CONFIG_DIR"):
         return folder
-    if os.path.isabs(base := env.get("XDG_CONFIG_HOME", "")):
-        pass
-    elif sys.platform == "win32":
-        base = env.get("APPDATA", "")
-    elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Application Support")
-    else:
-        base = os.path.expanduser("~/.config")
-    return os.path.join(base, "prowess") if os.path.isabs(base) else None
+    return _system_folder(env, "XDG_CONFIG_HOME", "APPDATA", "~/.config")
 
 
 def data_folder(env: Mapping[str, str]) -> str | None:
@@ -57,12 +49,17 @@ def data_folder(env: Mapping[str, str]) -> str | None:
     """
     if folder := env.get("PROWESS_DATA_DIR"):
         return os.path.abspath(folder)
-    if os.path.isabs(base := env.get("XDG_DATA_HOME", "")):
+    return _system_folder(env, "XDG_DATA_HOME", "LOCALAPPDATA", "~/.local/share")
+
+
+def _system_folder(env: Mapping[str, str], variable: str, windows_variable: str, unix_folder: str) -> str | None:
+    """Return our folder in that of a variable, or else of the system; `None` for a user without a home."""
+    if os.path.isabs(base := env.get(variable, "")):
         pass
     elif sys.platform == "win32":
-        base = env.get("LOCALAPPDATA", "")
+        base = env.get(windows_variable, "")
     elif sys.platform == "darwin":
         base = os.path.expanduser("~/Library/Application Support")
     else:
-        base = os.path.expanduser("~/.local/share")
+        base = os.path.expanduser(unix_folder)
     return os.path.join(base, "prowess") if os.path.isabs(base) else None
