@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 import runpy
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +31,7 @@ from prowess.hosts._tables import TABLES
 from prowess.skill._client_fields import CLIENT_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
 FORMS = {"names", "switch", "budget", "trust"}
 EFFECTS = {"roots", "trusted", "untrusted", "only-plugins", "tools", "not-tools"}
@@ -215,4 +217,34 @@ def test_defaults_are_the_common_convention() -> None:
     host = Host(name="x", title="X")
     assert (host.name_rules, host.description_rules, host.reading) == (NameRules(), DescriptionRules(), ReadingRules())
     assert (host.budget, host.template) == (Budget(), Template())
-    assert (host.collision, host.compare, host.enabled) == ("first", "exact", True)
+    assert (host.collision, host.compare) == ("first", "exact")
+
+
+LONE_FIELDS = {
+    "Host.folder_names_win": "what Prowess does as a host of its own, which is no client and has no module",
+    "Host.sidecar_types": "a table of types, as `settings_types`",
+    "Host.suppressed_scopes": "five rooms ask for it, each for the findings that it shows",
+    "IsolatedLaunch.arguments": "words of a command, beside those of other clients",
+    "IsolatedLaunch.env": "words of a command, beside those of other clients",
+}
+"""The only fields of the schema with one user, and why each is no function of a client."""
+
+
+def fields_in(value: object) -> Iterator[tuple[str, bool]]:
+    """Yield the fields of an object and those in it, each with whether its value is not the usual one."""
+    if isinstance(value, Mapping | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from fields_in(item)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            item = getattr(value, field.name)
+            is_used = bool(item) if field.default is dataclasses.MISSING else item != field.default
+            yield f"{type(value).__name__}.{field.name}", is_used
+            yield from fields_in(item)
+
+
+def test_each_field_has_two_users() -> None:
+    """What one client alone does is a function in its module, `clients/NAME.py`."""
+    found = [set(fields_in(load_host(host))) for host in host_names()]
+    users = Counter(name for fields in found for name, is_used in fields if is_used)
+    assert {name for name, _ in set().union(*found) if users[name] < 2} == set(LONE_FIELDS)

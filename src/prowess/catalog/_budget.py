@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from ._entry import Entry
 
 
+def hidden_skills_take_names() -> bool:
+    """Return whether a skill that the model does not see yet, or at all, keeps others of its name from it."""
+    return True
+
+
 def with_user_budget(host: Host, settings: Settings) -> Host:
     """Return the host with the limits that its user has set."""
     if settings.budget_limit is not None:
@@ -44,13 +49,14 @@ def hide_all(host: Host, settings: Settings, entries: list[Entry], is_typed: Cal
     if not settings.catalog_off:
         return entries
     reason = f"{host.title} sends its model no skills, says {neutral(settings.catalog_off)}"
+    take_names = of_client(host.name, hidden_skills_take_names)()
     listed: set[str] = set()
     result = []
     for entry in entries:
         if entry.state is State.ACTIVE:
             state = State.USER_ONLY if is_typed(entry) else State.REJECTED
             # A skill that only its user has took no name from this one, but the list has each name once.
-            state = State.SHADOWED if entry.name in listed and not host.hidden_shadows else state
+            state = State.SHADOWED if entry.name in listed and not take_names else state
             entry = entry.with_changes(state=state, reason=reason, rule="settings")
         elif entry.state is State.USER_ONLY:
             listed.add(entry.name)

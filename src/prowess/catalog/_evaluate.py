@@ -84,6 +84,14 @@ def settings_count(root: Root) -> bool:  # noqa: ARG001
     return True
 
 
+def shares_names_of_plugins() -> bool:
+    """Return whether skills of several plugins with one name all stay, as `PLUGIN:SKILL`, if a plugin's wins the name.
+
+    A setting may name a skill of a plugin in this way in any case.
+    """
+    return False
+
+
 def root_problem(root: Root, skill: Skill) -> Finding | None:  # noqa: ARG001
     """Return what keeps a skill from being loaded only in this root."""
     return None
@@ -135,6 +143,7 @@ class Evaluator:
         self._fields = FieldEvaluator(host, filesystem)
         self._lists_hidden, self._root_problem = of_client(host.name, lists_hidden), of_client(host.name, root_problem)
         self._shows_undescribed = of_client(host.name, shows_undescribed)
+        self._shares_names = of_client(host.name, shares_names_of_plugins)()
         self._settings_count = of_client(host.name, settings_count)
         self._patterns = [(name_matcher(pattern), effect, file) for pattern, effect, file in settings.patterns]
         reading = host.reading
@@ -421,7 +430,7 @@ class Evaluator:
         effect, file = self._settings_effect(name, folder) if count else ("on", "")
         if effect == "on" and item.scan_root.namespace is not None and count:
             effect, file = self._settings_effect(f"{item.scan_root.namespace}:{name}", folder)
-        elif effect == "on" and item.scan_root.plugin and self.host.plugin_names:
+        elif effect == "on" and item.scan_root.plugin and self._shares_names:
             effect, file = self._settings_effect(f"{item.scan_root.plugin}:{name}", folder)
         if effect == "on" and settings.name_filter is not None and item.scan_root.scope != "plugin":
             effect, file = settings.name_filter.effect(name)

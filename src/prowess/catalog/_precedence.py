@@ -18,9 +18,9 @@ from prowess.findings import Finding, finding
 from prowess.hosts import collation_key
 from prowess.skill import MAX_NAME
 
-from ._budget import fit_to_budget, hide_all
+from ._budget import fit_to_budget, hidden_skills_take_names, hide_all
 from ._entry import Entry, State
-from ._evaluate import Evaluator
+from ._evaluate import Evaluator, shares_names_of_plugins
 from ._verdicts import LIST_ONLY
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prowess.clients.settings import Settings
     from prowess.filesystem import Filesystem
     from prowess.find import FoundSkill, ScanRoot
-    from prowess.hosts import Host, Root
+    from prowess.hosts import Flag, Host, Root
 
     from ._entry import Entry
     from ._evaluate import Reading
@@ -47,12 +47,13 @@ class Precedence:
         self.host, self.settings, self.filesystem, self.expand = host, settings, filesystem, expand
         self.evaluator = Evaluator(host, settings, filesystem)
         self._is_alias = of_client(host.name, is_alias)
+        self.hidden_take_names = of_client(host.name, hidden_skills_take_names)()
         self.findings: list[Finding] = []
         self.moved: set[str] = set()
         """The paths of skills that are shown under another name, since theirs is taken."""
         self.hidden_losers: set[str] = set()
         """The paths of skills that the model does not see and that lose their name, but not their alias."""
-        self.named_reasons = {flag.reason for flag in host.flags if flag.takes_name}
+        self.named_reasons = {flag.reason for flag in host.flags if of_client(host.name, keeps_name)(flag)}
         """The reasons of rejected skills that hide others of their name."""
 
     def resolve(self, found: tuple[FoundSkill, ...]) -> tuple[Entry, ...]:
@@ -60,7 +61,7 @@ class Precedence:
         scan_roots = dict.fromkeys(item.scan_root.path for item in found)
         entries = [self.evaluator.entry(item) for item in found]
         entries = _sort_roots(entries, of_client(self.host.name, sorts_by_name))
-        if self.host.plugin_names == "shared":
+        if of_client(self.host.name, shares_names_of_plugins)():
             entries = _share_names(entries, self.shadow)
         entries, self.moved = _scope_taken_names(self.host, entries)
         entries = self.resolve_collisions(entries)
@@ -103,7 +104,7 @@ class Precedence:
                 # A nested skill stays available under a name with its folder.
                 result[index] = entry.with_changes(name=f"{nested}:{entry.name}")
                 continue
-            if entry.state is State.USER_ONLY and not self.host.hidden_shadows:
+            if entry.state is State.USER_ONLY and not self.hidden_take_names:
                 self.hidden_losers.add(entry.path)
             result[index] = self.shadow(entry, winner)
         winning = {entry.shadowed_by for entry in result if entry.rule == "undefined"}
@@ -133,7 +134,7 @@ class Precedence:
             # A name with a namespace never collides with a bare name, even if that is written to look like it.
             name = self.compared_name(entry.name)
             key = (entry.namespace is not None, name)
-            hides_nothing = not self.host.hidden_shadows or entry.rule == LIST_ONLY
+            hides_nothing = not self.hidden_take_names or entry.rule == LIST_ONLY
             if hides_nothing and entry.state in (State.DEFERRED, State.USER_ONLY):
                 # It loses to a skill that the model sees, and to another one in the client's list.
                 first = hidden.setdefault(key, index) if entry.state is State.USER_ONLY else index
@@ -322,6 +323,11 @@ def _wins_by_folder(entry: Entry, winner: Entry) -> str:
 
 
 # ── order, and names that are taken ──────────────────────────────────────────────────────────────────────────────────
+
+
+def keeps_name(flag: Flag) -> bool:  # noqa: ARG001
+    """Return whether a skill that a flag rejects still hides others of its name with a lower precedence."""
+    return False
 
 
 def trust_hint(host: Host) -> str:

@@ -39,6 +39,7 @@ __all__ = [
     "clean_description",
     "counted_layers",
     "folders_read",
+    "hidden_skills_take_names",
     "is_alias",
     "is_repaired",
     "name_in_root",
@@ -204,6 +205,11 @@ def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping
 def name_order(name: str) -> Any:
     """Return what folders and commands are sorted by, as in a dictionary: punctuation, digits, letters of any case."""
     return collation_key(name)
+
+
+def hidden_skills_take_names() -> bool:
+    """Return whether a hidden skill keeps others of its name from the model: it does not."""
+    return False
 
 
 def sorts_by_name(root: Root) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
-    from prowess.hosts import NameRules, Root
+    from prowess.hosts import Flag, NameRules, Root
     from prowess.skill import Skill
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "final_name",
     "is_usable_body",
     "join_entries",
+    "keeps_name",
     "plugin_finder",
     "root_problem",
 ]
@@ -68,6 +69,11 @@ def _named_files(value: Any, folder: str) -> Iterator[str]:
     for name in names[:_MAX_FILES]:
         if isinstance(name, str) and name and "\0" not in name:
             yield os.path.normpath(os.path.join(folder, name))
+
+
+def keeps_name(flag: Flag) -> bool:
+    """Return whether a rejected skill still hides others of its name: one that its author has switched off."""
+    return flag.state == "rejected" and not flag.code
 
 
 def root_problem(root: Root, skill: Skill) -> Finding | None:

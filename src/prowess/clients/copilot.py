@@ -47,6 +47,7 @@ __all__ = [
     "read_own_settings",
     "reason_unread",
     "refuses_file",
+    "shares_names_of_plugins",
     "shorten",
     "split_paths",
     "text_from_body",
@@ -142,6 +143,11 @@ def _is_in_project(written: str, directory: str, project: str, filesystem: Files
     whole = os.path.normpath(directory) + os.sep
     plain = not written.startswith(("/", "~"))
     return plain and whole.startswith(inside) and f"{filesystem.real(whole)}/".startswith(inside)
+
+
+def shares_names_of_plugins() -> bool:
+    """Return whether skills of several plugins with one name all stay, as `PLUGIN:SKILL`."""
+    return True
 
 
 def lists_hidden(root: Root) -> bool:

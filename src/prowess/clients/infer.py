@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from prowess._internal.text import quoted
 
-__all__ = ["name_problem"]
+__all__ = [
+    "is_on_by_default",
+    "name_problem",
+]
 
 _RESERVED = ("infer", "claude", "anthropic", "gemini", "openai")
 
@@ -15,3 +18,8 @@ def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  #
         if word in name.lower():
             return "name-reserved", f"the name {quoted(name)} contains the reserved word `{word}`"
     return None
+
+
+def is_on_by_default() -> bool:
+    """Return whether skills are enabled without any setting: they are off until `agent.skills.enabled` is true."""
+    return False

@@ -29,8 +29,7 @@ def describe_settings(host: Host) -> Iterator[str]:
             yield f"`{setting.key}`: {doc}" if setting.key else doc
     if host.switch_variable:
         yield f"the variable `{host.switch_variable}`: all skills on or off, whatever the files say"
-    if not host.enabled:
-        yield "skills are off unless one of these enables them"
+    yield from host.facts.get("settings", ())
 
 
 def _effect(setting: Setting) -> str:

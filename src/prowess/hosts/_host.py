@@ -78,8 +78,6 @@ class Flag(Frozen):
     """The reason that `list` and `why` show."""
     code: str = ""
     """The code of the finding, if the skill is rejected."""
-    takes_name: bool = False
-    """Whether a rejected skill still hides others of its name with a lower precedence."""
     file: str = ""
     """The YAML file, relative to the skill's folder; empty for the front matter."""
 
@@ -144,13 +142,8 @@ class Host(Frozen):
     """The host with the rules of the client's newer releases. Where that is found, this one is not."""
     collision: str = "first"
     """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
-    hidden_shadows: bool = True
-    """Whether a skill that the model does not see yet, or at all, keeps others of its name from the model."""
     collision_in_root: str = ""
     """The same for skills in one root, if it differs: `undefined` (the order of the file system)."""
-    plugin_names: str = ""
-    """With `shared`, if the skill that wins a name is a plugin's and other plugins have one of that name too, all of
-    them stay, as `PLUGIN:SKILL`. A setting may name a skill of a plugin in this way in any case."""
     compare: str = "exact"
     """How names are compared: `exact`, `lower` (in lower case), or `folded` (NFKC and case folding)."""
     folder_names_win: bool = False
@@ -189,8 +182,6 @@ class Host(Frozen):
     """The arguments of the client that matter for skills."""
     switch_variable: str = ""
     """An environment variable that enables or disables all skills, and overrides any file."""
-    enabled: bool = True
-    """Whether skills are enabled without any setting."""
     trust_switch: str = ""
     """A dotted key in the settings files of this host; false means that every folder is trusted."""
     trust_switch_files: tuple[str, ...] = ()
@@ -202,8 +193,8 @@ class Host(Frozen):
     trust_note: str = ""
     """Set if the client loads project skills only in folders that its user trusts."""
     facts: Mapping[str, tuple[str, ...]] = EMPTY
-    """What the client's module does, in words: lines of `prowess hosts NAME` by where they are: `precedence` or
-    `trust`."""
+    """What the client's module does, in words: lines of `prowess hosts NAME` by where they are: `precedence`,
+    `settings` or `trust`."""
     suppressed_scopes: tuple[str, ...] = ()
     """Scopes whose findings the client does not report."""
     activation: str = ""

@@ -84,6 +84,11 @@ def read_arguments(reader: SettingsReader) -> None:
     reader.files.add_table(ARGUMENTS, {})
 
 
+def is_on_by_default() -> bool:
+    """Return whether skills are enabled without any setting."""
+    return True
+
+
 def counted_layers(reader: SettingsReader, layers: Sequence[SettingsLayer]) -> Iterable[SettingsLayer]:  # noqa: ARG001
     """Return the settings files that count, out of those that may be there, with the files of folders among them."""
     return layers
@@ -143,7 +148,7 @@ class SettingsReader:
         self.files = SettingsFiles(host, question, filesystem)
         self.arguments = ClientArguments(host, question.client_args)
         self.trust = "unknown"
-        self.found: dict[str, Any] = {"enabled": host.enabled}
+        self.found: dict[str, Any] = {"enabled": of_client(host.name, is_on_by_default)()}
         """The fields of `Settings` that are known so far."""
         self._switch_found = False
         self._void_files: set[str] = set()
