@@ -12,7 +12,7 @@ import pytest
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models.function import FunctionModel
 
-from prowess.adapters import missing_extra
+from prowess._internal.installer import missing_extra
 from prowess.agent import Conversation, Turn, assemble, dry_run, make_model
 from prowess.agent._threads import run_in_thread
 from prowess.agent.models import PROVIDERS

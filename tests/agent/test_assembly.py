@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._internal.installer import install_command
 from prowess.agent import Assembly, assemble
 from prowess.agent.assembly import Toolbox
 from support.rows import rows
@@ -71,7 +72,7 @@ def test_a_missing_package_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) 
     assembly = assemble_role(top, "tools: [{type: http, base_url: 'https://example.com'}]\n", invalid=True)
     (item,) = assembly.findings
     assert item.message == "`tools[0]`: the package `httpx2` is not installed"
-    assert item.hint == "install it with `pip install 'prowess[agent]'`"
+    assert item.hint == f"install it with `{install_command('agent')}`"
     assert "read_file" in tool_origins(assemble_role(top, FILES))
 
 

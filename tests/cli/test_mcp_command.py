@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._internal.installer import install_command
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -158,4 +159,4 @@ def test_without_the_package_the_error_says_what_to_install(project: Path) -> No
         [sys.executable, "-c", code, "mcp", "serve", str(project)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert "skills over MCP need the package mcp: pip install 'prowess[mcp]'" in done.stderr
+    assert f"this command needs the package mcp: {install_command('mcp')}" in done.stderr

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess._internal.installer import install_command
 from prowess.cli import main
 from support.skills import skill
 
@@ -84,8 +85,7 @@ def test_without_the_extra_the_error_says_what_to_install(
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert main(["report", "-o", "x.html"]) == 2
     assert capsys.readouterr().err == (
-        "error: a report needs Jinja2: pip install 'prowess[report]'\n\n"
-        "hint: install the extra with the `pip` command above, then try again\n"
+        f"error: a report needs Jinja2: {install_command('report')}\n\nhint: type the command above, then try again\n"
     )
     assert not (project / "x.html").exists()
 

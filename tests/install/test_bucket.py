@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess._internal.installer import install_command
 from prowess.errors import ConfigError, InstallError, SkillNotFoundError
 from prowess.install import OpenStore, PackedSkill, prepare_skill
 from prowess.install.archive import pack_skill
@@ -398,7 +399,7 @@ def test_what_is_missing_on_this_machine_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(ConfigError) as missing:
         fetched(None)
-    assert missing.value.hint == "pip install 'prowess[bucket]'"
+    assert missing.value.hint == install_command("bucket")
 
 
 # ── publishing ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,6 +14,7 @@ from hypothesis import given, settings, strategies as st
 from lxml import html
 
 import prowess
+from prowess._internal.installer import install_command
 from prowess._internal.text import hidden_characters
 from prowess.findings import finding
 from prowess.report import render_page
@@ -189,7 +190,7 @@ def test_the_page_names_the_version_and_no_date() -> None:
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     _template.cache_clear()
-    with pytest.raises(ImportError, match=r"^a report needs Jinja2: pip install 'prowess\[report\]'$"):
+    with pytest.raises(ImportError, match=rf"^a report needs Jinja2: {re.escape(install_command('report'))}$"):
         render_page(comparison(compared("a", seen("codex"))))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess._internal.installer import install_command
 from prowess.errors import ConfigError, StoreError
 from prowess.store import open_store
 from support.postgres import start_postgres
@@ -139,8 +140,8 @@ def test_a_store_works_again_when_its_server_is_back(postgres_server: Postgres) 
 @pytest.mark.parametrize(
     ("missing", "sentence"),
     [
-        ("sqlalchemy", "this store needs SQLAlchemy: pip install 'prowess[store]'"),
-        ("psycopg", "this store needs psycopg: pip install 'prowess[postgresql]'"),
+        ("sqlalchemy", f"this store needs SQLAlchemy: {install_command('store')}"),
+        ("psycopg", f"this store needs psycopg: {install_command('postgresql')}"),
     ],
 )
 def test_a_missing_package_names_the_extra(missing: str, sentence: str) -> None:

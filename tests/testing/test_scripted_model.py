@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from prowess._internal.installer import install_command
 from prowess.errors import ConfigError
 from prowess.testing import Call, ScriptedModel, Step
 from support.rows import rows
@@ -179,5 +180,5 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == (
-        "a scripted model for Pydantic AI needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'\n"
+        f"a scripted model for Pydantic AI needs pydantic-ai-slim: {install_command('pydantic-ai')}\n"
     )

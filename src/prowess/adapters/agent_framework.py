@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.installer import missing_extra
 from prowess.session import Session
 
 from ._base import CatalogSkills, added_texts, call_in_thread, merge_sessions, shown_skills, unsent_texts
-from ._extras import missing_extra
 
 try:
     from agent_framework import (

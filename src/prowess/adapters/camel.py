@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
+from prowess._internal.installer import missing_extra
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import (
     REACHABLE,
@@ -32,7 +33,6 @@ from prowess.session import Session, escape_tags, find_mentions
 from prowess.skill import Requirements, Skill, load
 
 from ._base import require_free_names, unsent_texts, with_tail
-from ._extras import missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence

@@ -14,10 +14,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.installer import missing_extra
 from prowess._internal.tempdirs import IN_USE_FILE
 from prowess.errors import ConfigError
-
-from ._extras import missing_extra
 
 try:
     import claude_agent_sdk

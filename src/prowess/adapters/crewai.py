@@ -17,11 +17,11 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Annotated, Any
 
+from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
 from prowess.session import Session
 
 from ._base import CatalogSkills, call_tool
-from ._extras import missing_extra
 
 try:
     from crewai.hooks import get_before_llm_call_hooks, register_before_llm_call_hook

@@ -15,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from prowess._internal.files import read_up_to, skill_files
 from prowess._internal.fs import open_inside
+from prowess._internal.installer import missing_extra
 from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.text import neutral, quoted
 from prowess.errors import ConfigError, SkillError
@@ -22,7 +23,6 @@ from prowess.session import escape_tags, resource_folder
 from prowess.skill import load
 
 from ._base import CatalogSkills, added_texts, call_in_thread, unsent_texts
-from ._extras import missing_extra
 
 try:
     from google.adk.events import Event, EventActions

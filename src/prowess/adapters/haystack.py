@@ -15,10 +15,10 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError, SkillNotFoundError
 
 from ._base import CatalogSkills, KeptSessions, added_texts, shown_skills
-from ._extras import missing_extra
 
 try:
     from haystack.components.agents.state import State, replace_values

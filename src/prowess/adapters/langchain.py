@@ -15,12 +15,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from prowess._internal.frozen import Frozen
+from prowess._internal.installer import missing_extra
 from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session
 
 from ._base import CatalogSkills, call_in_thread, call_tool, conversation_of, merge_sessions, with_tail
-from ._extras import missing_extra
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse

@@ -12,10 +12,10 @@ from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
 
 from ._base import CatalogSkills, call_in_thread, with_tail
-from ._extras import missing_extra
 
 try:
     from llama_index.core.agent.workflow import FunctionAgent, ReActAgent

@@ -15,12 +15,12 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+from prowess._internal.installer import missing_extra
 from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session, escape_tags
 
 from ._base import CatalogSkills, call_in_thread, with_tail
-from ._extras import missing_extra
 
 try:
     from agents import FunctionTool, GuardrailFunctionOutput, InputGuardrail, RunConfig, Tool

@@ -12,12 +12,12 @@ from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.installer import missing_extra
 from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
 from ._base import HINT, JoinedCatalogs, call_in_thread, call_tool, catalog_argument, merge_sessions
-from ._extras import missing_extra
 
 try:
     from pydantic_ai import RunContext, ToolDefinition

@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
 from prowess.session import Session
 
 from ._base import HINT, added_texts, call_tool, catalog_argument, require_free_names
-from ._extras import missing_extra
 
 try:
     from smolagents import ChatMessage, MessageRole, Model, Tool

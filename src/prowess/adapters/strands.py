@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from prowess._internal.installer import missing_extra
 from prowess.errors import SkillError
 
 from ._base import CatalogSkills, KeptSessions, added_texts, require_free_names, shown_skills
-from ._extras import missing_extra
 
 try:
     from strands.hooks import AfterInvocationEvent, AfterToolCallEvent, BeforeInvocationEvent, BeforeToolCallEvent

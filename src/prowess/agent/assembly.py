@@ -313,11 +313,11 @@ def _error_message(error: Exception) -> str:
 
 
 def _error_hint(error: Exception) -> str | None:
-    return (
-        "install it with `pip install 'prowess[agent]'`"
-        if isinstance(error, ImportError)
-        else getattr(error, "hint", None)
-    )
+    if isinstance(error, ImportError):
+        from prowess._internal.installer import install_command
+
+        return f"install it with `{install_command('agent')}`"
+    return getattr(error, "hint", None)
 
 
 def discover_skills(

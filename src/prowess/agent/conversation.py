@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.installer import missing_extra
 from prowess._internal.text import neutral, quoted
-from prowess.adapters import missing_extra
 from prowess.errors import ProwessError
 
 from ._threads import run_in_thread

@@ -158,7 +158,7 @@ def _api_key(config: ModelConfig, env: Mapping[str, str]) -> str | None:
 
 
 def _openai_model(config: ModelConfig, env: Mapping[str, str]) -> Any:
-    from prowess.adapters import missing_extra
+    from prowess._internal.installer import missing_extra
 
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
@@ -175,7 +175,7 @@ def _openai_model(config: ModelConfig, env: Mapping[str, str]) -> Any:
 
 
 def _provider_model(config: ModelConfig, key: str | None) -> Any:
-    from prowess.adapters import missing_extra
+    from prowess._internal.installer import missing_extra
 
     try:
         from pydantic_ai.models import infer_model

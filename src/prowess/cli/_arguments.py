@@ -220,7 +220,7 @@ class OptionalExtra:
         if isinstance(error, ImportError):
             from prowess.errors import ConfigError
 
-            hint = "install the extra with the `pip` command above, then try again"
+            hint = "type the command above, then try again"
             raise ConfigError(str(error), hint=hint) from None
 
 

@@ -312,8 +312,10 @@ def _packages() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
+        from prowess._internal.installer import install_command
+
         message = f"signatures need {neutral(error.name or 'sigstore')}"
-        raise ConfigError(message, hint="pip install 'prowess[sign]'") from None
+        raise ConfigError(message, hint=install_command("sign")) from None
 
 
 @contextmanager

@@ -5,5 +5,6 @@ from __future__ import annotations
 try:
     import mcp.server.lowlevel  # noqa: F401
 except ImportError as error:
-    message = "skills over MCP need the package mcp: pip install 'prowess[mcp]'"
-    raise ImportError(message) from error
+    from prowess._internal.installer import missing_extra
+
+    raise ImportError(missing_extra("the package mcp", "mcp", "this command")) from error

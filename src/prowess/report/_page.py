@@ -42,7 +42,9 @@ def _template() -> jinja2.Template:
         import jinja2
         import markupsafe
     except ImportError:
-        raise ImportError("a report needs Jinja2: pip install 'prowess[report]'", name="jinja2") from None
+        from prowess._internal.installer import missing_extra
+
+        raise ImportError(missing_extra("Jinja2", "report", "a report"), name="jinja2") from None
     import prowess
 
     def make_safe(value: object) -> object:

@@ -43,7 +43,9 @@ def open_store(url: str, *, lease: float = 15.0, keep: float | None = None) -> S
     try:
         import sqlalchemy  # noqa: F401 - the sentence names the extra
     except ImportError as error:
-        raise ImportError("this store needs SQLAlchemy: pip install 'prowess[store]'") from error
+        from prowess._internal.installer import missing_extra
+
+        raise ImportError(missing_extra("SQLAlchemy", "store", "this store")) from error
     from ._store import Store, prepare
 
     parsed = _parse(url.strip())
@@ -134,7 +136,9 @@ def _make_engine(url: URL) -> Engine:
     try:
         engine = create_engine(url, connect_args=connect, pool_size=5, max_overflow=20, **options)
     except ImportError as error:
-        raise ImportError("this store needs psycopg: pip install 'prowess[postgresql]'") from error
+        from prowess._internal.installer import missing_extra
+
+        raise ImportError(missing_extra("psycopg", "postgresql", "this store")) from error
     except (SQLAlchemyError, ValueError, TypeError) as error:
         message = f"invalid URL of a store: {neutral(str(error).splitlines()[0])[:200]}"
         raise ConfigError(message, hint=f"write it as {_FORMS}") from None

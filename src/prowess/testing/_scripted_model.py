@@ -91,7 +91,9 @@ class ScriptedModel:
             from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
             from pydantic_ai.models.function import DeltaToolCall, FunctionModel
         except ImportError as error:
-            message = "a scripted model for Pydantic AI needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"
+            from prowess._internal.installer import missing_extra
+
+            message = missing_extra("pydantic-ai-slim", "pydantic-ai", "a scripted model for Pydantic AI")
             raise ImportError(message) from error
 
         def next_step(messages: Sequence[Any]) -> Step:

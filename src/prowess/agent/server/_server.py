@@ -21,8 +21,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prowess._internal.bearer import has_bearer_token
+from prowess._internal.installer import missing_extra
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
 
 from ._requests import ChatAnswer, RequestError, error_parts, parse_chat_request

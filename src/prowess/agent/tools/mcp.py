@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from prowess._internal.files import real_path
+from prowess._internal.installer import missing_extra
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.adapters import missing_extra
 from prowess.agent.policy import RefusedError
 from prowess.agent.role_files import python_module
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy

@@ -100,6 +100,6 @@ def _html_to_markdown(response: HttpResponse, seconds: float) -> str:
         ) from None
     if done.returncode != 0:
         if b"ModuleNotFoundError" in done.stderr:
-            raise ToolFailedError("`fetch_page` needs markdownify: `pip install 'prowess[agent]'`")
+            raise ToolFailedError("`fetch_page` needs markdownify, of the extra `agent` of Prowess")
         raise ToolFailedError(f"cannot convert {quoted(response.url, PATH_LIMIT)} to Markdown")
     return done.stdout.decode("utf-8", "replace")

@@ -8,8 +8,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.installer import missing_extra
 from prowess._internal.text import neutral
-from prowess.adapters import missing_extra
 from prowess.cli._commands import OK
 from prowess.cli._output import (
     note,

@@ -48,7 +48,7 @@ def options(parser: Parser) -> None:
     parser.values("--tag", "TAG", "a further name for it (repeatable)")
     parser.flag("--force", "move a tag, or replace a skill of a bucket, that has another content now, without asking")
     parser.flag("--dry-run", "check and pack the skill, and send nothing")
-    group = parser.group("signing (`pip install 'prowess[sign]'`)")
+    group = parser.group("signing (the extra `sign`)")
     group.flag("--sign", "sign it with sigstore, as the workflow of the CI or in a browser")
     group.value("--sign-key", "FILE", "sign it with this private key (PEM, an elliptic curve)")
     group.value("--sign-certificate", "FILE", "the certificate (PEM) of --sign-key")

@@ -53,7 +53,7 @@ def options(parser: Parser) -> None:
     parser.flag("--global", "verify the skills for all projects", dest="is_global")
     parser.flag("--strict", "skills that are not in the lock are differences too")
     parser.add_place("the working directory", "the home directory")
-    group = parser.group("signatures (`pip install 'prowess[sign]'`)")
+    group = parser.group("signatures (the extra `sign`)")
     group.value(
         "--signed-by",
         "IDENTITY",

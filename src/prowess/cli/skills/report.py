@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 The page is one file without scripts. It loads nothing, so it can be opened offline, attached to a build or sent by
-mail. It shows paths below the home directory with `~`. The same skills give the same bytes. It needs Jinja2:
-`pip install 'prowess[report]'`."""
+mail. It shows paths below the home directory with `~`. The same skills give the same bytes. It needs Jinja2,
+which the extra `report` installs."""
 
 
 def options(parser: Parser) -> None:

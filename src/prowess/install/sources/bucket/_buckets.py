@@ -181,7 +181,9 @@ def open_store(scheme: str, bucket: str, env: Mapping[str, str]) -> tuple[Any, s
     try:
         from obstore import exceptions, store as stores
     except ImportError:
-        raise ConfigError("buckets need the package `obstore`", hint="pip install 'prowess[bucket]'") from None
+        from prowess._internal.installer import install_command
+
+        raise ConfigError("buckets need the package `obstore`", hint=install_command("bucket")) from None
     name = _first(env, cloud.name_variables) or cloud.name_default
     endpoint = _first(env, cloud.endpoints) or (None if name is None else cloud.default.format(name=name))
     if endpoint is None:
