@@ -106,8 +106,8 @@ def lock(project: Path) -> None:
     skills = [
         LockedSkill(
             name=name,
-            source="prowess-skills/prowess",
-            source_type="github",
+            source="https://git.example/prowess.git",
+            source_type="git",
             skill_path=f"examples/skills/{name}/SKILL.md",
             computed_hash=computed_hash(str(project / ".agents/skills" / name)),
         )

@@ -25,6 +25,20 @@ ACTION = yaml.safe_load((TOP / "action.yml").read_text(encoding="utf-8"))
 SKILL = "---\nname: pdf-tools\ndescription: Fills PDF forms. Use when a form is to be filled.\n---\nDo it.\n"
 
 
+def test_nothing_installs_prowess_from_a_name_that_anybody_could_register() -> None:
+    """It is on no index and in no public repository; `.example` and `<` cannot be registered."""
+    assert re.fullmatch(r"https://[a-z]+\.example/prowess", REPOSITORY)
+    pages = [TOP / "README.md", TOP / "action.yml", TOP / ".pre-commit-hooks.yaml", *(TOP / "docs").rglob("*.md")]
+    by_name = re.compile(
+        r"(?:pip|pipx|uv tool|uv) (?:install|run|add)[^`\n]* '?prowess\b(?! ?@)|uvx '?prowess\b"
+        r"|github\.com/[\w-]+/prowess\b|(?:uses|repo): *[\w./:-]*(?<!https://git\.example)/prowess\b"
+    )
+    found = [
+        (path.name, line) for path in pages for line in path.read_text("utf-8").splitlines() if by_name.search(line)
+    ]
+    assert not found
+
+
 def blocks(language: str) -> list[str]:
     return [text for name, text in BLOCKS if name == language]
 
@@ -102,7 +116,7 @@ def test_the_workflows_use_inputs_that_exist() -> None:
     for workflow in workflows:
         assert workflow[True]  # YAML 1.1 reads the key `on` so
         *_, step = workflow["jobs"]["check"]["steps"]
-        assert step["uses"].rpartition("@")[0] == REPOSITORY.removeprefix("https://github.com/")
+        assert step["uses"].rpartition("@")[0] == "<your-org>/prowess"
         assert set(step["with"]) <= set(ACTION["inputs"])
         assert (workflow["permissions"].get("security-events") == "write") == ("sarif" in step["with"])
 

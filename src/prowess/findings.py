@@ -71,7 +71,7 @@ class Finding(Frozen):
         }
 
 
-DOCS_URL = "https://github.com/prowess-skills/prowess/blob/main/docs"
+DOCS_URL = "https://git.example/prowess/docs"
 """The address of the project's documentation, as in `pyproject.toml`."""
 
 
