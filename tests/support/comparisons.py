@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.hosts import load_host
 from prowess.skill import parse
-from prowess.visibility import ComparedSkill, Comparison, Loss, View
+from prowess.visibility import ComparedSkill, Comparison, Kind, Loss, View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,18 +18,29 @@ __all__ = ["CWD", "HOME", "compared", "comparison", "lost", "seen"]
 
 HOME = "/home/ada"
 CWD = f"{HOME}/project"
+_SEEN_KINDS = {"user-only": Kind.USER_ONLY, "deferred": Kind.DEFERRED, "untrusted": Kind.UNTRUSTED}
+_LOST_KINDS = {
+    "text": Kind.REJECTED,
+    "field": Kind.REJECTED,
+    "place": Kind.ELSEWHERE,
+    "limit": Kind.BEYOND_LIMIT,
+    "file-name": Kind.FILE_NAME,
+    "name": Kind.NAME_TAKEN,
+    "setting": Kind.OFF,
+    "trust": Kind.UNTRUSTED,
+}
 
 
 def seen(host: str, state: str = "active", reason: str | None = None) -> View:
     """Return the view of an agent that does not lose a skill."""
-    return View(host=host, state=state, reason=reason)
+    return View(host=host, kind=_SEEN_KINDS.get(state, Kind.SEEN), state=state, reason=reason)
 
 
 def lost(host: str, kind: str = "text", *, reason: str = "it is broken", cure: str = "", state: str = "") -> View:
     """Return the view of an agent that loses a skill."""
     state = state or {"place": "absent", "name": "shadowed", "trust": "untrusted"}.get(kind, "rejected")
     loss = Loss(kind=kind, reason=reason, cure=cure, is_command=cure.startswith("prowess "))
-    return View(host=host, state=state, reason=reason, loss=loss)
+    return View(host=host, kind=_LOST_KINDS[kind], state=state, reason=reason, loss=loss)
 
 
 def compared(

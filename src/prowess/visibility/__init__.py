@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         compare_catalogs as compare_catalogs,
         count_losses as count_losses,
     )
+    from ._kinds import KIND_WORDS as KIND_WORDS, Kind as Kind, kind_of as kind_of
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
     from ._mount_cures import (

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 from functools import cache, lru_cache
 
-from prowess._internal.files import real_path
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
 from prowess.catalog import (
     AWAITS_TRUST,
     REACHABLE,
     Evaluator,
+    State,
     discover,
     evaluate_alone,
     evaluate_file,
@@ -25,7 +26,8 @@ from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._fixed_filesystem import FixedFilesystem
-from ._losses import Loss, LossFinder, rejecting_codes
+from ._kinds import Kind, kind_of
+from ._losses import Loss, LossFinder, is_identical_copy, rejecting_codes
 from ._mount_cures import TakenNames
 
 TYPE_CHECKING = False
@@ -45,6 +47,8 @@ class View(Frozen):
     """How one agent sees one skill."""
 
     host: str
+    kind: Kind
+    """What the agent's model gets of it now, through an exact copy too."""
     state: str
     """The word of a `State`, or `absent`: no folder that the agent searches holds it."""
     name: str | None = None
@@ -59,7 +63,14 @@ class View(Frozen):
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `check --json`."""
         loss = None if self.loss is None else self.loss.as_dict()
-        return {"state": self.state, "reason": self.reason, "rule": self.rule, "winner": self.winner, "loss": loss}
+        return {
+            "kind": self.kind,
+            "state": self.state,
+            "reason": self.reason,
+            "rule": self.rule,
+            "winner": self.winner,
+            "loss": loss,
+        }
 
 
 class ComparedSkill(Frozen):
@@ -220,6 +231,7 @@ class _Comparer:
         self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
         """An agent's rules without its settings, for skills that it does not find."""
+        self.races = {host: _races(catalog) for host, catalog in catalogs.items()}
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
         self.taken_names = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
@@ -230,6 +242,9 @@ class _Comparer:
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
         """Return the real path and the path of each skill."""
         given = {real_path(path): path for path in files}
+        if not only_files:
+            misnamed = (item.path for each in self.catalogs.values() for item in each.findings if is_misnamed(item))
+            given |= {real_path(path): path for path in misnamed if path is not None}
         found = {real: first_entry(row).path for real, row in self.entries.items()}
         return sorted((given if only_files else {**given, **found}).items(), key=lambda item: item[1].split(os.sep))
 
@@ -258,9 +273,11 @@ class _Comparer:
     def _view(self, host: str, path: str, real: str, row: Mapping[str, Entry], scope: str) -> View:
         finder, entry = self.finders[host], row.get(host)
         if entry is not None:
-            is_seen = entry.state in REACHABLE or self.copies[host].copy(real, entry) is not None
+            copied = None if entry.state in REACHABLE else self.copies[host].copy(real, entry)
+            is_seen = entry.state in REACHABLE or copied is not None
             return View(
                 host=host,
+                kind=self._kind(host, entry if copied is None else copied),
                 state=str(entry.state),
                 name=entry.name,
                 reason=entry.reason,
@@ -274,9 +291,11 @@ class _Comparer:
         if copied is not None:
             exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
             reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
-            return View(host=host, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
+            kind = self._kind(host, copied)
+            return View(host=host, kind=kind, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
         if is_bundled(real, row):
-            return View(host=host, state=ABSENT, reason="it belongs to another agent", rule="bundled")
+            reason = "it belongs to another agent"
+            return View(host=host, kind=Kind.ELSEWHERE, state=ABSENT, reason=reason, rule="bundled")
         taken = self.taken_names.path_of(host, alone.name)
         lost = finder.loss_elsewhere(
             path,
@@ -287,9 +306,18 @@ class _Comparer:
         )
         if lost is None:
             mounted = f"skills are mounted for {finder.host.title}, never searched for"
-            return View(host=host, state=ABSENT, reason=mounted, rule="mounted")
+            return View(host=host, kind=Kind.ELSEWHERE, state=ABSENT, reason=mounted, rule="mounted")
         rule = "name-shadowed" if lost.kind == "name" else lost.kind
-        return View(host=host, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
+        kind = _KIND_OF_LOSS[lost.kind]
+        return View(host=host, kind=kind, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
+
+    def _kind(self, host: str, entry: Entry) -> Kind:
+        """Return what the model gets of a skill that its agent finds, also through a byte-identical copy."""
+        if entry.shadowed_by is not None and is_identical_copy(entry):
+            entry = next((each for each in self.catalogs[host].skills if each.path == entry.shadowed_by), entry)
+        if entry.state is State.ACTIVE and entry.rule == "undefined" and entry.path not in self.races[host]:
+            return Kind.SEEN  # whichever the agent reads last
+        return kind_of(entry)
 
     def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
         """Return the skills, with `copy_of` in those that are the same as an earlier one."""
@@ -305,6 +333,31 @@ class _Comparer:
             else:
                 result.append(skill.with_changes(copy_of=paths[original]))
         return result
+
+
+def _races(catalog: Catalog) -> set[str | None]:
+    """Return the paths of the skills that others of their name, which are not the same, may replace."""
+    return {entry.shadowed_by for entry in catalog.skills if entry.rule == "undefined" and not is_identical_copy(entry)}
+
+
+def is_misnamed(item: Finding) -> bool:
+    """Return whether a finding is about a skill whose file is called `skill.md`, without a `SKILL.md` beside it."""
+    return item.code == "file-name-case" and not os.path.lexists(
+        os.path.join(os.path.dirname(item.path or ""), SKILL_FILE)
+    )
+
+
+_KIND_OF_LOSS = {
+    "place": Kind.ELSEWHERE,
+    "limit": Kind.BEYOND_LIMIT,
+    "file-name": Kind.FILE_NAME,
+    "name": Kind.NAME_TAKEN,
+    "setting": Kind.OFF,
+    "trust": Kind.UNTRUSTED,
+    "text": Kind.REJECTED,
+    "field": Kind.REJECTED,
+}
+"""The kind of a skill that an agent does not find, by that of the loss."""
 
 
 class _Copies:

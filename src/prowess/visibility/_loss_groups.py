@@ -62,7 +62,7 @@ def group_losses(comparison: Comparison, *, text: bool = True) -> tuple[LossGrou
     return tuple(sorted(result, key=lambda group: (_KINDS.index(group.kind), -len(group.skills), group.folder)))
 
 
-_KINDS = ("text", "field", "place", "name", "trust", "setting")
+_KINDS = ("text", "field", "file-name", "limit", "place", "name", "trust", "setting")
 
 
 def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:
@@ -74,10 +74,12 @@ def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:
     if loss.kind == "place":
         # What has to be done by hand is about one skill.
         return ("place", folder, skill.scope, *((skill.path, loss.steps) if loss.steps else ()))
-    if loss.kind == "text" and loss.is_command:
-        return ("text", *loss.codes)
+    if loss.kind in ("text", "file-name") and loss.is_command:
+        return (loss.kind, *loss.codes)
     if loss.kind == "trust":
         return ("trust", host)
+    if loss.kind == "limit":
+        return ("limit", loss.reason)
     return (loss.kind, skill.path, loss.cure)
 
 
@@ -89,7 +91,7 @@ def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts
     cures: tuple[Cure, ...] = (Cure(text=cure, is_command=is_command, hosts=tuple(hosts)),)
     if kind == "place":
         cures = tuple(_place_cures(comparison, skills, hosts))
-    elif kind == "text" and is_command and len(skills) > 1:
+    elif kind in ("text", "file-name") and is_command and len(skills) > 1:
         command = fix_command([skill.path for skill in skills], comparison.cwd)
         cures = (Cure(text=command, is_command=True, hosts=tuple(hosts)),)
     return LossGroup(kind=kind, folder=folder, skills=tuple(skills), hosts=tuple(hosts), reason=reason, cures=cures)

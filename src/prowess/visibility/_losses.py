@@ -2,6 +2,7 @@
 
 An agent loses a skill if neither its model nor its user can reach it there. The *cure* of a loss is what to type or to
 change. A loss has one of these kinds: `text` (the agent cannot load the file), `place` (it does not search the folder),
+`limit` (it stops before this folder), `file-name` (the file is not called `SKILL.md`),
 `name` (another skill has the name), `setting` (the user has switched it off), `trust` (the user has not trusted the
 folder) and `field` (the author has hidden it).
 """
@@ -41,7 +42,7 @@ class Loss(Frozen):
     """Why one agent does not see one skill, and what to do."""
 
     kind: str
-    """`text`, `place`, `name`, `setting`, `trust` or `field`."""
+    """`text`, `place`, `limit`, `file-name`, `name`, `setting`, `trust` or `field`."""
     reason: str
     codes: tuple[str, ...] = ()
     """The findings because of which the agent rejects the file; also if it does not search its folder either."""
@@ -122,6 +123,11 @@ class LossFinder:
         if self.disabled is not None:
             cure = self.disabled.hint or f"switch on skills in the settings of {self.host.title}"
             return Loss(kind="setting", reason=self.disabled.message, codes=codes, cure=cure.strip())
+        if os.path.basename(path) != SKILL_FILE and os.path.basename(path).lower() == SKILL_FILE.lower():
+            return self._lost_file_name(path)
+        limit = self._limit_before(path)
+        if limit is not None:
+            return limit
         folder = os.path.dirname(os.path.dirname(path))
         reason = f"{self.host.title} does not search {neutral(self.display(folder))}"
         if taken is not None:
@@ -129,6 +135,22 @@ class LossFinder:
             return self._lost_name(path, taken, other).with_changes(codes=codes)
         reason = f"{reason}, and {alone.reason}" if codes else reason
         return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
+
+    def _lost_file_name(self, path: str) -> Loss:
+        """Return the loss of a skill whose file is called `skill.md`."""
+        name = neutral(os.path.basename(path))
+        reason = f"the file is called `{name}`, and agents look for `{SKILL_FILE}` exactly"
+        if os.path.lexists(os.path.join(os.path.dirname(path), SKILL_FILE)):
+            return Loss(kind="file-name", reason=reason, cure=f"remove it: `{SKILL_FILE}` is there too")
+        return Loss(kind="file-name", reason=reason, cure=fix_command([path], self.catalog.cwd), is_command=True)
+
+    def _limit_before(self, path: str) -> Loss | None:
+        """Return the loss of a skill in a folder that the agent searches, if it stops before this one."""
+        for item in self.catalog.findings:
+            if item.code == "folder-limit" and item.path is not None and path.startswith(os.path.join(item.path, "")):
+                reason = f"{self.host.title} stops in {neutral(self.display(item.path))}: {item.message}"
+                return Loss(kind="limit", reason=reason, cure=item.hint or "move skills into fewer folders")
+        return None
 
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
