@@ -9,7 +9,7 @@ import os
 from functools import cache, lru_cache
 
 from prowess._internal.files import SKILL_FILE, real_path
-from prowess._internal.frozen import Frozen
+from prowess._internal.frozen import Frozen, LazyFrozen
 from prowess._internal.text import neutral
 from prowess.catalog import (
     AWAITS_TRUST,
@@ -27,7 +27,7 @@ from prowess.skill import check_skill
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._fixed_filesystem import FixedFilesystem
 from ._kinds import Kind, kind_of
-from ._losses import Loss, LossFinder, is_identical_copy, rejecting_codes
+from ._losses import CureQueue, Loss, LossFinder, is_identical_copy, rejecting_codes
 from ._mount_cures import TakenNames
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ class View(Frozen):
         }
 
 
-class ComparedSkill(Frozen):
+class ComparedSkill(LazyFrozen, not_compared=("skill",)):
     """One skill, and how each agent sees it."""
 
     path: str
@@ -235,8 +235,9 @@ class _Comparer:
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
         self.taken_names = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
+        cures = CureQueue()
         self.finders = {
-            host: LossFinder(catalog, fixed_filesystem, self.taken_names) for host, catalog in catalogs.items()
+            host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
         }
 
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
@@ -252,23 +253,31 @@ class _Comparer:
         """Return one skill, as all agents see it."""
         row = self.entries.get(real, {})
         entry = first_entry(row) if row else None
-        # A SKILL.md that is a link is followed only where the rules of an agent did so.
-        skill = self.filesystem.skill(path) if entry is None else entry.skill
+        name = self.filesystem.skill(path).name if entry is None else entry.frontmatter_name
         scopes = [each.scope for each in row.values()]
         scope = "project" if not scopes or "project" in scopes else scopes[0]
         folder = os.path.basename(os.path.dirname(path))
-        return ComparedSkill(
+        return ComparedSkill.from_loader(
+            self,
+            (path, entry),
             path=path,
             real=real,
-            name=skill.name or folder,
+            name=name or folder,
             folder=folder,
-            description=(skill.description or "").strip(),
             scope=scope,
+            copy_of=None,
             bundled=is_bundled(real, row),
-            findings=check_skill(skill),
-            skill=skill,
             views={host: self._view(host, path, real, row, scope) for host in self.catalogs},
         )
+
+    def load_field(self, subject: tuple[str, Entry | None], name: str) -> object:
+        """Return what most callers do not ask about a skill: its text and findings."""
+        path, entry = subject
+        # A SKILL.md that is a link is followed only where the rules of an agent did so.
+        skill = self.filesystem.skill(path) if entry is None else entry.skill
+        if name == "findings":
+            return check_skill(skill)
+        return skill if name == "skill" else (skill.description or "").strip()
 
     def _view(self, host: str, path: str, real: str, row: Mapping[str, Entry], scope: str) -> View:
         finder, entry = self.finders[host], row.get(host)
@@ -324,10 +333,12 @@ class _Comparer:
         copies = CopyFinder(self.filesystem)
         paths, result = {}, []
         for skill in skills:
-            original = copies.original(skill.real, skill.skill.name)
+            name = None if (entry := self.entries.get(skill.real)) is None else first_entry(entry).frontmatter_name
+            name = self.filesystem.skill(skill.path).name if entry is None else name
+            original = copies.original(skill.real, name)
             if original is None:
                 if not skill.bundled:
-                    copies.add(skill.real, skill.skill.name)
+                    copies.add(skill.real, name)
                 paths[skill.real] = skill.path
                 result.append(skill)
             else:

@@ -10,10 +10,11 @@ folder) and `field` (the author has hidden it).
 from __future__ import annotations
 
 import os
-from functools import cached_property, lru_cache
+from collections import deque
+from functools import cache, cached_property, lru_cache
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, display_path, read_file, real_path
-from prowess._internal.frozen import Frozen
+from prowess._internal.frozen import LazyFrozen
 from prowess._internal.text import neutral
 from prowess.catalog import AWAITS_TRUST, REACHABLE, Entry, Evaluator, State
 from prowess.clients.settings import find_hiding_setting
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
     from ._mount_cures import MountTarget, TakenNames
 
 
-class Loss(Frozen):
-    """Why one agent does not see one skill, and what to do."""
+class Loss(LazyFrozen):
+    """Why one agent does not see one skill, and what to do.
+
+    What to do takes longer to find out than the reason, so it is found when it is first asked for.
+    """
 
     kind: str
     """`text`, `place`, `limit`, `file-name`, `name`, `setting`, `trust` or `field`."""
@@ -64,15 +68,53 @@ class Loss(Frozen):
         return {"kind": self.kind, "reason": self.reason, "codes": [*self.codes], "cure": self.cure}
 
 
+class CureQueue:
+    """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Callable[[], Loss]] = deque()
+        self._running = False
+
+    def add(self, find: Callable[[], Loss]) -> Callable[[], Loss]:
+        """Add one; return a function that finds it once."""
+        find = cache(find)
+        self._waiting.append(find)
+        return find
+
+    def load_field(self, subject: Callable[[], Loss], name: str) -> object:
+        """Return a field of a loss that was not set when it was made."""
+        if not self._running:  # a cure may ask for another one
+            self._running = True
+            try:
+                while self._waiting:
+                    self._waiting.popleft()()
+            finally:
+                self._running = False
+        return getattr(subject(), name)
+
+
 class LossFinder:
     """Finds the losses of one agent in one place."""
 
     def __init__(
-        self, catalog: Catalog, fixed_filesystem: Callable[[str], FixedFilesystem], taken_names: TakenNames
+        self,
+        catalog: Catalog,
+        fixed_filesystem: Callable[[str], FixedFilesystem],
+        taken_names: TakenNames,
+        cures: CureQueue,
     ) -> None:
+        """Prepare.
+
+        Args:
+            catalog: of the agent.
+            fixed_filesystem: returns what `check --fix` makes of a file.
+            taken_names: of all agents in question.
+            cures: those to find, of all agents in question.
+        """
         self.catalog = catalog
         self.fixed_filesystem = fixed_filesystem
         self.taken_names = taken_names
+        self.cures = cures
         self.host = catalog.host
         self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
 
@@ -102,7 +144,9 @@ class LossFinder:
             cure = f"trust the folder in {self.host.title}: start it there and confirm, or change its list of folders"
             return Loss(kind="trust", reason=reason, cure=cure)
         if entry.state is State.DISABLED or entry.rule == "settings":
-            return Loss(kind="setting", reason=reason, cure=self._setting_cure(entry))
+            return self._lazy_loss(
+                "setting", reason, (), lambda: Loss(kind="setting", reason=reason, cure=self._setting_cure(entry))
+            )
         return self._lost_text(entry, reason)
 
     def loss_elsewhere(
@@ -136,6 +180,12 @@ class LossFinder:
         reason = f"{reason}, and {alone.reason}" if codes else reason
         return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
 
+    # ── cures on first use ───────────────────────────────────────────────────────────────────────────────────────────
+
+    def _lazy_loss(self, kind: str, reason: str, codes: tuple[str, ...], find: Callable[[], Loss]) -> Loss:
+        """Return a loss whose cure is found on first use."""
+        return Loss.from_loader(self.cures, self.cures.add(find), kind=kind, reason=reason, codes=codes)
+
     def _lost_file_name(self, path: str) -> Loss:
         """Return the loss of a skill whose file is called `skill.md`."""
         name = neutral(os.path.basename(path))
@@ -162,6 +212,15 @@ class LossFinder:
         if old is not None:
             return old
         codes = rejecting_codes(alone)
+        return self._lazy_loss(
+            "place", reason, codes, lambda: self._mounted(alone, reason, target, user=user, is_copy=is_copy)
+        )
+
+    def _mounted(
+        self, alone: Entry, reason: str, target: MountTarget, *, user: bool, is_copy: Callable[[str], bool]
+    ) -> Loss:
+        """Return the loss of a skill in a folder that the agent does not search, with the command that mounts it."""
+        cwd, home, host, codes = self.catalog.cwd, self.catalog.home, self.host.name, rejecting_codes(alone)
         copy = self._copy(alone, target, self._text(alone, fixed=False))
         refused = bool(mount_blockers(alone.skill))
         is_fit = copy is not None and copy[0].state in REACHABLE and not refused
@@ -271,6 +330,11 @@ class LossFinder:
         if entry.rule not in CODES:
             return Loss(kind="field", reason=reason, codes=codes, cure=_field_cure(entry))
         kind = "field" if entry.rule == "field-type" else "text"
+        return self._lazy_loss(kind, reason, codes, lambda: self._fixed(entry, kind, reason))
+
+    def _fixed(self, entry: Entry, kind: str, reason: str) -> Loss:
+        """Return the loss of a skill that the agent rejects, with the command that fixes it, if one does."""
+        codes = rejecting_codes(entry)
         fixed = self._after_fix(entry) if is_typable(entry.path) else None
         if fixed is not None:
             cure = fix_command([entry.path], self.catalog.cwd)
