@@ -65,17 +65,17 @@ def _run_command(arguments: list[str]) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     """Run the command that the first argument names."""
-    if not arguments and sys.stdout.isatty():
+    if not arguments:
         from ._overview import run
 
         return run()
-    name = arguments[0] if arguments else "--help"
+    name = arguments[0]
     if name in ("-V", "--version"):
         from prowess import __version__
 
         print(f"prowess {__version__}")
         return 0
-    from ._commands import COMMANDS, OK, USAGE, command_module, main_help
+    from ._commands import COMMANDS, OK, command_module, main_help
 
     if name in ("-h", "--help", "help"):
         topic = arguments[1] if len(arguments) > 1 and name == "help" else None
@@ -84,7 +84,7 @@ def _dispatch(arguments: list[str]) -> int:
         if topic is not None and not topic.startswith("-"):
             return _report_unknown_command(topic)
         print(main_help(), end="")
-        return OK if arguments else USAGE
+        return OK
     if name not in COMMANDS:
         return _report_unknown_command(name)
     from ._arguments import parse_plain_arguments

@@ -1,4 +1,4 @@
-"""Answer `prowess` alone on a terminal: how many skills, which agents, what each loses, and what to type next."""
+"""Answer `prowess` alone: how many skills, which agents, what each sees, and what to type next."""
 
 from __future__ import annotations
 
@@ -11,62 +11,43 @@ from prowess._internal.text import display_width, neutral
 from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
 from prowess.hosts import load_host
-from prowess.visibility import compare, group_losses
+from prowess.visibility import ABSENT, KIND_WORDS, Kind, compare
 
 from ._arguments import chosen_hosts
 from ._commands import OK
-from ._output import format_table, paint, pluralize, print_lines, terminal_width, truncate_or_pad
+from ._output import ProgressLine, format_table, paint, pluralize, print_lines, terminal_width, truncate_or_pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from prowess.visibility import ComparedSkill, Comparison, LossGroup
+    from prowess.find import RepositorySkill
+    from prowess.visibility import ComparedSkill, Comparison
 
 _MAX_ROWS = 8
 """Agents that are listed; a terminal has 24 lines."""
-_KIND_WORDS = {
-    "text": "rejected",
-    "field": "hidden by a field",
-    "place": "in other folders",
-    "name": "name taken",
-    "trust": "not trusted",
-    "setting": "switched off",
-}
-"""The kinds of losses in few words, so that three of them fit beside the counts of an agent."""
 
 
 def run() -> int:
     """Print one screen about the working directory."""
     args = argparse.Namespace(all=False, host=None, cwd=None, home=None)
     hosts, note = chosen_hosts(args)
+    progress = ProgressLine()
     # Outside a repository the working directory may be the home, with any number of folders.
-    files = (
-        [skill.path for skill in find_repository_skills(".").skills if not skill.inside]
-        if git_root(real_path("."))
-        else []
-    )
-    comparison = compare(".", hosts=hosts, files=files)
-    print_lines(_format(comparison, note))
+    found = find_repository_skills(".", progress=progress.show_folders).skills if git_root(real_path(".")) else ()
+    files = [skill.path for skill in found if not skill.inside]
+    comparison = compare(".", hosts=hosts, files=files, progress=progress.show_skills)
+    progress.clear()
+    print_lines(_format(comparison, found, note))
     return OK
 
 
-def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
+def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str | None) -> Iterator[str]:
     total = len(comparison.distinct)
     where = neutral(shorten_home(comparison.cwd, comparison.home))
-    agents = pluralize(len(comparison.hosts), "agent")
-    lost = {host: len(comparison.lost(host)) for host in comparison.hosts}
-    worst = max(comparison.hosts, key=lambda host: lost[host])
-    if not total:
-        yield "No agent finds a skill from here."
-    elif lost[worst]:
-        # If all agents lose everything, none of them is the worst.
-        is_alike = len(lost) > 1 and min(lost.values()) == total
-        yield f"{_subject(lost[worst], total)} invisible to {f'all {agents}' if is_alike else load_host(worst).title}."
-    else:
-        what = "your skill" if total == 1 else f"all of your {total:,} skills"
-        yield f"{agents[0].upper()}{agents[1:]} {'sees' if len(lost) == 1 else 'see'} {what}."
-    counted = f"{pluralize(total, 'skill')}, {agents}, in {where}"
+    offered = _offered(comparison, found)
+    yield _offer(offered, found) if offered else _headline(comparison)
+    counted = f"{pluralize(total, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}, in {where}"
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
     if note:
         yield f"({note})"
@@ -74,7 +55,7 @@ def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
     yield from _agent_lines(comparison)
     yield ""
     yield "Next:"
-    commands = _next_commands(comparison)
+    commands = _next_commands(comparison, offered)
     room = terminal_width() - 2
     # A long command is alone on its line, and moves the meanings of the others no further.
     fitting = [len(command) + 2 for command, meaning in commands if len(command) + 2 + len(meaning) <= room]
@@ -89,34 +70,70 @@ def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
     yield "`prowess --help` lists all commands."
 
 
-def _subject(lost: int, total: int) -> str:
-    """Return the subject of the first line and its verb, in the words of a report."""
-    if lost == total:
-        return "Your skill is" if total == 1 else f"All {total:,} of your skills are"
-    return f"{lost:,} of your {total:,} skills {'is' if lost == 1 else 'are'}"
+def _headline(comparison: Comparison) -> str:
+    """Return the sentence about the agent that sees the fewest skills."""
+    total, seen = len(comparison.distinct), _seen(comparison)
+    if not total:
+        return "No agent finds a skill from here."
+    skills = "your skill" if total == 1 else f"your {total:,} skills"
+    least = min(seen, key=lambda host: seen[host])
+    if seen[least] == total:
+        agents = pluralize(len(seen), "agent")
+        return f"{agents} {'sees' if len(seen) == 1 else 'see'} {skills if total == 1 else f'all of {skills}'}."
+    if len(seen) > 1 and max(seen.values()) == 0:
+        return f"No agent sees {skills if total == 1 else f'any of {skills}'}."
+    count = f"{seen[least]:,} of {skills}" if seen[least] else f"none of {skills}"
+    title = load_host(least).title
+    return f"{title} does not see {skills}." if total == 1 else f"{title} sees {count}."
+
+
+def _seen(comparison: Comparison) -> dict[str, int]:
+    return {host: comparison.counts(host).get(Kind.SEEN, 0) for host in comparison.hosts}
 
 
 def _agent_lines(comparison: Comparison) -> Iterator[str]:
-    """Yield a line for each agent: how many skills it sees and loses, and why it loses most of these."""
-    total = len(comparison.distinct)
-    rows = [("AGENT", "SEES", "LOSES", "BECAUSE")]
-    hosts = sorted(comparison.hosts, key=lambda host: -len(comparison.lost(host)))
-    for host in hosts[:_MAX_ROWS]:
-        lost = comparison.lost(host)
-        rows.append((load_host(host).title, f"{total - len(lost):,}", f"{len(lost):,}", _reasons(comparison, host)))
+    """Yield a line for each agent: how many skills its model sees, and what it is with the others."""
+    seen = _seen(comparison)
+    rows = [("AGENT", "SEES", "THE OTHERS")]
+    hosts = sorted(comparison.hosts, key=lambda host: seen[host])
+    rows += [(load_host(host).title, f"{seen[host]:,}", _others(comparison, host)) for host in hosts[:_MAX_ROWS]]
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
 
 
-def _reasons(comparison: Comparison, host: str) -> str:
-    """Return why an agent loses skills, the most frequent reason first."""
-    kinds = [loss.kind for skill in comparison.lost(host) if (loss := skill.views[host].loss) is not None]
-    counted = sorted({*kinds}, key=lambda kind: (-kinds.count(kind), kind))
-    return ", ".join(f"{kinds.count(kind):,} {_KIND_WORDS[kind]}" for kind in counted)
+def _others(comparison: Comparison, host: str) -> str:
+    """Return how many skills the agent's model does not see, by kind, the most frequent first."""
+    counts = {kind: count for kind, count in comparison.counts(host).items() if kind is not Kind.SEEN}
+    words = {**KIND_WORDS, Kind.UNTRUSTED: f"{KIND_WORDS[Kind.UNTRUSTED]} until you trust the folder"}
+    return ", ".join(f"{counts[kind]:,} {words[kind]}" for kind in sorted(counts, key=lambda kind: -counts[kind]))
 
 
-def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
+# ── repositories of skills ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _offered(comparison: Comparison, found: Sequence[RepositorySkill]) -> tuple[ComparedSkill, ...]:
+    """Return the skills of a repository that offers skills and has installed none; else nothing."""
+    real = {skill.real for skill in found if skill.kind in ("skills-folder", "plugin", "marketplace")}
+    skills = tuple(skill for skill in comparison.distinct if skill.real in real)
+    of_project = {skill.real for skill in found} - real
+    is_installed = any(view.state != ABSENT for skill in skills for view in skill.views.values())
+    return () if is_installed or any(skill.real in of_project for skill in comparison.distinct) else skills
+
+
+def _offer(offered: Sequence[ComparedSkill], found: Sequence[RepositorySkill]) -> str:
+    """Return what a repository offers, in one sentence."""
+    real = {skill.real for skill in offered}
+    plugins = {skill.plugin for skill in found if skill.plugin is not None and skill.real in real}
+    broken = sum(any(item.severity == "error" for item in skill.findings) for skill in offered)
+    among = f" in {pluralize(len(plugins), 'plugin')}" if plugins else ""
+    parts = [f"{pluralize(len(offered), 'skill')}{among}"]
+    if broken:
+        parts.append(f"{broken:,} {'has' if broken == 1 else 'have'} errors")
+    return f"This repository offers {'; '.join(parts)}; none is installed here."
+
+
+def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> list[tuple[str, str]]:
     """Return the three commands to type next, each with what it does."""
     if not comparison.distinct:
         return [
@@ -124,17 +141,24 @@ def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
             ("prowess inventory", "every SKILL.md below this folder, found or not"),
             ("prowess hosts", "the agents that Prowess knows, and their folders"),
         ]
-    first = _largest_group(comparison)
-    if first is None:
+    if offered:
+        return [
+            ("prowess inventory", "what it offers, place by place"),
+            ("prowess check", "problems in these skills, and how to fix them"),
+            (f"prowess add . {_argument(offered[0])}", "install one of them here, for the agents that you use"),
+        ]
+    lost = [skill for skill in comparison.distinct if skill.losers]
+    if not lost:
         return [
             ("prowess list", "each skill at each agent"),
             ("prowess check", "problems in these skills, and how to fix them"),
             (f"prowess show {_path(comparison)}", "one skill: its fields, files, sizes and tokens"),
         ]
+    most = max(lost, key=lambda skill: len(skill.losers))
     return [
         ("prowess check", "what each agent loses, and the command that fixes it"),
         ("prowess list", "each skill at each agent"),
-        (f"prowess why {_argument(first.skills[0])}", "one of the lost skills, step by step"),
+        (f"prowess why {_argument(most)}", "one of the lost skills, step by step"),
     ]
 
 
@@ -153,7 +177,3 @@ def _argument(skill: ComparedSkill) -> str:
     """Return a skill's name as an argument of a command, or its path if the name would have to be quoted."""
     is_plain = bool(skill.name) and not set(skill.name) - _PLAIN and not skill.name.startswith("-")
     return skill.name if is_plain else shlex.quote(neutral(os.path.dirname(skill.path)))
-
-
-def _largest_group(comparison: Comparison) -> LossGroup | None:
-    return max(group_losses(comparison), key=lambda group: len(group.skills) * len(group.hosts), default=None)

@@ -6,6 +6,7 @@ Start with `compare`. A skill is one file, however many agents and paths reach i
 from __future__ import annotations
 
 import os
+from collections import Counter
 from functools import cache, lru_cache
 
 from prowess._internal.files import SKILL_FILE, real_path
@@ -121,6 +122,11 @@ class Comparison(Frozen):
     def distinct(self) -> tuple[ComparedSkill, ...]:
         """The skills that are counted: without copies of another, and without those that ship with an agent."""
         return tuple(skill for skill in self.skills if skill.copy_of is None and not skill.bundled)
+
+    def counts(self, host: str) -> dict[Kind, int]:
+        """Return how many skills an agent has of each kind, the best first; kinds without a skill are left out."""
+        counts = Counter(skill.views[host].kind for skill in self.distinct)
+        return {kind: counts[kind] for kind in Kind if counts[kind]}
 
     def lost(self, host: str) -> tuple[ComparedSkill, ...]:
         """Return the skills that an agent loses."""

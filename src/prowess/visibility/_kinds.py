@@ -38,7 +38,7 @@ KIND_WORDS = {
     Kind.SEEN: "seen",
     Kind.USER_ONLY: "user only",
     Kind.DEFERRED: "later",
-    Kind.NAME_ONLY: "name only",
+    Kind.NAME_ONLY: "by name only",
     Kind.LEFT_OUT: "over the budget",
     Kind.UNTRUSTED: "not trusted",
     Kind.OFF: "switched off",
@@ -46,8 +46,8 @@ KIND_WORDS = {
     Kind.UNDEFINED: "not decided",
     Kind.REJECTED: "rejected",
     Kind.BEYOND_LIMIT: "behind a limit",
-    Kind.FILE_NAME: "file name",
-    Kind.ELSEWHERE: "in another folder",
+    Kind.FILE_NAME: "not called SKILL.md",
+    Kind.ELSEWHERE: "in other folders",
 }
 """Each kind in the words that every screen uses, the best first."""
 _BY_STATE = {
