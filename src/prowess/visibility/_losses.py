@@ -31,6 +31,7 @@ from ._mount_rules import mount_blockers
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import Any
 
     from prowess.catalog import Catalog
     from prowess.skill import Skill
@@ -72,6 +73,8 @@ class CureQueue:
     """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
 
     def __init__(self) -> None:
+        self.records: dict[str, dict[str, Any]] = {}
+        """The records of mounts that were read so far, by skills folder."""
         self._waiting: deque[Callable[[], Loss]] = deque()
         self._running = False
 
@@ -115,6 +118,7 @@ class LossFinder:
         self.fixed_filesystem = fixed_filesystem
         self.taken_names = taken_names
         self.cures = cures
+        self._mount_folders: dict[bool, tuple[str, str]] = {}
         self.host = catalog.host
         self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
 
@@ -202,12 +206,18 @@ class LossFinder:
                 return Loss(kind="limit", reason=reason, cure=item.hint or "move skills into fewer folders")
         return None
 
+    def _mount_folder(self, user: bool) -> tuple[str, str]:
+        """Return the home or the folder of the project that `mount` uses, and the skills folder relative to it."""
+        if user not in self._mount_folders:
+            catalog = self.catalog
+            self._mount_folders[user] = mount_folder(self.host.name, cwd=catalog.cwd, home=catalog.home, user=user)
+        return self._mount_folders[user]
+
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _lost_place(self, path: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]) -> Loss:
         """Return the loss of a skill in a folder that the agent does not search."""
-        cwd, home, host = self.catalog.cwd, self.catalog.home, self.host.name
-        target = mount_target(path, alone.frontmatter_name, host, cwd=cwd, home=home, user=user)
+        target = mount_target(path, alone.frontmatter_name, self._mount_folder(user))
         old = self._lost_to_old_copy(path, target.path)
         if old is not None:
             return old
@@ -298,7 +308,7 @@ class LossFinder:
 
     def _lost_to_old_copy(self, path: str, other: str) -> Loss | None:
         """Return the loss of a skill that has changed since it was mounted, or of its copy; else `None`."""
-        old = old_copy(path, other)
+        old = old_copy(path, other, self.cures.records)
         if old is None:
             return None
         (copy, source), catalog = old, self.catalog
@@ -408,7 +418,7 @@ def _field_cure(entry: Entry) -> str:
 _MAX_RECORD_BYTES = 4 * 1024 * 1024
 
 
-def old_copy(path: str, other: str) -> tuple[str, str] | None:
+def old_copy(path: str, other: str, records: dict[str, dict[str, Any]]) -> tuple[str, str] | None:
     """Return the copy and its source, both as SKILL.md files, if one of two skills was mounted from the other.
 
     A copy that was changed by hand does not count, since `mount` would not replace it.
@@ -416,33 +426,42 @@ def old_copy(path: str, other: str) -> tuple[str, str] | None:
     Args:
         path: of a SKILL.md.
         other: of another one.
+        records: the records of mounts that were read so far, by skills folder.
     """
     for copy, source in ((other, path), (path, other)):
-        original = _mounted_from(os.path.dirname(copy))
-        if original is not None and original == real_path(os.path.dirname(source)):
+        origin = _mounted_from(os.path.dirname(copy), records)
+        if origin is not None and origin == real_path(os.path.dirname(source)):
             return copy, source
     return None
 
 
-def _mounted_from(folder: str) -> str | None:
+def _mounted_from(folder: str, records: dict[str, dict[str, Any]]) -> str | None:
     """Return the folder that a skill was mounted from, by the record of `mount`; anyone may have written that."""
     root, name = os.path.split(folder)
+    if root not in records:
+        records[root] = _mount_record(root)
+    recorded = records[root].get(name)
+    if not isinstance(recorded, dict):
+        return None
+    source = recorded.get("source")
+    if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != recorded.get("seal"):
+        return None
+    return real_path(source)
+
+
+def _mount_record(root: str) -> dict[str, Any]:
+    """Return what was mounted into a skills folder, by name; nothing without a valid record."""
     record = os.path.join(os.path.dirname(root), f".prowess-{os.path.basename(root)}.json")
     try:
         data = read_file(record, _MAX_RECORD_BYTES)
     except UnreadableError:
-        return None
+        return {}
     import json
 
     try:
-        value = json.loads(data)
-        recorded = next(item for item in value["skills"] if item["name"] == name)
-        source, integrity = recorded["source"], recorded["seal"]
-    except (ValueError, RecursionError, LookupError, TypeError, StopIteration):
-        return None
-    if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != integrity:
-        return None
-    return real_path(source)
+        return {item["name"]: item for item in reversed(json.loads(data)["skills"])}
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return {}
 
 
 def command_for_old_copy(copy: str, source: str, hosts: Iterable[str], *, cwd: str, home: str, validate: bool) -> str:

@@ -74,20 +74,17 @@ class MountTarget(Frozen):
         return steps
 
 
-def mount_target(path: str, own_name: str | None, host: str, *, cwd: str, home: str, user: bool) -> MountTarget:
+def mount_target(path: str, own_name: str | None, mount_folder: tuple[str, str]) -> MountTarget:
     """Return where a copy of a skill would be, for an agent that searches folders.
 
     Args:
         path: of its SKILL.md.
         own_name: the name in its front matter.
-        host: the agent.
-        cwd: the working directory, absolute.
-        home: the user's home, absolute.
-        user: whether the skill belongs to the user, not to the project.
+        mount_folder: of the agent, as `mount_folder` returns it.
     """
     folder = os.path.dirname(path)
     source = real_path(folder) if os.path.islink(folder) else folder
-    base, root = mount_folder(host, cwd=cwd, home=home, user=user)
+    base, root = mount_folder
     return MountTarget(
         source=source,
         name=name_of_copy(own_name, os.path.basename(folder)),
@@ -100,7 +97,11 @@ def mount_target(path: str, own_name: str | None, host: str, *, cwd: str, home: 
 def mount_folder(host: str, *, cwd: str, home: str, user: bool) -> tuple[str, str]:
     """Return the home or folder of the project that `mount` uses, and the skills folder relative to it.
 
-    The arguments are those of `mount_target`.
+    Args:
+        host: the agent.
+        cwd: the working directory, absolute.
+        home: the user's home, absolute.
+        user: whether the skill belongs to the user, not to the project.
     """
     root = None if user else skills_folder(host, "project")
     if root is None:
