@@ -38,11 +38,13 @@ def test_help_does_not_depend_on_the_terminal(
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"]])
 def test_help_names_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """And `prowess` alone prints the commands."""
+    """In groups, and first those to begin with; no line is wider than a terminal."""
     assert main(arguments) == 0
     out = capsys.readouterr().out
-    assert all(f"\n  {command} " in out for command in COMMANDS)
-    assert main([]) == 2
+    assert all(out.count(f"\n  {command} ") == 1 for command in COMMANDS if command not in ("check", "add"))
+    heads = ["begin with", "see", "check", "use", "share", "build", "maintain", "less often"]
+    assert [line[:-1] for line in out.splitlines() if line.endswith(":")] == heads
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_help_of_a_command_has_two_spellings(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,38 +8,54 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-COMMANDS = {
-    "list": "list skills and their states, for one agent or for every agent on this machine",
-    "why": "explain which agents see a skill, which copy of it they use, and why",
-    "show": "show one skill: fields, files, sizes, tokens, digest and findings",
-    "check": "report problems in skills, and how to fix them",
-    "inventory": "list every SKILL.md below a folder, and which agents see each",
-    "report": "write one page of HTML: which agents see which skills, what is lost and what to change",
-    "prompt": "print the skill catalog as the model gets it",
-    "activate": "print what the model reads when a skill is activated",
-    "read": "print a file of a skill",
-    "search": "search skills by name, description and body, best match first",
-    "add": "install skills from a repository, registry, bucket, site or folder, and lock what they are",
-    "install": "install exactly what skills-lock.json says, from the store or the sources",
-    "update": "show what newer versions of installed skills change, and install them",
-    "verify": "compare installed skills with their lock, byte by byte",
-    "remove": "remove installed skills, and leave everything else alone",
-    "lock": "add the digests of all files to the lock of installed skills, or import another lock",
-    "publish": "publish a skill to a registry or a bucket, where `prowess add` and other tools find it",
-    "index": "write the files with which any web server offers skills",
-    "store": "show the store of fetched skills, and remove those that no project needs",
-    "new": "create a skill that passes `prowess check`",
-    "init": "create the skills folder of a project, with an example skill",
-    "trust": "allow a skill's tools and scripts, until one of its files changes",
-    "mount": "copy skills to where an agent finds them: all of them, or none if one fails",
-    "exec": "start an agent in an isolated home, with only the skills and variables you name",
-    "test": "run the tests of skills, each in a sandbox and in a fresh copy of the skill",
-    "run": "run a role: an agent defined in one YAML file",
-    "mcp": "serve skills to clients of the Model Context Protocol, or check a server of skills",
-    "validate": "check that a role would run, or that a role could load a skill",
-    "hosts": "list the agents Prowess knows, their skills folders, and the evidence for their rules",
-    "completion": "print a script that completes commands, options and names in bash, zsh or fish",
+GROUPS = {
+    "see": {
+        "list": "list skills and their states, at one agent or at all of them",
+        "why": "explain which agents see a skill, which copy of it, and why",
+        "show": "show one skill: fields, files, sizes, tokens, digest, findings",
+        "search": "search names, descriptions and bodies, best match first",
+        "prompt": "print the skill catalog as the model gets it",
+        "inventory": "list every SKILL.md below a folder, and which agents see each",
+        "report": "write one page of HTML: who sees what, what is lost, what to do",
+        "hosts": "list the agents that Prowess knows, their folders and evidence",
+    },
+    "check": {
+        "check": "report problems in skills, and how to fix them",
+        "test": "run the tests of skills in a sandbox, each in a fresh copy",
+    },
+    "use": {
+        "trust": "allow a skill's tools and scripts, until one of its files changes",
+        "mount": "copy skills to where an agent finds them, all of them or none",
+        "exec": "start an agent in an isolated home with only the skills you name",
+        "run": "run a role: an agent defined in one YAML file",
+        "mcp": "serve skills over MCP, or check a server of skills",
+    },
+    "share": {
+        "add": "install skills from a repository, registry, bucket, site, folder",
+        "install": "install exactly what skills-lock.json says",
+        "update": "show what newer versions change, and install them",
+        "verify": "compare installed skills with their lock, byte by byte",
+        "remove": "remove installed skills, and leave everything else alone",
+        "publish": "publish a skill to a registry or bucket, for `prowess add`",
+    },
+    "build": {
+        "new": "create a skill that passes `prowess check`",
+        "init": "create the skills folder of a project, with an example skill",
+    },
+    "maintain": {
+        "completion": "print a script that completes commands in bash, zsh or fish",
+    },
+    "less often": {
+        "activate": "print what the model reads when a skill is activated",
+        "read": "print a file of a skill",
+        "validate": "check that a role would run, or that it could load a skill",
+        "lock": "lock the digests of installed skills, or import another lock",
+        "index": "write the files with which any web server offers skills",
+        "store": "show the store of fetched skills, and remove what is unused",
+    },
 }
+"""The commands by what they are for, each with what it does."""
+COMMANDS = {name: does for group in GROUPS.values() for name, does in group.items()}
 """Each command and what it does."""
 _PACKAGES = {
     "installed": ("add", "install", "update", "verify", "remove", "lock", "publish", "index", "store"),
@@ -67,16 +83,25 @@ def command_module(name: str) -> Any:
     return sys.modules[module]
 
 
+_FIRST = {
+    "prowess": "what each agent on this machine sees, on one screen",
+    "prowess check": "what each agent loses, and the command that fixes it",
+    "prowess add SOURCE": "install skills for the agents that you use",
+}
+
+
 def main_help() -> str:
     """Return the help page of `prowess` itself."""
-    width = max(map(len, COMMANDS)) + 2
     lines = [
-        "Prowess finds the Agent Skills on this machine and shows which agent loads which skill, and why",
+        "Prowess shows which agent loads which Agent Skill, and why",
         "",
         "usage: prowess COMMAND ...",
         "",
+        "begin with:",
     ]
-    lines += [f"  {name:<{width}}{description}" for name, description in COMMANDS.items()]
-    return "\n".join(
-        [*lines, "", "`prowess COMMAND --help` shows the options of a command, `prowess --version` the version", ""]
-    )
+    lines += [f"  {command:<20}{does}" for command, does in _FIRST.items()]
+    width = max(map(len, COMMANDS)) + 2
+    for group, commands in GROUPS.items():
+        lines += ["", f"{group}:", *(f"  {name:<{width}}{does}" for name, does in commands.items())]
+    end = "`prowess COMMAND --help` shows the options of a command"
+    return "\n".join([*lines, "", end, ""])

@@ -15,7 +15,16 @@ from prowess.visibility import ABSENT, KIND_WORDS, Kind, compare
 
 from ._arguments import chosen_hosts
 from ._commands import OK
-from ._output import ProgressLine, format_table, paint, pluralize, print_lines, terminal_width, truncate_or_pad
+from ._output import (
+    ProgressLine,
+    format_table,
+    join_words,
+    paint,
+    pluralize,
+    print_lines,
+    terminal_width,
+    truncate_or_pad,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,13 +109,15 @@ def _agent_lines(comparison: Comparison) -> Iterator[str]:
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
+    wary = [load_host(host).title for host in hosts if Kind.UNTRUSTED in comparison.counts(host)]
+    if wary:
+        yield f"(not trusted: until you trust the folder in {join_words(wary)})"
 
 
 def _others(comparison: Comparison, host: str) -> str:
     """Return how many skills the agent's model does not see, by kind, the most frequent first."""
     counts = {kind: count for kind, count in comparison.counts(host).items() if kind is not Kind.SEEN}
-    words = {**KIND_WORDS, Kind.UNTRUSTED: f"{KIND_WORDS[Kind.UNTRUSTED]} until you trust the folder"}
-    return ", ".join(f"{counts[kind]:,} {words[kind]}" for kind in sorted(counts, key=lambda kind: -counts[kind]))
+    return ", ".join(f"{counts[kind]:,} {KIND_WORDS[kind]}" for kind in sorted(counts, key=lambda kind: -counts[kind]))
 
 
 # ── repositories of skills ───────────────────────────────────────────────────────────────────────────────────────────
