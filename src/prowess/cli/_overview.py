@@ -136,12 +136,16 @@ def _offer(offered: Sequence[ComparedSkill], found: Sequence[RepositorySkill]) -
     """Return what a repository offers, in one sentence."""
     real = {skill.real for skill in offered}
     plugins = {skill.plugin for skill in found if skill.plugin is not None and skill.real in real}
-    broken = sum(any(item.severity == "error" for item in skill.findings) for skill in offered)
+    broken = sum(map(_has_errors, offered))
     among = f" in {pluralize(len(plugins), 'plugin')}" if plugins else ""
     parts = [f"{pluralize(len(offered), 'skill')}{among}"]
     if broken:
         parts.append(f"{broken:,} {'has' if broken == 1 else 'have'} errors")
     return f"This repository offers {'; '.join(parts)}; none is installed here."
+
+
+def _has_errors(skill: ComparedSkill) -> bool:
+    return any(item.severity == "error" for item in skill.findings)
 
 
 def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> list[tuple[str, str]]:
@@ -156,7 +160,10 @@ def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> 
         return [
             ("prowess inventory", "what it offers, place by place"),
             ("prowess check", "problems in these skills, and how to fix them"),
-            (f"prowess add . {_argument(offered[0])}", "install one of them here, for the agents that you use"),
+            (
+                f"prowess add . {_argument(next((skill for skill in offered if not _has_errors(skill)), offered[0]))}",
+                "install one of them here, for the agents that you use",
+            ),
         ]
     lost = [skill for skill in comparison.distinct if skill.losers]
     if not lost:
