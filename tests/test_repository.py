@@ -1,4 +1,4 @@
-"""The repository has nothing at its top that nobody expects, and no link out of it."""
+"""The repository has nothing at its top that is unexpected, and no link out of it."""
 
 from __future__ import annotations
 

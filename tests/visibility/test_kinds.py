@@ -115,7 +115,7 @@ def test_a_text_that_the_agent_cannot_load_is_rejected(project: Path) -> None:
 
 
 def test_a_file_with_another_case_is_named_as_the_cause(project: Path) -> None:
-    """Also if nobody asks about it: it is a loss of every agent that does not load it."""
+    """Also if it is not asked about: it is a loss of every agent that does not load it."""
     path = skill(project / ".claude/skills/one")
     path.rename(path.with_name("skill.md"))
     view = views("claude-code")["one"]

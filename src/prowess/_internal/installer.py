@@ -6,19 +6,17 @@ the address that it came from, as pip, pipx and uv recorded it (PEP 610, `direct
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from .text import neutral
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from importlib.metadata import Distribution
+    from typing import Any
 
 
 def install_command(extra: str, *, prefix: str = sys.prefix, installed: Distribution | None = None) -> str:
@@ -29,9 +27,11 @@ def install_command(extra: str, *, prefix: str = sys.prefix, installed: Distribu
         prefix: the environment that Prowess is in.
         installed: its distribution there, if it is another one than that of this process.
     """
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         installed = installed or distribution("prowess")
-    except PackageNotFoundError:  # run from a folder of sources that nobody installed
+    except PackageNotFoundError:  # run from a folder of sources that is not installed
         return f"pip install {_quote(f'.[{extra}]')}"
     origin = _read_json(installed.read_text("direct_url.json"))
     tool, extras = _tool(prefix, installed)
@@ -68,6 +68,8 @@ def _source(origin: dict[str, Any], extras: Iterable[str]) -> str | None:
     if not isinstance(address, str):
         return None
     if "dir_info" in origin and address.startswith("file://"):
+        from urllib.parse import unquote, urlsplit
+
         folder = unquote(urlsplit(address).path)
         return folder + names if os.path.isdir(folder) else None
     if version_control := _map(origin.get("vcs_info")):
@@ -90,6 +92,8 @@ def _read(path: str) -> str | None:
 
 
 def _read_json(text: str | None) -> dict[str, Any]:
+    import json
+
     try:
         return _map(json.loads(text or "{}"))
     except (ValueError, RecursionError):
