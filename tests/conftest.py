@@ -1,3 +1,4 @@
+# ruff: noqa: E402 - what follows the tables imports Prowess, which needs them
 """Give every test its own home and cache."""
 
 from __future__ import annotations
@@ -8,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+_tables = runpy.run_path(str(Path(__file__).parents[1] / "tools/host_tables.py"))
+if not _tables["are_current"]():  # a host file changed, or git removed them
+    _tables["write_modules"]()
+
 from support.postgres import postgres_server  # noqa: F401 - a fixture
 from support.programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
 from support.registry import private_registry, registry  # noqa: F401 - fixtures
 
 with suppress(ImportError):  # the environments of adapters have no hypothesis
     import support.strategies  # noqa: F401 - loads the profile that makes every run the same
-
-_tables = runpy.run_path(str(Path(__file__).parents[1] / "tools/host_tables.py"))
-if not _tables["are_current"]():  # a host file changed, or git removed them
-    _tables["write_modules"]()
 
 collect_ignore = ["testing/corpus"]
 """Skills with test cases, which the plugin would run; `tests/testing/test_corpus.py` runs them."""
