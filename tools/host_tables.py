@@ -13,7 +13,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
-PACKAGE = Path(__file__).parent.parent / "src/prowess"
+PACKAGE = Path(__file__).resolve().parent.parent / "src/prowess"
 MODULE = PACKAGE / "hosts/_tables.py"
 HEAD = '''\
 """The tables of all host files.

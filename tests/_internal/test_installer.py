@@ -106,7 +106,7 @@ def test_the_command_is_of_the_program_that_installed_prowess(
 )
 def test_a_broken_record_is_an_unknown_origin(text: str, tmp_path: Path) -> None:
     records = {"pipx_metadata.json": text}
-    assert command(tmp_path, text, "pip", records).endswith("'sqlalchemy<3,>=2' 'psycopg[binary]<4'")
+    assert command(tmp_path, text, "pip", records) == f"{PYTHON} 'sqlalchemy<3,>=2' 'psycopg[binary]<4'"
 
 
 @pytest.mark.parametrize("origin", [None, CLONE, EDITABLE, COMMIT, WHEEL, {}, "?"])

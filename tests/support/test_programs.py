@@ -70,6 +70,7 @@ def small(tmp_path: Path) -> Path:
     folder = tmp_path / "tests"
     folder.mkdir()
     shutil.copy(TESTS / "conftest.py", folder)
+    (tmp_path / "tools").symlink_to(TESTS.parent / "tools")  # which it uses
     (folder / "test_small.py").write_text(FILE, encoding="utf-8")
     return folder
 

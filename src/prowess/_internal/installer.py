@@ -36,7 +36,10 @@ def install_command(extra: str, *, prefix: str = sys.prefix, installed: Distribu
     origin = _read_json(installed.read_text("direct_url.json"))
     tool, extras = _tool(prefix, installed)
     source = _source(origin, sorted({extra, *extras}))
-    if source is None:
+    if source is None:  # an environment of pipx or `uv tool` is changed from inside, or else they install other tools
+        python = _quote(_python(prefix))
+        has_uv = (installed.read_text("INSTALLER") or "").strip() == "uv"
+        tool = f"uv pip install --python {python}" if has_uv else f"{python} -m pip install"
         return " ".join([tool, *map(_quote, _requirements(installed.requires or (), extra))])
     editable = " --editable" if _map(origin.get("dir_info")).get("editable") else ""
     return f"{tool}{editable} {_quote(source)}"
@@ -56,10 +59,14 @@ def _tool(prefix: str, installed: Distribution) -> tuple[str, Collection[str]]:
     if (record := _read(os.path.join(prefix, "uv-receipt.toml"))) is not None:
         listed = re.search(r'name = "prowess", extras = (\[[^\]]*\])', record)
         return "uv tool install", re.findall(r'"([a-z0-9-]+)"', listed[1]) if listed else ()
-    python = os.path.join(prefix, "Scripts\\python.exe" if os.name == "nt" else "bin/python")
+    python = _python(prefix)
     if (installed.read_text("INSTALLER") or "").strip() == "uv":
         return f"uv pip install --python {_quote(python)}", ()
     return f"{_quote(python)} -m pip install", ()
+
+
+def _python(prefix: str) -> str:
+    return os.path.join(prefix, "Scripts\\python.exe" if os.name == "nt" else "bin/python")
 
 
 def _source(origin: dict[str, Any], extras: Iterable[str]) -> str | None:
@@ -67,11 +74,15 @@ def _source(origin: dict[str, Any], extras: Iterable[str]) -> str | None:
     address, names = origin.get("url"), f"[{','.join(extras)}]"
     if not isinstance(address, str):
         return None
-    if "dir_info" in origin and address.startswith("file://"):
-        from urllib.parse import unquote, urlsplit
+    if address.startswith("file://"):
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
 
-        folder = unquote(urlsplit(address).path)
-        return folder + names if os.path.isdir(folder) else None
+        path = url2pathname(urlsplit(address).path)
+        if not os.path.exists(path):
+            return None
+        if os.path.isdir(path):
+            return path + names
     if version_control := _map(origin.get("vcs_info")):
         address = f"{version_control.get('vcs')}+{address}@{version_control.get('commit_id')}"
     return f"prowess{names} @ {address}"

@@ -11,7 +11,7 @@ from prowess._internal.text import display_width, neutral
 from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
 from prowess.hosts import load_host
-from prowess.visibility import ABSENT, KIND_WORDS, Kind, compare
+from prowess.visibility import ABSENT, KIND_WORDS, Kind, compare, mount_argument
 
 from ._arguments import chosen_hosts
 from ._commands import OK
@@ -109,9 +109,9 @@ def _agent_lines(comparison: Comparison) -> Iterator[str]:
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
-    wary = [load_host(host).title for host in hosts if Kind.UNTRUSTED in comparison.counts(host)]
-    if wary:
-        yield f"(not trusted: until you trust the folder in {join_words(wary)})"
+    untrusting = [load_host(host).title for host in hosts if Kind.UNTRUSTED in comparison.counts(host)]
+    if untrusting:
+        yield f"(not trusted: trust this folder in {join_words(untrusting)} first)"
 
 
 def _others(comparison: Comparison, host: str) -> str:
@@ -137,11 +137,19 @@ def _offer(offered: Sequence[ComparedSkill], found: Sequence[RepositorySkill]) -
     real = {skill.real for skill in offered}
     plugins = {skill.plugin for skill in found if skill.plugin is not None and skill.real in real}
     broken = sum(map(_has_errors, offered))
-    among = f" in {pluralize(len(plugins), 'plugin')}" if plugins else ""
-    parts = [f"{pluralize(len(offered), 'skill')}{among}"]
+    in_plugins = f" in {pluralize(len(plugins), 'plugin')}" if plugins else ""
+    parts = [f"{pluralize(len(offered), 'skill')}{in_plugins}"]
     if broken:
         parts.append(f"{broken:,} {'has' if broken == 1 else 'have'} errors")
     return f"This repository offers {'; '.join(parts)}; none is installed here."
+
+
+def _add_command(offered: Sequence[ComparedSkill]) -> tuple[str, str]:
+    """Return the command that installs a skill of the repository, if one has a plain name and no errors, or all."""
+    name = next((skill.name for skill in offered if _is_plain(skill.name) and not _has_errors(skill)), None)
+    if name is None:
+        return "prowess add .", "install them here, for the agents that you use"
+    return f"prowess add . {name}", "install one of them here, for the agents that you use"
 
 
 def _has_errors(skill: ComparedSkill) -> bool:
@@ -160,17 +168,17 @@ def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> 
         return [
             ("prowess inventory", "what it offers, place by place"),
             ("prowess check", "problems in these skills, and how to fix them"),
-            (
-                f"prowess add . {_argument(next((skill for skill in offered if not _has_errors(skill)), offered[0]))}",
-                "install one of them here, for the agents that you use",
-            ),
+            _add_command(offered),
         ]
     lost = [skill for skill in comparison.distinct if skill.losers]
     if not lost:
         return [
             ("prowess list", "each skill at each agent"),
             ("prowess check", "problems in these skills, and how to fix them"),
-            (f"prowess show {_path(comparison)}", "one skill: its fields, files, sizes and tokens"),
+            (
+                f"prowess show {_path(comparison)}",
+                "one skill: its fields, files, sizes and tokens",
+            ),
         ]
     most = max(lost, key=lambda skill: len(skill.losers))
     return [
@@ -184,14 +192,15 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 """Characters of a name that a shell takes as they are."""
 
 
-def _path(comparison: Comparison) -> str:
-    """Return the path of a skill as an argument: its name would be looked for where `prowess` looks."""
-    path = os.path.dirname(comparison.distinct[0].path)
-    relative = os.path.relpath(path, comparison.cwd)
-    return shlex.quote(neutral(path if relative.startswith(os.pardir) else relative))
+def _is_plain(name: str) -> bool:
+    return bool(name) and not set(name) - _PLAIN and not name.startswith("-")
 
 
 def _argument(skill: ComparedSkill) -> str:
     """Return a skill's name as an argument of a command, or its path if the name would have to be quoted."""
-    is_plain = bool(skill.name) and not set(skill.name) - _PLAIN and not skill.name.startswith("-")
-    return skill.name if is_plain else shlex.quote(neutral(os.path.dirname(skill.path)))
+    return skill.name if _is_plain(skill.name) else shlex.quote(neutral(os.path.dirname(skill.path)))
+
+
+def _path(comparison: Comparison) -> str:
+    """Return the path of a skill as an argument: its name would be looked for where `prowess` looks."""
+    return mount_argument(os.path.dirname(comparison.distinct[0].path), comparison.cwd)

@@ -1,4 +1,4 @@
-"""Install and remove skills in one transaction, after a check of what that would overwrite.
+"""Install, restore and remove skills with their lock, in one transaction.
 
 items to install, names to remove -> conflicts | folders and the lock changed together
 

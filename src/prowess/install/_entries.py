@@ -1,4 +1,6 @@
-"""Find out from the entries of a lock where skills come from, fetch them, and write such entries.
+"""Convert between lock entries and sources, fetch locked skills, and remember what a pinned revision contains.
+
+Find out from the entries of a lock where skills come from, fetch them, and write such entries.
 
 Source + FetchedSkill + Tree -> LockedSkill -> Source
 

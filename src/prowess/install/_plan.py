@@ -1,4 +1,4 @@
-"""Plan what `prowess add` and `prowess update` would install, so that a user can decide.
+"""Plan what `add` and `update` change, and install the skills of an `add` after the user agrees.
 
 Plan what `prowess add` would install, so that a user can decide, and install it.
 

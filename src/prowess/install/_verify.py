@@ -1,4 +1,4 @@
-"""Compare installed skills with their lock, byte by byte.
+"""Compare installed skills with their lock, byte by byte, and add missing digests.
 
     Lock + project -> folders of agents -> skill folder -> files -> differences
 

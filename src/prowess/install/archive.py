@@ -1,4 +1,6 @@
-"""Unpack archives that anyone may have made, and pack skills so that every machine writes the same bytes.
+"""Read tar and zip archives within limits, and pack skills reproducibly.
+
+Unpack archives that anyone may have made, and pack skills so that every machine writes the same bytes.
 
 Read a tar archive, perhaps compressed with gzip, as a stream: files and folders only, within limits.
 

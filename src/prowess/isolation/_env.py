@@ -1,4 +1,6 @@
-"""Build a client's environment.
+"""Build a client's environment from nothing, without variables that may be secrets.
+
+Build a client's environment.
 
 Decide whether an environment variable may be a secret, by its name and by its value.
 

@@ -1,4 +1,4 @@
-"""Measure a skill, and copy it as it was measured.
+"""Measure a skill without opening files, then copy exactly what was measured.
 
 Measure a skill: list its files and sizes, and report everything that cannot be mounted.
 

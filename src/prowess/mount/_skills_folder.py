@@ -1,4 +1,4 @@
-"""Change a skills folder in one transaction: all skills of a mount are there, or none.
+"""Change a skills folder and its mount record in one transaction.
 
 Read the mount record: the file beside a skills folder that says what Prowess mounted there.
 

@@ -1,4 +1,6 @@
-"""Validate a skill and its name before mounting.
+"""Validate a skill before mounting: the rules of WINK, front matter that is code, and nested repositories.
+
+Validate a skill and its name before mounting.
 
 Find front matter that is a program: a client such as opencode runs it when it lists the mounted skills.
 

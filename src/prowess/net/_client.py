@@ -1,4 +1,4 @@
-"""Fetch from a web server over HTTP, and send to one: within limits and a deadline, and to no host but the one named.
+"""Send HTTP requests and download files, within limits and a deadline, to allowed addresses only.
 
 Connect to a server of HTTP: to an address that the rules of the network allow, and never beyond a deadline.
 

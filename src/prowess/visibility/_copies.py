@@ -1,4 +1,6 @@
-"""Find the copies of a skill: exact ones, and mounted ones whose `name` became the name of their folder.
+"""Find copies of a skill, and merge what several agents found.
+
+Find the copies of a skill: exact ones, and mounted ones whose `name` became the name of their folder.
 
 Bring together what several agents found, skill by skill.
 """

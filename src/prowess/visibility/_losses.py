@@ -21,7 +21,7 @@ from prowess.clients.settings import find_hiding_setting
 from prowess.filesystem import Question, git_root
 from prowess.find import FoundSkill, ScanRoot
 from prowess.findings import CODES, Severity, apply_policy
-from prowess.hosts import Root, load_host
+from prowess.hosts import Root, load_host, skills_folder
 from prowess.skill import change_name, check_skill, from_document, integrity_digest, load, parse_frontmatter
 
 from ._fixed_filesystem import FilesystemWithText
@@ -231,10 +231,10 @@ class LossFinder:
     ) -> Loss:
         """Return the loss of a skill in a folder that the agent does not search, with the command that mounts it."""
         cwd, home, host, codes = self.catalog.cwd, self.catalog.home, self.host.name, rejecting_codes(alone)
-        copy = self._copy(alone, target, self._text(alone, fixed=False))
+        copy = self._copy(alone, target, self._text(alone, fixed=False), user=user)
         refused = bool(mount_blockers(alone.skill))
         is_fit = copy is not None and copy[0].state in REACHABLE and not refused
-        fixed = None if is_fit else self._copy(alone, target, self._text(alone, fixed=True))
+        fixed = None if is_fit else self._copy(alone, target, self._text(alone, fixed=True), user=user)
         # `check --fix` fails if other errors remain.
         needs_fix = fixed is not None and fixed[0].state in REACHABLE and not _has_errors(fixed[1])
         if copy is not None and copy[0].state in REACHABLE and needs_fix:
@@ -279,7 +279,15 @@ class LossFinder:
         filesystem = self.fixed_filesystem(entry.path)
         return (filesystem.fixed if filesystem.changed else None) if fixed else filesystem.original
 
-    def _copy(self, alone: Entry, target: MountTarget, data: bytes | None) -> tuple[Entry, Skill] | None:
+    def _root_of(self, folder: str, *, user: bool) -> Root:
+        """Return the root that a mounted copy is in."""
+        scope = "user" if user or skills_folder(self.host.name, "project") is None else "project"
+        for root in self.host.roots:
+            if root.scope == scope and root.path.rpartition("|")[2].removeprefix("~/") == folder:
+                return root
+        return Root(path="", scope=scope)
+
+    def _copy(self, alone: Entry, target: MountTarget, data: bytes | None, *, user: bool) -> tuple[Entry, Skill] | None:
         """Return how the agent sees a copy with a text, and the skill before it is copied; `None` without a copy."""
         if not data or alone.skill.document is None:
             return None
@@ -287,7 +295,7 @@ class LossFinder:
         if renamed is None or copied is None:
             return None
         self._copies.replace(target.path, renamed, copied)
-        root = next((each for each in self.host.roots if each.path.endswith(target.root)), Root(path="", scope="extra"))
+        root = self._root_of(target.root, user=user)
         found = FoundSkill(
             target.path, target.path, ScanRoot(target.folder, root.scope, root), self._copies.skill(target.path)
         )
@@ -303,7 +311,8 @@ class LossFinder:
 
     def _lost_name(self, path: str, other: str, reason: str) -> Loss:
         """Return the loss of a skill because another one has its name."""
-        cure = f"give one of the two another name, or remove {neutral(self.display(other))}"
+        cure = "give one of the two another name"
+        cure += f", or remove {neutral(self.display(other))}" if other else ""
         return self._lost_to_old_copy(path, other) or Loss(kind="name", reason=reason, cure=cure)
 
     def _lost_to_old_copy(self, path: str, other: str) -> Loss | None:

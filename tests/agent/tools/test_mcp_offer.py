@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from prowess._internal.installer import install_command
 from prowess.agent.tools._mcp_offer import choose_name, clean_name, clean_schema, clean_text
 from support import strategies  # noqa: F401 - its profile makes every run the same
 from support.rows import rows
@@ -190,4 +191,4 @@ def test_without_the_client_the_extra_is_named() -> None:
     code = "import sys; sys.modules['fastmcp'] = None; import prowess.agent.tools.mcp"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     last_line = done.stderr.splitlines()[-1]
-    assert last_line == "ImportError: this tool needs pydantic-ai-slim[mcp]: pip install 'prowess[mcp]'"
+    assert last_line == f"ImportError: this tool needs pydantic-ai-slim[mcp]: {install_command('mcp')}"

@@ -1,4 +1,4 @@
-"""Describe the files of a skill so that any machine can compare them: paths, modes and digests.
+"""Describe the files of a skill for a lock: paths, modes, digests, and the hash of the tool `skills`.
 
     tree digest = "sha256:" SHA256HEX of the lines MODE SP SHA256HEX SP PATH NUL, sorted by path
 

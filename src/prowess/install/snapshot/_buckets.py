@@ -1,4 +1,6 @@
-"""Read snapshots from buckets of clouds, and write them there.
+"""Read and write snapshots in buckets.
+
+Read snapshots from buckets of clouds, and write them there.
 
 Write snapshots to buckets: first to a folder in the cache, then what the bucket does not have yet.
 

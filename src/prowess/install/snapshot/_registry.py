@@ -1,4 +1,6 @@
-"""Read snapshots from registries of containers, and write them there.
+"""Read and write snapshots in container registries.
+
+Read snapshots from registries of containers, and write them there.
 
     index                      the data and all packs; the tag leads to it
       manifest of the data     its only layer is the data of the snapshot

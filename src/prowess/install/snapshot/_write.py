@@ -1,4 +1,4 @@
-"""Write the snapshot of a folder of skills: the archives of its skills, its data, and last the pointer to it.
+"""Write a snapshot of a folder of skills, reading only changed skills.
 
 Know which skills did not change since the last snapshot: their files by their status, their words from its data.
 

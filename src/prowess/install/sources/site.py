@@ -1,4 +1,4 @@
-"""Fetch the skills that a site offers, and write the files with which any web server offers skills.
+"""Fetch the skills of a site, and write the index and files that offer skills.
 
 Parse and write the index of a site that offers skills: `/.well-known/agent-skills/index.json`.
 

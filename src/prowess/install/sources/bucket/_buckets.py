@@ -1,4 +1,4 @@
-"""List, read and write the objects of a bucket: of S3, Google Cloud Storage, Azure Blob Storage, or a shared folder.
+"""List, read and write objects of a bucket, with a deadline for each call.
 
 Run calls that may block forever in threads, and wait for them until a deadline.
 

@@ -1,4 +1,4 @@
-"""Fetch skills from a bucket, and publish them there.
+"""Fetch skills from a bucket, and publish a skill there as `NAME.tar.gz`.
 
     PREFIX/NAME.tar.gz             a skill that was published; its files are in the archive, or in a folder in it
     PREFIX/ANY/FOLDERS/SKILL.md    a skill of single objects: everything below the folder with the SKILL.md

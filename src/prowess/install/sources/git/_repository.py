@@ -1,4 +1,6 @@
-"""Run git on an empty repository of our own, and fetch one commit of a source into it.
+"""Fetch one commit into an empty repository, without running anything of the source.
+
+Run git on an empty repository of our own, and fetch one commit of a source into it.
 
 Run one command of git, and stop it when it uses more than a source may.
 

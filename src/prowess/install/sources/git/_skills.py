@@ -1,4 +1,6 @@
-"""Fetch skills from a repository of git.
+"""Find the skills in a commit, choose those wanted, and write their files exactly as committed.
+
+Fetch skills from a repository of git.
 
 Read commits, folders and files from a repository, as they were committed.
 

@@ -1,4 +1,6 @@
-"""Talk to a registry of containers and other artifacts, over HTTP, as the OCI distribution specification says.
+"""Talk to an OCI registry: challenges, tokens, credentials, and blobs checked by digest.
+
+Talk to a registry of containers and other artifacts, over HTTP, as the OCI distribution specification says.
 
 Parse what a registry asks for before it answers: the header `WWW-Authenticate`, and the token that it names.
 

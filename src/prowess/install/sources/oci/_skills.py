@@ -1,4 +1,6 @@
-"""Fetch skills from a registry of containers, and publish them there.
+"""Fetch and publish skills in an OCI registry.
+
+Fetch skills from a registry of containers, and publish them there.
 
 Parse the manifests of skills in registries, and say what each layer is.
 
