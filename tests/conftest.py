@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import runpy
+import signal
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, and so in all programs
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _tables = runpy.run_path(str(Path(__file__).parents[1] / "tools/host_tables.py"))
 if not _tables["are_current"]():  # a host file changed, or git removed them
