@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from prowess.clients.budget import ModelCatalog, ShownSkill
+    from prowess.clients.budget import ModelCatalog
     from prowess.clients.plugins import PluginCandidate, PluginQuestion
     from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem
     from prowess.findings import Finding
-    from prowess.hosts import Host, NameRules, Root, SettingsFile
+    from prowess.hosts import Host, NameRules, Root, SettingsFile, ShownSkill
     from prowess.skill import Skill
 
 __all__ = [

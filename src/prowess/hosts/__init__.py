@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ._template import (
         TEMPLATE_VALUES as TEMPLATE_VALUES,
         RootAliases as RootAliases,
+        ShownSkill as ShownSkill,
         clean_description as clean_description,
         collation_key as collation_key,
         escape_entities as escape_entities,

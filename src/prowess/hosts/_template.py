@@ -31,6 +31,8 @@ if TYPE_CHECKING:
         @property
         def scope(self) -> str: ...
 
+else:
+    ShownSkill = object  # only type checkers need it, and `typing` takes long to load
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 

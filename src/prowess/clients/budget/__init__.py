@@ -7,27 +7,9 @@ from prowess.hosts import TEMPLATE_VALUES, RootAliases, escape_entities, measure
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Protocol
 
     from prowess.clients.settings import Settings
-    from prowess.hosts import Host
-
-    class ShownSkill(Protocol):
-        """A skill as a catalog shows it."""
-
-        @property
-        def name(self) -> str: ...
-        @property
-        def alias(self) -> str | None: ...
-        @property
-        def description(self) -> str: ...
-        @property
-        def path(self) -> str: ...
-        @property
-        def root(self) -> str: ...
-        @property
-        def scope(self) -> str: ...
-
+    from prowess.hosts import Host, ShownSkill
 
 __all__ = ["LineCosts", "ModelCatalog", "cut_evenly", "fit_in_order", "shorten"]
 
