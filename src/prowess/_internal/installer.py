@@ -37,10 +37,7 @@ def install_command(extra: str, *, prefix: str = sys.prefix, installed: Distribu
     tool, extras = _tool(prefix, installed)
     source = _source(origin, sorted({extra, *extras}))
     if source is None:  # an environment of pipx or `uv tool` is changed from inside, or else they install other tools
-        python = _quote(_python(prefix))
-        has_uv = (installed.read_text("INSTALLER") or "").strip() == "uv"
-        tool = f"uv pip install --python {python}" if has_uv else f"{python} -m pip install"
-        return " ".join([tool, *map(_quote, _requirements(installed.requires or (), extra))])
+        return " ".join([_pip(prefix, installed), *map(_quote, _requirements(installed.requires or (), extra))])
     editable = " --editable" if _map(origin.get("dir_info")).get("editable") else ""
     return f"{tool}{editable} {_quote(source)}"
 
@@ -59,14 +56,15 @@ def _tool(prefix: str, installed: Distribution) -> tuple[str, Collection[str]]:
     if (record := _read(os.path.join(prefix, "uv-receipt.toml"))) is not None:
         listed = re.search(r'name = "prowess", extras = (\[[^\]]*\])', record)
         return "uv tool install", re.findall(r'"([a-z0-9-]+)"', listed[1]) if listed else ()
-    python = _python(prefix)
+    return _pip(prefix, installed), ()
+
+
+def _pip(prefix: str, installed: Distribution) -> str:
+    """Return the beginning of the command that installs packages into the environment."""
+    python = _quote(os.path.join(prefix, "Scripts\\python.exe" if os.name == "nt" else "bin/python"))
     if (installed.read_text("INSTALLER") or "").strip() == "uv":
-        return f"uv pip install --python {_quote(python)}", ()
-    return f"{_quote(python)} -m pip install", ()
-
-
-def _python(prefix: str) -> str:
-    return os.path.join(prefix, "Scripts\\python.exe" if os.name == "nt" else "bin/python")
+        return f"uv pip install --python {python}"
+    return f"{python} -m pip install"
 
 
 def _source(origin: dict[str, Any], extras: Iterable[str]) -> str | None:

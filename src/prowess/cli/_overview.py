@@ -28,10 +28,13 @@ from ._output import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.find import RepositorySkill
     from prowess.visibility import ComparedSkill, Comparison
+
+    Counts = Mapping[str, Mapping[Kind, int]]
+    """How many skills of each kind each agent has."""
 
 _MAX_ROWS = 8
 """Agents that are listed; a terminal has 24 lines."""
@@ -55,13 +58,14 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     total = len(comparison.distinct)
     where = neutral(shorten_home(comparison.cwd, comparison.home))
     offered = _offered(comparison, found)
-    yield _offer(offered, found) if offered else _headline(comparison)
+    counts = {host: comparison.counts(host) for host in comparison.hosts}
+    yield _offer(offered, found) if offered else _headline(counts, total)
     counted = f"{pluralize(total, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}, in {where}"
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
     if note:
         yield f"({note})"
     yield ""
-    yield from _agent_lines(comparison)
+    yield from _agent_lines(counts)
     yield ""
     yield "Next:"
     commands = _next_commands(comparison, offered)
@@ -79,9 +83,9 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     yield "`prowess --help` lists all commands."
 
 
-def _headline(comparison: Comparison) -> str:
+def _headline(counts: Counts, total: int) -> str:
     """Return the sentence about the agent that sees the fewest skills."""
-    total, seen = len(comparison.distinct), _seen(comparison)
+    seen = _seen(counts)
     if not total:
         return "No agent finds a skill from here."
     skills = "your skill" if total == 1 else f"your {total:,} skills"
@@ -96,28 +100,28 @@ def _headline(comparison: Comparison) -> str:
     return f"{title} does not see {skills}." if total == 1 else f"{title} sees {count}."
 
 
-def _seen(comparison: Comparison) -> dict[str, int]:
-    return {host: comparison.counts(host).get(Kind.SEEN, 0) for host in comparison.hosts}
+def _seen(counts: Counts) -> dict[str, int]:
+    return {host: kinds.get(Kind.SEEN, 0) for host, kinds in counts.items()}
 
 
-def _agent_lines(comparison: Comparison) -> Iterator[str]:
+def _agent_lines(counts: Counts) -> Iterator[str]:
     """Yield a line for each agent: how many skills its model sees, and what it is with the others."""
-    seen = _seen(comparison)
+    seen = _seen(counts)
     rows = [("AGENT", "SEES", "THE OTHERS")]
-    hosts = sorted(comparison.hosts, key=lambda host: seen[host])
-    rows += [(load_host(host).title, f"{seen[host]:,}", _others(comparison, host)) for host in hosts[:_MAX_ROWS]]
+    hosts = sorted(counts, key=lambda host: seen[host])
+    rows += [(load_host(host).title, f"{seen[host]:,}", _others(counts[host])) for host in hosts[:_MAX_ROWS]]
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
-    untrusting = [load_host(host).title for host in hosts if Kind.UNTRUSTED in comparison.counts(host)]
+    untrusting = [load_host(host).title for host in hosts if Kind.UNTRUSTED in counts[host]]
     if untrusting:
         yield f"(not trusted: trust this folder in {join_words(untrusting)} first)"
 
 
-def _others(comparison: Comparison, host: str) -> str:
-    """Return how many skills the agent's model does not see, by kind, the most frequent first."""
-    counts = {kind: count for kind, count in comparison.counts(host).items() if kind is not Kind.SEEN}
-    return ", ".join(f"{counts[kind]:,} {KIND_WORDS[kind]}" for kind in sorted(counts, key=lambda kind: -counts[kind]))
+def _others(kinds: Mapping[Kind, int]) -> str:
+    """Return how many skills an agent's model does not see, by kind, the most frequent first."""
+    others = sorted((kind for kind in kinds if kind is not Kind.SEEN), key=lambda kind: -kinds[kind])
+    return ", ".join(f"{kinds[kind]:,} {KIND_WORDS[kind]}" for kind in others)
 
 
 # ── repositories of skills ───────────────────────────────────────────────────────────────────────────────────────────

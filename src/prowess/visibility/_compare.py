@@ -329,7 +329,7 @@ class _Comparer:
     def _kind(self, host: str, entry: Entry) -> Kind:
         """Return what the model gets of a skill that its agent finds, also through a byte-identical copy."""
         if entry.shadowed_by is not None and is_identical_copy(entry):
-            entry = next((each for each in self.catalogs[host].skills if each.path == entry.shadowed_by), entry)
+            entry = self.finders[host].winner(entry) or entry
         if entry.state is State.ACTIVE and entry.rule == "undefined" and entry.path not in self.races[host]:
             return Kind.SEEN  # whichever the agent reads last
         return kind_of(entry)

@@ -132,6 +132,14 @@ class LossFinder:
         """Of the agent's rules and settings, for copies; made when first needed, as a catalog may be a cached one."""
         return Evaluator(self.host, self.catalog.settings, self._copies)
 
+    def winner(self, entry: Entry) -> Entry | None:
+        """Return the skill that a shadowed one loses its name to."""
+        return self._by_path.get(entry.shadowed_by or "")
+
+    @cached_property
+    def _by_path(self) -> dict[str, Entry]:
+        return {entry.path: entry for entry in reversed(self.catalog.skills)}
+
     def loss(self, entry: Entry) -> Loss | None:
         """Return why the agent does not show a skill that it found, or `None` if the model or the user can reach it."""
         if entry.state in REACHABLE or entry.rule == AWAITS_TRUST:
@@ -142,7 +150,7 @@ class LossFinder:
             if not is_identical_copy(entry):
                 return self._lost_name(entry.path, entry.shadowed_by or "", reason)
             # The copy that wins may be switched off itself.
-            winner = next((each for each in self.catalog.skills if each.path == entry.shadowed_by), None)
+            winner = self.winner(entry)
             return None if winner is None or winner.state is State.SHADOWED else self.loss(winner)
         if entry.state is State.UNTRUSTED:
             cure = f"trust the folder in {self.host.title}: start it there and confirm, or change its list of folders"
