@@ -70,3 +70,16 @@ def test_no_ignore_file_takes_long(tmp_path: Path) -> None:
         ignored.read(str(tmp_path), "")
         for depth in range(1, 300):
             ignored("/".join("d" * depth), folder=True)
+
+
+def test_long_patterns_and_names_use_up_the_steps_sooner(tmp_path: Path) -> None:
+    """A pattern without its last character at any place of a name is compared with all of them."""
+    ignored: dict[str, int] = {}
+    for pattern in ("*a", "*" + "a" * 250):
+        rules = IgnoreRules()
+        for last in ("a", "b", "c", "last"):
+            (tmp_path / ".gitignore").write_text("\n".join([*[f"{pattern}b"] * 240, last]))
+            rules.read(str(tmp_path), "")
+        paths = (f"{number:04}{'a' * 250}/last" for number in range(5000))
+        ignored[pattern] = sum(rules(path, folder=True) for path in paths)
+    assert 0 < ignored["*" + "a" * 250] * 20 < ignored["*a"] < 5000

@@ -38,8 +38,8 @@ class IgnoreRules:
     def __init__(self) -> None:
         self._steps_left = _MAX_STEPS
         """Comparisons of a rule with a path; after the last one, no further path is ignored."""
-        self._rules: list[tuple[bool, bool, tuple[Matcher | None, ...]]] = []
-        """Negated; for folders only; as `compile_parts` returns it."""
+        self._rules: list[tuple[bool, bool, int, tuple[Matcher | None, ...]]] = []
+        """Negated; for folders only; characters of a pattern with stars; as `compile_parts` returns it."""
 
     def __bool__(self) -> bool:
         return bool(self._rules)
@@ -78,7 +78,8 @@ class IgnoreRules:
             return
         if len(parts) == 1:
             parts = ["**", *parts]
-        self._rules.append((negated, only_folders, compile_parts(parts, _DIALECT)))
+        length = len(pattern) if "*" in pattern else 0
+        self._rules.append((negated, only_folders, length, compile_parts(parts, _DIALECT)))
 
     def __call__(self, relative: str, *, folder: bool) -> bool:
         """Return whether a path, or a folder above it, is ignored.
@@ -95,8 +96,10 @@ class IgnoreRules:
         )
 
     def _is_ignored(self, parts: list[str], *, folder: bool) -> bool:
-        for negated, only_folders, patterns in reversed(self._rules):
-            self._steps_left -= len(patterns) + len(parts)
+        characters = sum(map(len, parts))
+        for negated, only_folders, length, patterns in reversed(self._rules):
+            # What is between two stars is compared at each place of a name; 256 characters take as long as a part.
+            self._steps_left -= len(patterns) + len(parts) + length * characters // 256
             if self._steps_left < 0:
                 return False
             if (folder or not only_folders) and matches_parts(patterns, parts):

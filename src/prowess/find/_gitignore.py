@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prowess._internal.globs import Matcher
 
-    Rule = tuple[int, bool, bool, tuple[Matcher | None, ...]]
+    Rule = tuple[int, bool, bool, int, tuple[Matcher | None, ...]]
 
 _MAX_FILE_BYTES = 64 * 1024
 _MAX_PATTERN_LENGTH = 256
@@ -37,9 +37,10 @@ class IgnoreFile(Frozen):
     depth: int
     """How many parts the path of its folder has."""
     names: Mapping[str, tuple[tuple[int, bool, bool], ...]]
-    """Rules that are a plain name: number, negated, for folders only."""
+    """Rules that are a plain name: number, negated, for folders only; the last one, and the last of the other kind."""
     rules: tuple[Rule, ...]
-    """The other rules: number, negated, for folders only, and the parts as `compile_parts` returns them."""
+    """The other rules: number, negated, for folders only, characters of a pattern with stars, and the parts as
+    `compile_parts` returns them."""
 
 
 class GitIgnore:
@@ -70,9 +71,11 @@ class GitIgnore:
             self._rules_left -= 1
             negated, only_folders, parts = parsed
             if len(parts) == 2 and parts[0] == "**" and not re.search(r"[*?\[\\]", parts[1]):
-                names[parts[1]] = (*names.get(parts[1], ()), (number, negated, only_folders))
+                others = [rule for rule in names.get(parts[1], ()) if rule[2] != only_folders]
+                names[parts[1]] = (*others, (number, negated, only_folders))
             else:
-                rules.append((number, negated, only_folders, compile_parts(parts, GIT)))
+                length = sum(map(len, parts)) if "*" in line else 0
+                rules.append((number, negated, only_folders, length, compile_parts(parts, GIT)))
         return IgnoreFile(above=above, depth=depth, names=names, rules=tuple(rules)) if names or rules else above
 
     def ignores(self, rules: IgnoreFile | None, parts: Sequence[str], *, folder: bool) -> bool:
@@ -90,8 +93,10 @@ class GitIgnore:
                 if folder or not only_folders:
                     last, ignored = number, not negated
             below = parts[rules.depth :]
-            for number, negated, only_folders, patterns in reversed(rules.rules):
-                self._steps_left -= len(patterns) + len(below)
+            characters = sum(map(len, below))
+            for number, negated, only_folders, length, patterns in reversed(rules.rules):
+                # What is between two stars is compared at each place of a name.
+                self._steps_left -= len(patterns) + len(below) + length * characters // 256
                 if number < last or self._steps_left < 0:
                     break
                 if (folder or not only_folders) and _matches(patterns, below):

@@ -1,8 +1,6 @@
-"""Find copies of a skill, and merge what several agents found.
+"""Find copies of a skill, and bring together what several agents found, skill by skill.
 
-Find the copies of a skill: exact ones, and mounted ones whose `name` became the name of their folder.
-
-Bring together what several agents found, skill by skill.
+A copy is the same in every byte, or in all but the `name` that became the name of its folder when it was mounted.
 """
 
 from __future__ import annotations
@@ -17,18 +15,52 @@ from prowess.skill import MAX_NAME, change_name, is_portable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeAlias
 
     from prowess.catalog import Catalog, Entry
     from prowess.filesystem import Filesystem
 
+    Step: TypeAlias = "Callable[[_Skill], object]"
+    """Returns what two copies have in common; `None` if that cannot be known."""
+
+
+class _Group:
+    """Skills that are alike so far. The next step divides them only when another one is to be compared with them."""
+
+    __slots__ = ("members", "parts")
+
+    def __init__(self) -> None:
+        self.members: list[_Skill] = []
+        self.parts: dict[object, _Group] = {}
+
+    def first_like(self, skill: _Skill, steps: Sequence[tuple[Step, Step]]) -> _Skill | None:
+        """Return the first member that all steps say the same of as of a skill.
+
+        Args:
+            skill: which is compared.
+            steps: for each, what is said of the skill and of a member; `None` is never the same.
+        """
+        if not steps or not (self.members or self.parts):
+            return self.members[0] if self.members else None
+        (of_skill, of_member), *rest = steps
+        for member in self.members:
+            if (value := of_member(member)) is not None:
+                self.parts.setdefault(value, _Group()).members.append(member)
+        self.members = []
+        part = self.parts.get(of_skill(skill))
+        return part.first_like(skill, rest) if part else None
+
 
 class CopyFinder:
-    """Skills among which others are searched for copies."""
+    """Skills among which others are searched for copies, each with what is cheap to compare first."""
 
     def __init__(self, filesystem: Filesystem) -> None:
         self.filesystem = filesystem
-        self._added: dict[str, list[tuple[str, str | None]]] = {}
+        self._count = 0
+        self._same: dict[str, _Group] = {}
+        self._renamed: dict[str, _Group] = {}
+        self._to_rename: dict[str, _Group] = {}
 
     def add(self, path: str, name: str | None) -> None:
         """Add a skill.
@@ -37,37 +69,90 @@ class CopyFinder:
             path: of its SKILL.md, without links.
             name: in its front matter.
         """
-        for key in _keys(path, name):
-            self._added.setdefault(key, []).append((path, name))
+        self._count += 1
+        skill = _Skill(self._count, path, name)
+        self._same.setdefault(skill.same_name, _Group()).members.append(skill)
+        if name == skill.folder:
+            self._renamed.setdefault(skill.folder, _Group()).members.append(skill)
+        for new in skill.new_names:
+            self._to_rename.setdefault(new, _Group()).members.append(skill)
 
     def original(self, path: str, name: str | None) -> str | None:
         """Return the path of the first added skill that is a copy of this one, or that this one is a copy of."""
-        candidates = dict.fromkeys(item for key in _keys(path, name) for item in self._added.get(key, ()))
-        return next((other for other, its in candidates if self._are_copies(path, name, other, its)), None)
+        skill = _Skill(0, path, name)
+        found = [_first(self._same, skill.same_name, skill, [(self._files, self._files), (self._digest, self._digest)])]
+        others: tuple[Step, Step] = (self._other_files, self._other_files)
+        digests: tuple[Step, Step] = (self._other_digest, self._other_digest)
+        if name == skill.folder:
+            steps = [others, (_text, _renamed_text(skill.folder)), digests]
+            found.append(_first(self._to_rename, skill.folder, skill, steps))
+        for new in skill.new_names:
+            steps = [others, (_renamed_text(new), _text), digests]
+            found.append(_first(self._renamed, new, skill, steps))
+        first = min((item for item in found if item), key=lambda item: item.number, default=None)
+        return first.path if first else None
 
-    def _are_copies(self, path: str, name: str | None, other: str, other_name: str | None) -> bool:
-        """Return whether two skills are the same in every byte, or in all but a `name` that became the folder's."""
-        if name == other_name:
-            # Sizes are compared before any file is read.
-            return self.filesystem.files(path) == self.filesystem.files(other) and self._is_same(path, other)
-        if _may_be_renamed(path, name, other, other_name):
-            original, copy = path, other
-        elif _may_be_renamed(other, other_name, path, name):
-            original, copy = other, path
-        else:
-            return False
-        return (
-            self._other_files(path) == self._other_files(other)
-            and _is_renamed(original, copy, _folder(copy))
-            and self._is_same(path, other, without=SKILL_FILE)
-        )
+    def _files(self, skill: _Skill) -> object:
+        return tuple(self.filesystem.files(skill.path))
 
-    def _other_files(self, path: str) -> list[tuple[str, int]]:
-        return [item for item in self.filesystem.files(path) if item[0] != SKILL_FILE]
+    def _other_files(self, skill: _Skill) -> object:
+        return tuple(item for item in self.filesystem.files(skill.path) if item[0] != SKILL_FILE)
 
-    def _is_same(self, path: str, other: str, without: str = "") -> bool:
-        digest = self.filesystem.digest(path, without)
-        return digest is not None and digest == self.filesystem.digest(other, without)
+    def _digest(self, skill: _Skill) -> object:
+        return self.filesystem.digest(skill.path)
+
+    def _other_digest(self, skill: _Skill) -> object:
+        return self.filesystem.digest(skill.path, SKILL_FILE)
+
+
+class _Skill:
+    """A skill that is compared."""
+
+    def __init__(self, number: int, path: str, name: str | None) -> None:
+        self.number, self.path, self.name = number, path, name
+        self.folder = os.path.basename(os.path.dirname(path))
+
+    @property
+    def same_name(self) -> str:
+        """Return what copies that are the same in every byte share: their name, or that of the folder without one."""
+        return self.name or f"/{name_of_copy(None, normalize_name(self.folder))}"
+
+    @property
+    def new_names(self) -> set[str]:
+        """Return the names that `mount` may give a copy."""
+        return set() if self.name is None else {self.folder, name_of_copy(self.name, self.folder)} - {self.name}
+
+
+def _first(groups: Mapping[str, _Group], key: str, skill: _Skill, steps: Sequence[tuple[Step, Step]]) -> _Skill | None:
+    group = groups.get(key)
+    return group.first_like(skill, steps) if group else None
+
+
+def _short(text: bytes) -> bytes:
+    import hashlib
+
+    return hashlib.sha256(text).digest()
+
+
+def _text(skill: _Skill) -> object:
+    """Return what is in a SKILL.md, shortened."""
+    try:
+        return _short(read_file(skill.path))
+    except UnreadableError:
+        return None
+
+
+def _renamed_text(name: str) -> Step:
+    """Return the same of what `mount` writes for a SKILL.md that it gives a name."""
+
+    def renamed(skill: _Skill) -> object:
+        try:
+            text = change_name(read_file(skill.path), name)
+        except UnreadableError:
+            return None
+        return text and _short(text)
+
+    return renamed
 
 
 def are_copies(filesystem: Filesystem, path: str, other: str) -> bool:
@@ -97,29 +182,6 @@ def name_of_copy(own: str | None, folder: str) -> str:
             return name
     valid = re.sub("[^a-z0-9]+", "-", folder.lower()).strip("-")[:MAX_NAME].strip("-")
     return valid if len(valid) > 1 else f"skill-{valid or 1}"  # some agents want two characters
-
-
-def _keys(path: str, name: str | None) -> set[str]:
-    folder = _folder(path)
-    return {normalize_name(name or folder), normalize_name(folder), name_of_copy(name, folder)}
-
-
-def _may_be_renamed(path: str, name: str | None, copy: str, copy_name: str | None) -> bool:
-    """Return whether `mount` may have given a copy its name, which is that of its folder."""
-    folder = _folder(copy)
-    return name is not None and copy_name == folder and folder in (_folder(path), name_of_copy(name, _folder(path)))
-
-
-def _folder(path: str) -> str:
-    return os.path.basename(os.path.dirname(path))
-
-
-def _is_renamed(original: str, copy: str, name: str) -> bool:
-    """Return whether a SKILL.md is what `mount` writes for another one that it gives a name."""
-    try:
-        return change_name(read_file(original), name) == read_file(copy)
-    except UnreadableError:
-        return False
 
 
 def rows_of_entries(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> dict[str, dict[str, Entry]]:
