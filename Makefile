@@ -24,7 +24,9 @@ SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
-check-python = @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
+# With a name that is not there, make itself would say only "Error 127".
+check-python = @command -v $(PYTHON) >/dev/null || { echo 'make: there is no $(PYTHON); install Python 3.11 or newer (Debian and Ubuntu: apt install python3 python3-venv), or name one with `make PYTHON=/path/to/python3.11`' >&2; exit 1; }; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
 
 # A virtual environment in the directory of the target; one that could not be finished is removed.
 define environment
@@ -72,6 +74,7 @@ quick: test-packages lint  ## lint and run the tests that find nine faults of te
 	PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py
 
 test-packages:
+	$(check-python)
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres zsh fish
 
 # Apart, because some systems have no such package, and then nothing else would be installed either.

@@ -123,6 +123,16 @@ def test_a_source_tree_without_tables_says_what_to_type(clone: Path, arguments: 
     )
 
 
+@pytest.mark.needs("make")
+@pytest.mark.parametrize("task", ["demo", "quick", "test"])
+def test_make_without_python_says_what_to_install(clone: Path, task: str) -> None:
+    """Before anything else is installed."""
+    done = subprocess.run(["make", "PYTHON=python3.none", task], cwd=clone, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    first, *_ = done.stderr.splitlines()
+    assert first.startswith("make: there is no python3.none; install Python 3.11 or newer ")
+
+
 @pytest.mark.slow
 @pytest.mark.needs("make")
 def test_make_writes_the_tables_again_after_a_host_file_changed(clone: Path) -> None:
