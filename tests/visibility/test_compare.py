@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
+from prowess.filesystem import Question
 from prowess.hosts import DEFAULT_HOST, host_from_table, host_names, load_host, observed_hosts
 from prowess.visibility import ABSENT, Comparison, compare, compare_catalogs, count_losses
 from support.skills import skill
@@ -39,7 +40,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def compared(*hosts: str, files: tuple[Path, ...] = ()) -> Comparison:
-    return compare(".", hosts=hosts or HOSTS, files=map(str, files), cache=False)
+    return compare(Question.about("."), hosts=hosts or HOSTS, files=map(str, files), cache=False)
 
 
 def run_in_shell(command: str) -> None:
@@ -219,6 +220,23 @@ def test_the_change_of_a_setting_that_is_named_shows_the_skill_again(project: Pa
     assert not any(each.losers for each in compared(host).skills)
 
 
+def test_with_another_home_the_named_setting_is_of_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`CODEX_HOME` belongs to the home of the user who asks."""
+    skill(project / ".agents/skills/pdf")
+    other, moved = project.parent / "other", project.parent / "moved"
+    for file in (other / ".codex/config.toml", moved / "config.toml"):
+        file.parent.mkdir(parents=True)
+        file.write_text(str(SETTINGS["codex"][1]))
+    monkeypatch.setenv("CODEX_HOME", str(moved))
+    losses = [
+        row.views["codex"].loss
+        for home in (other, None)
+        for row in compare(Question.about(".", home), hosts=["codex"], cache=False).skills
+    ]
+    places = [loss.cure.rpartition(" in ")[2] for loss in losses if loss is not None]
+    assert places == ["~/.codex/config.toml", str(moved / "config.toml")]
+
+
 def test_a_skill_that_its_author_hides_from_the_model_is_not_a_loss(project: Path) -> None:
     skill(project / ".claude/skills/pdf", more="disable-model-invocation: true\n")
     (row,) = compared("claude-code").skills
@@ -337,7 +355,7 @@ def test_a_skill_of_a_plugin_is_lost_by_no_other_agent(project: Path) -> None:
     # The name of a real agent, since its rules for single files are asked by name.
     hosts = {"qwen-code": host_from_table("qwen-code", table), "codex": load_host("codex")}
     catalogs = {name: discover(project, host=host, home=home, env={}) for name, host in hosts.items()}
-    seen = compare_catalogs(catalogs, project, home=home)
+    seen = compare_catalogs(catalogs, Question.about(project, home))
     assert {each.name: each.losers for each in seen.skills} == {"pdf": (), "csv": ("qwen-code",)}
     assert [each.name for each in seen.distinct] == ["csv"]
     assert count_losses(catalogs) == ({"qwen-code": 1, "codex": 0}, 1)

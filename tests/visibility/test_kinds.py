@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess.filesystem import Question
 from prowess.visibility import KIND_WORDS, Kind, View, compare
 from support.skills import skill
 from support.trees import write_repository
@@ -28,7 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def views(host: str, *files: Path) -> dict[str, View]:
     """Return how an agent sees each skill, by the name of its folder."""
-    seen = compare(".", hosts=[host], files=map(str, files), cache=False)
+    seen = compare(Question.about("."), hosts=[host], files=map(str, files), cache=False)
     return {row.folder: row.views[host] for row in seen.skills}
 
 
@@ -51,7 +52,9 @@ def test_a_copy_of_a_skill_that_is_seen_is_seen(project: Path) -> None:
     """The model gets the same bytes, from another folder."""
     skill(project / ".agents/skills/one")
     skill(project / ".claude/skills/one")
-    seen = compare(".", hosts=["codex"], files=[str(project / ".claude/skills/one/SKILL.md")], cache=False)
+    seen = compare(
+        Question.about("."), hosts=["codex"], files=[str(project / ".claude/skills/one/SKILL.md")], cache=False
+    )
     assert [row.views["codex"].kind for row in seen.skills] == [Kind.SEEN, Kind.SEEN]
 
 
@@ -94,7 +97,7 @@ def test_a_skill_over_the_budget_is_left_out_or_reduced_to_its_name(project: Pat
 def test_a_skill_whose_name_is_taken_loses_it(project: Path) -> None:
     skill(project / ".gemini/skills/one", description="Another text.")
     skill(project / ".agents/skills/one")
-    seen = compare(".", hosts=["gemini-cli"], cache=False)
+    seen = compare(Question.about("."), hosts=["gemini-cli"], cache=False)
     by_folder = {row.path.split("/")[-4]: row.views["gemini-cli"].kind for row in seen.skills}
     assert by_folder == {".agents": Kind.SEEN, ".gemini": Kind.NAME_TAKEN}
 
@@ -105,7 +108,10 @@ def test_identical_skills_of_one_name_are_seen_whichever_the_agent_reads_last(pr
     skill(project / ".agents/skills/one")
     skill(project / ".opencode/skills/two")
     skill(project / ".agents/skills/two", description="Another text.")
-    seen = {(row.folder, row.views["opencode"].kind) for row in compare(".", hosts=["opencode"], cache=False).skills}
+    seen = {
+        (row.folder, row.views["opencode"].kind)
+        for row in compare(Question.about("."), hosts=["opencode"], cache=False).skills
+    }
     assert seen == {("one", Kind.SEEN), ("two", Kind.UNDEFINED)}
 
 
@@ -128,7 +134,7 @@ def test_beyond_a_limit_the_cause_is_the_limit(project: Path) -> None:
     """And not another folder: the agent searches that one."""
     for number in range(2002):
         skill(project / f".agents/skills/below/s{number:04}")
-    seen = compare(".", hosts=["codex"], files=map(str, project.rglob("SKILL.md")), cache=False)
+    seen = compare(Question.about("."), hosts=["codex"], files=map(str, project.rglob("SKILL.md")), cache=False)
     behind = [row for row in seen.skills if row.views["codex"].kind is Kind.BEYOND_LIMIT]
     assert behind
     assert Kind.ELSEWHERE not in {row.views["codex"].kind for row in seen.skills}

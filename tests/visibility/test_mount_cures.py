@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.cli import main
+from prowess.filesystem import Question
 from prowess.find import find_repository_skills
 from prowess.visibility import Comparison, compare, count_losses, group_losses
 from support.skills import skill
@@ -43,7 +44,7 @@ def write(path: Path, text: str) -> Path:
 def compared(*hosts: str) -> Comparison:
     """Compare from the working directory all skills of its folder."""
     files = [item.path for item in find_repository_skills(".").skills]
-    return compare(".", hosts=hosts, files=files, cache=False)
+    return compare(Question.about("."), hosts=hosts, files=files, cache=False)
 
 
 def cures(comparison: Comparison) -> tuple[list[str], list[str]]:
@@ -116,18 +117,18 @@ def test_the_target_of_a_linked_folder_is_mounted(project: Path) -> None:
     write(project / "shared/pdf", TEXT.format(name="pdf"))
     (project / ".claude/skills").mkdir(parents=True)
     (project / ".claude/skills/linked").symlink_to("../../shared/pdf")
-    shown = compare(".", hosts=["claude-code", "codex"], cache=False)
+    shown = compare(Question.about("."), hosts=["claude-code", "codex"], cache=False)
     (command,), _ = cures(shown)
     assert command.startswith("prowess mount shared/pdf ")
     run(command)
-    assert not losers(compare(".", hosts=["claude-code", "codex"], cache=False))
+    assert not losers(compare(Question.about("."), hosts=["claude-code", "codex"], cache=False))
 
 
 def test_a_link_as_skill_file_is_replaced_by_hand_first(project: Path) -> None:
     (project / "text.md").write_text(TEXT.format(name="pdf"))
     (project / ".claude/skills/pdf").mkdir(parents=True)
     (project / ".claude/skills/pdf/SKILL.md").symlink_to("../../../text.md")
-    commands, (sentence,) = cures(compare(".", hosts=["claude-code", "codex"], cache=False))
+    commands, (sentence,) = cures(compare(Question.about("."), hosts=["claude-code", "codex"], cache=False))
     assert commands == []
     assert "a link" in sentence
 
@@ -137,7 +138,7 @@ def test_a_file_that_some_agents_reach_through_a_link_is_one_skill(project: Path
     (project / ".claude/skills/pdf").mkdir(parents=True)
     (project / ".claude/skills/pdf/SKILL.md").symlink_to("../../../.agents/skills/pdf/SKILL.md")
     hosts = ("claude-code", "copilot", "codex", "gemini-cli", "opencode", "pi", "qwen-code")
-    (row,) = compare(".", hosts=hosts, cache=False).skills
+    (row,) = compare(Question.about("."), hosts=hosts, cache=False).skills
     assert row.real.endswith("/.agents/skills/pdf/SKILL.md")
     assert "codex" not in row.losers
     assert {host for host, view in row.views.items() if view.state == "rejected"} <= set(row.losers)
@@ -223,7 +224,7 @@ def test_a_setting_that_would_hide_the_copy_is_changed_first(project: Path) -> N
 def test_a_fix_after_which_another_skill_has_the_name_is_no_command(project: Path) -> None:
     skill(project / ".agents/skills/pdf")
     write(project.parent / "home/.agents/skills/pdf", "---\nname: pdf\ndescription: Use when: due.\n---\nDo.\n")
-    commands, (sentence,) = cures(compare(".", hosts=["copilot"], cache=False))
+    commands, (sentence,) = cures(compare(Question.about("."), hosts=["copilot"], cache=False))
     assert commands == []
     assert sentence.startswith(
         "give this skill or .agents/skills/pdf/SKILL.md, which has that name, another name; then"
@@ -245,7 +246,7 @@ def test_a_copy_of_what_an_agent_brings_along_is_counted(project: Path) -> None:
     (project / ".codex").mkdir()
     (project / ".codex/skills").symlink_to(system)
     shutil.copytree(system / "pdf", project / ".opencode/skills/pdf")
-    seen = compare(".", hosts=["claude-code", "codex", "opencode"], cache=False)
+    seen = compare(Question.about("."), hosts=["claude-code", "codex", "opencode"], cache=False)
     assert losers(seen) == {"pdf": ("claude-code",)}
     assert count_losses(seen.catalogs) == ({"claude-code": 1, "codex": 0, "opencode": 0}, 1)
 
@@ -265,7 +266,7 @@ def test_a_copy_of_a_skill_that_is_switched_off_is_lost_too(project: Path) -> No
     skill(home / ".copilot/skills/pdf")
     shutil.copytree(home / ".copilot/skills/pdf", home / ".agents/skills/pdf")
     (home / ".copilot/settings.json").write_text(json.dumps({"disabledSkills": ["pdf"]}))
-    seen = compare(".", hosts=["copilot"], cache=False)
+    seen = compare(Question.about("."), hosts=["copilot"], cache=False)
     assert losers(seen) == {"pdf": ("copilot",)}
     assert count_losses(seen.catalogs) == ({"copilot": 1}, 1)
     assert cures(seen)[1] == ["remove `pdf` from `disabledSkills` in ~/.copilot/settings.json"]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         skills_in_text as skills_in_text,
     )
     from ._discover import (
+        catalog_for as catalog_for,
         catalog_output as catalog_output,
         discover as discover,
         new_filesystem as new_filesystem,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
         SkillTable as SkillTable,
         TermCounts as TermCounts,
     )
-    from ._provided_skills import join_catalogs as join_catalogs
+    from ._provided_skills import add_providers as add_providers, join_catalogs as join_catalogs
     from ._providers import FilesProvider as FilesProvider, SkillProvider as SkillProvider
     from ._resolve import evaluate_alone as evaluate_alone, evaluate_file as evaluate_file
     from ._sidecar_values import sidecar_matches as sidecar_matches

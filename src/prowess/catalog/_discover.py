@@ -67,14 +67,29 @@ def discover(
     Raises:
         HostNotFoundError: the host is unknown.
     """
-    with PausedCollector():
-        question = Question.about(cwd, home, skill_dirs, env=env, role=role, client_args=client_args)
-        catalog = Discovery(question, host, use_cache=cache).catalog(filesystem)
+    question = Question.about(cwd, home, skill_dirs, env=env, role=role, client_args=client_args)
+    catalog = catalog_for(question, host, filesystem=filesystem, cache=cache)
     if providers:
         from ._provided_skills import add_providers
 
         return add_providers(catalog, providers)
     return catalog
+
+
+def catalog_for(
+    question: Question,
+    host: str | Host,
+    *,
+    filesystem: Filesystem | Callable[[], Filesystem] | None = None,
+    cache: bool = True,
+) -> Catalog:
+    """Find the skills of one host as `discover` does.
+
+    Raises:
+        HostNotFoundError: the host is unknown.
+    """
+    with PausedCollector():
+        return Discovery(question, host, use_cache=cache).catalog(filesystem)
 
 
 def catalog_output(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
         accept_findings as accept_findings,
         read_baseline as read_baseline,
     )
-    from ._check import Report as Report, check as check, report as report
+    from ._check import Report as Report, absolute_paths as absolute_paths, check as check, report as report
     from ._check_file import (
         check_file as check_file,
         entry_findings as entry_findings,

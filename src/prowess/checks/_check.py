@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Sequence
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
-from prowess.catalog import discover
+from prowess.catalog import catalog_for
 from prowess.errors import ConfigError
-from prowess.filesystem import Filesystem
+from prowess.filesystem import Filesystem, Question
 from prowess.find import find_repository_skills
 from prowess.findings import Finding, Severity, apply_policy, finding
 from prowess.hosts import load_host
@@ -74,28 +74,34 @@ def check(
         HostNotFoundError: a host is unknown.
         ConfigError: the policy is unknown.
     """
-    return report(paths, policy=policy, hosts=hosts, cwd=cwd, home=home, skill_dirs=skill_dirs).findings
+    files = None if paths is None else absolute_paths([paths] if isinstance(paths, str | os.PathLike) else paths, cwd)
+    return report(Question.about(cwd, home, skill_dirs), files, policy=policy, hosts=hosts).findings
+
+
+def absolute_paths(paths: Iterable[str | os.PathLike[str]], cwd: str | os.PathLike[str] = ".") -> list[str]:
+    """Return paths that a user names as absolute ones."""
+    return [os.path.abspath(os.path.join(cwd, os.path.expanduser(path))) for path in paths]
 
 
 def report(
-    paths: Paths | None = None,
+    question: Question,
+    paths: Sequence[str] | None = None,
     *,
     policy: str = "guide",
     hosts: Iterable[str] = (),
-    cwd: str | os.PathLike[str] = ".",
-    home: str | os.PathLike[str] | None = None,
-    skill_dirs: Iterable[str | os.PathLike[str]] = (),
-    role: str | os.PathLike[str] | None = None,
-    client_args: Iterable[str] = (),
     agents: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Check skills as `check` does, and return the checked files too.
 
-    These are added: `role` is an InitRunner role whose folder and settings count without `paths`; `client_args` are the
-    arguments that each host is started with; `agents`
-    are those whose losses are worked out, without their rules deciding what is an error, and without `paths` all skills
-    of the repository count too; `progress` is called with the number of skills checked so far.
+    Args:
+        question: where agents are started.
+        paths: as in `check`, absolute.
+        policy: as in `check`.
+        hosts: as in `check`.
+        agents: those whose losses are worked out, without their rules deciding what is an error; without `paths` all
+            skills of the repository count too.
+        progress: is called with the number of skills checked so far.
     """
     if policy not in ("guide", "spec"):
         raise ConfigError(f"unknown policy {quoted(policy)}", hint="the policies are `guide` and `spec`")
@@ -106,39 +112,23 @@ def report(
         rules.insert(0, policy)
     filesystem = Filesystem()
     checker = _Checker(rules, filesystem, progress)
-    agents, client_args = [*dict.fromkeys(agents)], [*client_args]
+    agents = [*dict.fromkeys(agents)]
     if paths is None:
         for rule in rules:
             host = "prowess" if rule in ("guide", "spec") else rule
-            checker.add_catalog(
-                rule,
-                discover(
-                    cwd,
-                    host=host,
-                    home=home,
-                    skill_dirs=skill_dirs,
-                    role=role,
-                    client_args=client_args,
-                    filesystem=filesystem,
-                    cache=False,
-                ),
-            )
+            checker.add_catalog(rule, catalog_for(question, host, filesystem=filesystem, cache=False))
         if agents:
-            checker.add_repository(real_path(cwd))
+            checker.add_repository(question.cwd)
     else:
-        for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
-            checker.add_path(os.path.abspath(os.path.join(cwd, os.path.expanduser(path))))
+        for path in paths:
+            checker.add_path(path)
     if not (asked := [*dict.fromkeys([*hosts, *agents])]):
         return Report(skills=tuple(checker.skills), findings=checker.findings())
     from prowess.visibility import compare
 
     comparison = compare(
-        cwd,
+        question,
         hosts=asked,
-        home=home,
-        skill_dirs=skill_dirs,
-        role=role,
-        client_args=client_args,
         files=[path for path in checker.skills if is_skill_file(path) and path not in checker.inside],
         only_files=paths is not None or not agents,
         cache=False,

@@ -86,17 +86,20 @@ def catalog_from_args(
             configured.
         SkillError: the server failed, or has no skill with the URI.
     """
-    from prowess.catalog import discover
+    from prowess.catalog import catalog_for
 
     require_paths(args, "cwd", "home", "role")
     name = host or getattr(args, "host", None) or "prowess"
-    where = _where_to_look(args)
     servers: Sequence[McpSkillProvider] = ()
     if getattr(args, "servers", False):
         servers = _all_servers(args, name)
     elif name == "prowess":  # no other agent uses the servers of these settings
         servers = named_server(args, reference)
-    catalog = discover(args.cwd or ".", host=name, filesystem=filesystem, providers=servers, **where)
+    catalog = catalog_for(question_from_args(args), name, filesystem=filesystem, cache=not args.no_cache)
+    if servers:
+        from prowess.catalog import add_providers
+
+        catalog = add_providers(catalog, servers)
     if servers and reference and not catalog.candidates(reference):
         failed = [item for server in servers for item in server.findings if item.code == "server-failed"]
         if failed:
@@ -163,7 +166,7 @@ def print_for_one(args: Arguments, host: str | None, purpose: str, make: Callabl
 
     require_paths(args, "cwd", "home", "role")
     output, note = catalog_output(
-        _question(args),
+        question_from_args(args),
         host or "prowess",
         purpose=purpose,
         make=lambda catalog: encode_result(make(catalog), is_json=False),
@@ -187,7 +190,7 @@ def print_for_several(
     from prowess.catalog import recorded_output
 
     output, note = recorded_output(
-        _question(args),
+        question_from_args(args),
         hosts,
         purpose=f"{purpose} {'json' if args.json else look()}",
         make=lambda catalogs, filesystem: encode_result(make(catalogs, filesystem), is_json=args.json),
@@ -202,7 +205,8 @@ def comparison_from_args(
     """Return what some agents do with all skills, and with these files, as the discovery options ask for it."""
     from prowess.visibility import compare
 
-    return compare(args.cwd or ".", hosts=hosts, files=files, progress=progress, **_where_to_look(args))
+    question = question_from_args(args)
+    return compare(question, hosts=hosts, files=files, progress=progress, cache=not args.no_cache)
 
 
 class OptionalExtra:
@@ -224,24 +228,13 @@ class OptionalExtra:
             raise ConfigError(str(error), hint=hint) from None
 
 
-def _question(args: Arguments) -> Question:
+def question_from_args(args: Arguments) -> Question:
     """Return the question that the discovery options ask."""
     from prowess.filesystem import Question
 
     return Question.about(
         args.cwd or ".", args.home, skill_dirs(args), role=args.role, client_args=client_arguments(args)
     )
-
-
-def _where_to_look(args: Arguments) -> dict[str, Any]:
-    """Return the discovery options as the arguments of `discover` and `compare`."""
-    return {
-        "home": args.home,
-        "skill_dirs": skill_dirs(args),
-        "role": args.role,
-        "client_args": client_arguments(args),
-        "cache": not args.no_cache,
-    }
 
 
 # ── agents ───────────────────────────────────────────────────────────────────────────────────────────────────────────

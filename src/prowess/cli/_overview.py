@@ -8,7 +8,7 @@ import shlex
 
 from prowess._internal.files import real_path, shorten_home
 from prowess._internal.text import display_width, neutral
-from prowess.filesystem import git_root
+from prowess.filesystem import Question, git_root
 from prowess.find import find_repository_skills
 from prowess.hosts import load_host
 from prowess.visibility import ABSENT, KIND_WORDS, Kind, compare, mount_argument
@@ -48,7 +48,7 @@ def run() -> int:
     # Outside a repository the working directory may be the home, with any number of folders.
     found = find_repository_skills(".", progress=progress.show_folders).skills if git_root(real_path(".")) else ()
     files = [skill.path for skill in found if not skill.inside]
-    comparison = compare(".", hosts=hosts, files=files, progress=progress.show_skills)
+    comparison = compare(Question.about("."), hosts=hosts, files=files, progress=progress.show_skills)
     progress.clear()
     print_lines(_format(comparison, found, note))
     return OK

@@ -17,7 +17,7 @@ from prowess.catalog import (
     REACHABLE,
     Evaluator,
     State,
-    discover,
+    catalog_for,
     evaluate_alone,
     evaluate_file,
     new_filesystem,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from prowess.catalog import Catalog, Entry
-    from prowess.filesystem import Filesystem
+    from prowess.filesystem import Filesystem, Question
     from prowess.findings import Finding
     from prowess.skill import Skill
 
@@ -134,13 +134,9 @@ class Comparison(Frozen):
 
 
 def compare(
-    cwd: str | os.PathLike[str] = ".",
+    question: Question,
     *,
     hosts: Iterable[str],
-    home: str | os.PathLike[str] | None = None,
-    skill_dirs: Iterable[str | os.PathLike[str]] = (),
-    role: str | os.PathLike[str] | None = None,
-    client_args: Iterable[str] = (),
     files: Iterable[str] = (),
     only_files: bool = False,
     cache: bool = True,
@@ -150,12 +146,8 @@ def compare(
     """Return what several agents see from a directory, skill by skill.
 
     Args:
-        cwd: the directory that they are started in.
+        question: where they are started, for which user, and with what.
         hosts: the names of the agents.
-        home: the user's home instead of `~`.
-        skill_dirs: further directories of skills.
-        role: an InitRunner role, whose folder and settings count.
-        client_args: the arguments that each agent is started with.
         files: the absolute paths of more SKILL.md files, such as all of a repository.
         only_files: whether to leave out the skills that are not in `files`.
         cache: whether to use cached catalogs.
@@ -166,47 +158,32 @@ def compare(
         HostNotFoundError: a host is unknown.
     """
     filesystem = filesystem or new_filesystem()
-    skill_dirs, client_args = [*skill_dirs], [*client_args]
-    catalogs = {
-        host: discover(
-            cwd,
-            host=host,
-            home=home,
-            skill_dirs=skill_dirs,
-            role=role,
-            client_args=client_args,
-            filesystem=filesystem,
-            cache=cache,
-        )
-        for host in hosts
-    }
+    catalogs = {host: catalog_for(question, host, filesystem=filesystem, cache=cache) for host in hosts}
     return compare_catalogs(
-        catalogs, cwd, home=home, files=files, only_files=only_files, filesystem=filesystem, progress=progress
+        catalogs, question, files=files, only_files=only_files, filesystem=filesystem, progress=progress
     )
 
 
 def compare_catalogs(
     catalogs: Mapping[str, Catalog],
-    cwd: str | os.PathLike[str],
+    question: Question,
     *,
-    home: str | os.PathLike[str] | None = None,
     files: Iterable[str] = (),
     only_files: bool = False,
     filesystem: Filesystem | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Comparison:
-    """Compare catalogs of one directory, as `compare` does.
+    """Compare catalogs of one question, as `compare` does.
 
     Args:
         catalogs: by host.
-        cwd: the directory that they are of.
-        home: as in `compare`.
+        question: what they answer.
         files: as in `compare`.
         only_files: as in `compare`.
         filesystem: what was read so far.
         progress: as in `compare`.
     """
-    comparer = _Comparer(catalogs, filesystem or new_filesystem(), real_path(cwd), home)
+    comparer = _Comparer(catalogs, filesystem or new_filesystem(), question)
     skills = []
     for number, (real, path) in enumerate(comparer.rows(files, only_files=only_files), 1):
         skills.append(comparer.compared_skill(real, path))
@@ -215,8 +192,8 @@ def compare_catalogs(
     skills = comparer.mark_copies(sorted(skills, key=lambda skill: (skill.folder.casefold(), skill.path)))
     findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
     return Comparison(
-        cwd=comparer.cwd,
-        home=comparer.home,
+        cwd=question.cwd,
+        home=question.home,
         hosts=tuple(catalogs),
         skills=tuple(skills),
         is_complete=not only_files,
@@ -228,11 +205,8 @@ def compare_catalogs(
 class _Comparer:
     """Compares the catalogs of several agents, skill by skill."""
 
-    def __init__(
-        self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, cwd: str, home: str | os.PathLike[str] | None
-    ) -> None:
-        self.catalogs, self.filesystem, self.cwd = catalogs, filesystem, cwd
-        self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
+    def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, question: Question) -> None:
+        self.catalogs, self.filesystem = catalogs, filesystem
         self.entries = rows_of_entries(catalogs, filesystem)
         self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
@@ -240,7 +214,7 @@ class _Comparer:
         self.races = {host: _races(catalog) for host, catalog in catalogs.items()}
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
-        self.taken_names = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
+        self.taken_names = TakenNames(catalogs, question)
         cures = CureQueue()
         self.finders = {
             host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()

@@ -18,7 +18,7 @@ from prowess._internal.frozen import LazyFrozen
 from prowess._internal.text import neutral
 from prowess.catalog import AWAITS_TRUST, REACHABLE, Entry, Evaluator, State
 from prowess.clients.settings import find_hiding_setting
-from prowess.filesystem import Question, git_root
+from prowess.filesystem import git_root
 from prowess.find import FoundSkill, ScanRoot
 from prowess.findings import CODES, Severity, apply_policy
 from prowess.hosts import Root, load_host, skills_folder
@@ -342,7 +342,7 @@ class LossFinder:
         catalog = self.catalog
         found = find_hiding_setting(
             self.host,
-            Question(cwd=catalog.cwd, home=catalog.home, env=os.environ),
+            self.taken_names.question,
             project=git_root(catalog.cwd, self.host.git_marker) or catalog.cwd,
             names={entry.name, entry.folder, entry.frontmatter_name or entry.name},
             paths={entry.path, os.path.dirname(entry.path), entry.real, os.path.dirname(entry.real)},

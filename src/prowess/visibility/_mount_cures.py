@@ -14,7 +14,7 @@ from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import REACHABLE
-from prowess.filesystem import Question, git_root
+from prowess.filesystem import git_root
 from prowess.find import find_scan_roots
 from prowess.hosts import load_host, skills_folder
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from prowess.catalog import Catalog, Entry
+    from prowess.filesystem import Question
 
 
 class MountTarget(Frozen):
@@ -114,8 +115,8 @@ def mount_folder(host: str, *, cwd: str, home: str, user: bool) -> tuple[str, st
 class TakenNames:
     """The names of skills in the folders that agents search, with the copies that were proposed so far."""
 
-    def __init__(self, catalogs: Mapping[str, Catalog], *, cwd: str, home: str, use_home_variables: bool) -> None:
-        self.catalogs, self.cwd, self.home, self.use_home_variables = catalogs, cwd, home, use_home_variables
+    def __init__(self, catalogs: Mapping[str, Catalog], question: Question) -> None:
+        self.catalogs, self.question = catalogs, question
         self._roots: dict[str, list[str]] = {}
         self._entries: dict[str, dict[str, Entry]] = {}
         self._proposed: dict[str, str] = {}
@@ -162,8 +163,7 @@ class TakenNames:
         """Return whether a skill in one folder may hide a skill of the same name in another one."""
         roots = self._roots.get(host)
         if roots is None:
-            question = Question(cwd=self.cwd, home=self.home, env=os.environ, is_own_home=self.use_home_variables)
-            found = find_scan_roots(self.catalogs[host].host, question)
+            found = find_scan_roots(self.catalogs[host].host, self.question)
             roots = self._roots[host] = [real_path(root.path) for root in found]
         folder, other = self._real_folder(folder), self._real_folder(other)
         if folder not in roots:

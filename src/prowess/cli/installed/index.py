@@ -6,10 +6,11 @@ import os
 
 from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.text import neutral
-from prowess.checks import report
+from prowess.checks import absolute_paths, report
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._output import Message, ProgressLine, Result, as_dicts, finding_messages, json_fields, pluralize
 from prowess.errors import ConfigError
+from prowess.filesystem import Question
 from prowess.findings import Severity
 
 TYPE_CHECKING = False
@@ -59,7 +60,7 @@ def run(args: Arguments) -> Result:
     if not args.output or "\0" in args.output:
         raise ConfigError("`-o`: this is not a path", hint="name a folder")
     progress = ProgressLine()
-    checked = report([args.dir], progress=progress.show_checked)
+    checked = report(Question.about("."), absolute_paths([args.dir]), progress=progress.show_checked)
     progress.clear()
     own = os.path.join(real_path(args.output), ".well-known", "")  # an output inside DIR is not read again
     checked = checked.with_changes(

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
-from prowess.checks import report
+from prowess.checks import absolute_paths, report
 from prowess.cli._commands import FAILED
 from prowess.cli._output import (
     Message,
@@ -22,6 +22,7 @@ from prowess.cli._output import (
     pluralize,
 )
 from prowess.errors import ConfigError
+from prowess.filesystem import Question
 from prowess.findings import Severity
 
 TYPE_CHECKING = False
@@ -70,7 +71,7 @@ def run(args: Arguments) -> Result:
     sign_with = _sign_with(args)
     place = parse_destination(args.dest)
     progress = ProgressLine()
-    checked = report([args.dir], progress=progress.show_checked)
+    checked = report(Question.about("."), absolute_paths([args.dir]), progress=progress.show_checked)
     progress.clear()
     if any(item.severity is Severity.ERROR for item in checked.findings):
         text = (*finding_messages(checked.findings), Message("nothing published"))

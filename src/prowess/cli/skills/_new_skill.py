@@ -24,7 +24,7 @@ from prowess._internal.fs import (
 )
 from prowess._internal.inside import OutsideError, open_or_make_inside, real_path_inside
 from prowess._internal.text import describe_os_error, neutral
-from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
+from prowess.catalog import AWAITS_TRUST, REACHABLE, catalog_for
 from prowess.checks import evaluate_path
 from prowess.cli._arguments import require_paths
 from prowess.cli._output import Message, join_words
@@ -71,9 +71,9 @@ class SkillPlace:
             HostNotFoundError: a host is unknown.
         """
         require_paths(args, "cwd")
-        self.home = os.path.abspath(args.home or os.path.expanduser("~"))
         self.args = args
-        self.cwd = real_path(args.cwd or ".")
+        self.question = Question.about(args.cwd or ".", args.home or None)
+        self.cwd, self.home = self.question.cwd, self.question.home
         self.project = git_root(self.cwd) or self.cwd
         self.named = tuple(dict.fromkeys(load_host(name).name for name in args.host or ()))
         self.in_use = detected_hosts(self.cwd, self.home, [self.project])
@@ -126,8 +126,7 @@ class SkillPlace:
 
     def _roots(self, host: str) -> Iterator[str]:
         """Yield the project's folders that an agent searches from the working directory."""
-        question = Question(cwd=self.cwd, home=self.home, env=os.environ, is_own_home=not self.args.home)
-        roots = find_scan_roots(load_host(host), question)
+        roots = find_scan_roots(load_host(host), self.question)
         for root in roots:
             if root.scope == "project" and root.nested is None and root.project_folder in (self.cwd, self.project):
                 yield root.path
@@ -157,14 +156,14 @@ class Seen:
 
     def __init__(self, place: SkillPlace, path: str) -> None:
         self.place = place
-        (skill,) = compare(place.cwd, hosts=place.hosts, home=place.args.home, files=[path], only_files=True).skills
+        (skill,) = compare(place.question, hosts=place.hosts, files=[path], only_files=True).skills
         self.path, self.views = path, dict(skill.views)
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
         named = self.place.args.host
         host = named[0] if named and len(named) == 1 else None
-        catalog = discover(self.place.args.cwd or ".", host=host or "prowess", home=self.place.args.home)
+        catalog = catalog_for(self.place.question, host or "prowess")
         real = real_path(self.path)
         return {
             "host": host,

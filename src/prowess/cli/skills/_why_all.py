@@ -6,7 +6,7 @@ import os
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
-from prowess.cli._arguments import catalog_from_args, chosen_hosts, require_paths
+from prowess.cli._arguments import catalog_from_args, chosen_hosts, question_from_args, require_paths
 from prowess.cli._output import STATE_STYLES, Message, Result, evidence_json, evidence_notes, format_table, pluralize
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
@@ -43,7 +43,7 @@ def explain_for_all(args: Arguments) -> Result:
     if not files:
         raise _not_found([own, *catalogs.values()], args.name)
     comparison = compare_catalogs(
-        catalogs, args.cwd or ".", home=args.home, files=files, only_files=True, filesystem=filesystem
+        catalogs, question_from_args(args), files=files, only_files=True, filesystem=filesystem
     )
     views = {host: _best_view(comparison.skills, host) for host in comparison.hosts}
 

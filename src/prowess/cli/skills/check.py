@@ -9,6 +9,7 @@ from prowess._internal.files import real_path
 from prowess._internal.text import describe_os_error, neutral
 from prowess.checks import (
     Report,
+    absolute_paths,
     accept_findings,
     find_skill_files,
     option_rules,
@@ -16,7 +17,7 @@ from prowess.checks import (
     read_baseline,
     report,
 )
-from prowess.cli._arguments import catalog_from_args, chosen_hosts, client_arguments, require_paths, skill_dirs
+from prowess.cli._arguments import catalog_from_args, chosen_hosts, question_from_args, require_paths
 from prowess.cli._commands import FAILED, NO_SKILLS_HINT, OK
 from prowess.cli._output import (
     CiCommand,
@@ -93,15 +94,11 @@ def run(args: Arguments) -> Result:
     progress = ProgressLine()
     agents, agents_note = chosen_hosts(args)
     result = report(
-        args.path or None,
+        question_from_args(args),
+        absolute_paths(args.path, args.cwd or ".") or None,
         policy=args.policy,
         hosts=args.host or (),
         agents=agents,
-        cwd=args.cwd or ".",
-        home=args.home,
-        skill_dirs=skill_dirs(args),
-        role=args.role,
-        client_args=client_arguments(args),
         progress=progress.show_checked,
     )
     progress.clear()
@@ -265,8 +262,7 @@ def _files_to_fix(args: Arguments) -> Iterator[tuple[str, str]]:
     These are the files in the named paths, or else those of the repository and the project itself, not of its links.
     """
     if args.path:
-        for path in args.path:
-            path = os.path.abspath(os.path.join(args.cwd or ".", os.path.expanduser(path)))
+        for path in absolute_paths(args.path, args.cwd or "."):
             top = path if os.path.isdir(path) else os.path.dirname(path)
             yield from ((file, top) for file in find_skill_files(path)[0])
         return

@@ -75,14 +75,14 @@ def _evidence(host: Host) -> str:
 def _find_here(host: Host, args: Arguments) -> dict[str, list[dict[str, Any]]]:
     """Return the host's folders of skills and its settings files on this machine, including those that do not exist."""
     require_paths(args, "cwd", "home")
-    from prowess.catalog import discover
+    from prowess.catalog import catalog_for
     from prowess.clients.settings import Places, settings_layers
     from prowess.filesystem import Question, git_root
 
-    catalog = discover(args.cwd or ".", host=host.name, home=args.home, cache=False)
+    question = Question.about(args.cwd or ".", args.home)
+    catalog = catalog_for(question, host.name, cache=False)
     counts = Counter(entry.root for entry in catalog.skills)
-    project = git_root(catalog.cwd, host.git_marker) or catalog.cwd
-    question = Question(cwd=catalog.cwd, home=catalog.home, env=os.environ, is_own_home=not args.home)
+    project = git_root(question.cwd, host.git_marker) or question.cwd
     layers = settings_layers(host, Places(question=question, project=project))
     return {
         "places": [
