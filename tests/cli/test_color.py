@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import State
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
-from prowess.cli._output import STATE_STYLES, STATUS_STYLES, choose_color, format_table, has_color, paint, print_error
+from prowess.cli._output import STATUS_STYLES, choose_color, format_table, has_color, paint, print_error
 from prowess.testing import STATUSES
 from support.skills import skill
 
@@ -100,9 +99,8 @@ def test_text_without_a_style_is_not_painted() -> None:
     assert (paint("x", None), paint("", "error")) == ("x", "")
 
 
-def test_every_state_has_a_style() -> None:
-    """A new state must get one."""
-    assert set(STATE_STYLES) == {*(str(state) for state in State), "absent"}
+def test_every_status_has_a_style() -> None:
+    """A new one must get one."""
     assert set(STATUS_STYLES) == {*STATUSES}
 
 
@@ -146,7 +144,7 @@ def test_painted_tables_keep_their_columns(capsys: pytest.CaptureFixture[str]) -
     rows = [("NAME", "STATE", "WHY"), ("pdf", "active", "it wins"), ("csv", "rejected", "no name")]
     plain = format_table(rows)
     choose_color("always")
-    painted = format_table(rows, styles={1: STATE_STYLES})
+    painted = format_table(rows, styles={1: {"active": "good", "rejected": "error"}})
     assert painted[1] == "pdf   \x1b[32mactive\x1b[0m    it wins"
     assert [SEQUENCE.sub("", line) for line in painted] == plain
 

@@ -61,4 +61,5 @@ def test_the_commands_that_check_prints_fix_all_losses(folder: Path, capsys: pyt
             assert (name, code) == ("prowess", 0), (command, shown)
             words = words[end + 1 :]
     shown = typed(capsys, "check")[1]
-    assert "none of 10 agents loses a skill" in shown, shown
+    assert "8 of 10 agents see all of 56 skills" in shown, shown
+    assert "mistral-vibe and pi see 0: 56 not trusted" in shown, shown

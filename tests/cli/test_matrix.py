@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from prowess._internal.text import display_width, neutral
-from prowess.catalog import State
 from prowess.cli._output import choose_color
-from prowess.cli.skills._matrix import MatrixRow, agent_titles, format_legend, format_matrix, state_symbol
+from prowess.cli.skills._matrix import KIND_SYMBOLS, MatrixRow, agent_titles, format_legend, format_matrix
 from prowess.hosts import host_names, raw_value
+from prowess.visibility import KIND_MEANINGS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -178,7 +178,7 @@ def test_the_legend_has_only_symbols_that_occur() -> None:
     rows = [row("pdf", "yes", "yes", "-")]
     assert list(format_legend(rows, AGENTS[:3], AGENTS[:3], width=80)) == [
         "  yes     the model sees it",
-        "  -       another skill hides it",
+        "  -       another skill has its name",
     ]
     assert list(format_legend([row("pdf", "")], ["claude-code"], ["claude"], width=80)) == [
         "  (empty) the agent does not search that folder",
@@ -186,12 +186,12 @@ def test_the_legend_has_only_symbols_that_occur() -> None:
     ]
 
 
-def test_every_state_has_a_symbol_with_a_meaning() -> None:
-    """`absent` is the state of a skill in a folder that the agent does not search."""
-    for state in [*map(str, State), "absent"]:
-        symbol = state_symbol(state, "first")
-        assert len(list(format_legend([row("pdf", symbol)], ["pi"], ["pi"], width=80))) == 1
-    assert state_symbol("active", "undefined") == "?"
+def test_every_kind_has_a_symbol_with_a_meaning() -> None:
+    assert {*KIND_SYMBOLS} == {*KIND_MEANINGS} == {*Kind}
+    assert len({*KIND_SYMBOLS.values()}) == len(Kind)
+    for kind, symbol in KIND_SYMBOLS.items():
+        (line,) = format_legend([row("pdf", symbol)], ["pi"], ["pi"], width=80)
+        assert line.endswith(f" {KIND_MEANINGS[kind]}")
 
 
 def test_painted_cells_keep_their_columns() -> None:

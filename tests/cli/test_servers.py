@@ -54,7 +54,7 @@ def test_list_has_the_skills_of_servers_if_the_user_says_so(
     assert found["counts"]["found"] == 2
     assert main(["list", "--servers", "--digest", *hosts, *where]) == 0
     out = capsys.readouterr().out
-    assert "docs:pdf  active  remote   mcp://docs/skill://pdf" in out
+    assert "docs:pdf  seen   remote   mcp://docs/skill://pdf" in out
     assert out.count("sha256:") == 2
     assert [method for method in served.methods if method.startswith("resources")] == []
 

@@ -121,12 +121,12 @@ def test_screen_readers_get_a_word_for_each_state(browser: Browser, report: Path
     """In the tree that they read, beside the names of the skill and the agent."""
     with opened(browser, report) as page:
         row = page.get_by_role("row", name="states")
-        words = ["sees it", "user only", "later", "off", "hidden", "not trusted", "rejected"]
+        words = ["seen", "user-only", "deferred", "switched off", "name taken", "not trusted", "rejected"]
         assert sorted(cell.inner_text() for cell in row.get_by_role("cell").all()) == sorted(words)
         assert [row.get_by_role("cell", name=word, exact=True).count() for word in words] == [1] * 7
         assert row.get_by_role("rowheader").inner_text() == "states"
         heads = [head.inner_text() for head in page.get_by_role("columnheader").all()]
-        assert heads[:2] == [load_host(name).title for name in observed_hosts()[:2]]
+        assert heads[:2] == [load_host(name).title for name in observed_hosts()[1:3]]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -169,7 +169,7 @@ def test_the_matrix_scrolls_with_the_keyboard_and_shows_its_focus(browser: Brows
 def test_the_page_is_readable_without_script(browser: Browser, report: Path) -> None:
     """And its explanations open."""
     with opened(browser, report, java_script_enabled=False) as page:
-        assert page.locator("h1").inner_text() == "10 of your 12 skills are invisible to Claude Code"
+        assert page.locator("h1").inner_text() == "Cline sees 1 of your 12 skills"
         assert page.locator("tbody th[scope=row]").count() == 12
         assert not page.get_by_text(COMMAND).first.is_visible()
         page.locator("summary", has_text="colon").first.click()
@@ -209,7 +209,7 @@ def test_paper_shows_everything_in_light_colours(browser: Browser, report: Path,
 def test_shapes_stay_in_the_colours_of_the_system(browser: Browser, report: Path, scheme: str) -> None:
     """High contrast on Windows replaces all backgrounds."""
     with opened(browser, report, scheme=scheme, forced_colors="active") as page:
-        shape = page.eval_on_selector("td.active", "cell => getComputedStyle(cell, '::before').backgroundColor")
+        shape = page.eval_on_selector("td.seen", "cell => getComputedStyle(cell, '::before').backgroundColor")
         assert shape == color(page, "h1") != color(page, "body", "backgroundColor")
 
 

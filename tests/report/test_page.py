@@ -19,6 +19,7 @@ from prowess._internal.text import hidden_characters
 from prowess.findings import finding
 from prowess.report import render_page
 from prowess.report._page import _template
+from prowess.visibility import Kind
 from support.comparisons import CWD, HOME, compared, comparison, lost, seen
 
 HOSTILE = [
@@ -137,22 +138,21 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
     assert (encoding.get("charset"), first.get("content")) == ("utf-8", policy)
 
 
-def test_states_differ_without_colour() -> None:
+def test_kinds_differ_without_colour() -> None:
     """Each has words in its cell, and a shape of its own in the style sheet."""
-    states = ["active", "user-only", "deferred", "shadowed", "disabled", "untrusted", "rejected", "absent"]
-    page = render_page(comparison(*(compared(state, seen("pi", state)) for state in states)))
+    page = render_page(comparison(*(compared(kind, seen("pi", kind=kind)) for kind in Kind)))
     document = html.document_fromstring(page)
     cells = document.xpath("//tbody//td")
-    assert [cell.get("class") for cell in cells] == states
-    assert len({cell.text for cell in cells}) == len(states)
+    assert sorted(cell.get("class") for cell in cells) == sorted(Kind)
+    assert len({cell.text for cell in cells}) == len(Kind)
     (style,) = document.xpath("//style/text()")
     shapes = {}
-    for state in [*states, "undefined", "copy"]:
-        (rules,) = re.findall(rf"^\.{state}::before \{{(.+)\}}$", style, re.MULTILINE)
-        shapes[state] = re.sub(r"var\(--\w+\)", "", rules)
+    for kind in Kind:
+        (rules,) = re.findall(rf"^\.{kind}::before \{{(.+)\}}$", style, re.MULTILINE)
+        shapes[kind] = re.sub(r"var\(--\w+\)", "", rules)
     assert len(set(shapes.values())) == len(shapes)
     labels = [item.text_content() for item in document.xpath("//ul[@class='legend']//b")]
-    assert labels == [cell.text for cell in cells]
+    assert sorted(labels) == sorted(cell.text for cell in cells)
 
 
 @pytest.mark.slow
@@ -169,12 +169,12 @@ def test_the_same_skills_give_the_same_bytes() -> None:
         for seed in ("1", "2")
     }
     assert len(pages) == 1
-    assert b"<h1>1 of your 2 skills is invisible to OpenAI Codex</h1>" in pages.pop()
+    assert b"<h1>OpenAI Codex sees 1 of your 2 skills</h1>" in pages.pop()
 
 
 def test_a_page_without_skills_says_so() -> None:
     page = render_page(comparison(hosts=["codex"]))
-    assert "<h1>No skills found</h1>" in page
+    assert "<h1>No agent finds a skill from here</h1>" in page
     assert "<table" not in page
 
 

@@ -18,7 +18,14 @@ __all__ = ["CWD", "HOME", "compared", "comparison", "lost", "seen"]
 
 HOME = "/home/ada"
 CWD = f"{HOME}/project"
-_SEEN_KINDS = {"user-only": Kind.USER_ONLY, "deferred": Kind.DEFERRED, "untrusted": Kind.UNTRUSTED}
+_KINDS = {
+    "user-only": Kind.USER_ONLY,
+    "deferred": Kind.DEFERRED,
+    "untrusted": Kind.UNTRUSTED,
+    "disabled": Kind.OFF,
+    "shadowed": Kind.NAME_TAKEN,
+    "rejected": Kind.REJECTED,
+}
 _LOST_KINDS = {
     "text": Kind.REJECTED,
     "field": Kind.REJECTED,
@@ -31,9 +38,9 @@ _LOST_KINDS = {
 }
 
 
-def seen(host: str, state: str = "active", reason: str | None = None) -> View:
+def seen(host: str, state: str = "active", reason: str | None = None, kind: Kind | None = None) -> View:
     """Return the view of an agent that does not lose a skill."""
-    return View(host=host, kind=_SEEN_KINDS.get(state, Kind.SEEN), state=state, reason=reason)
+    return View(host=host, kind=kind or _KINDS.get(state, Kind.SEEN), state=state, reason=reason)
 
 
 def lost(host: str, kind: str = "text", *, reason: str = "it is broken", cure: str = "", state: str = "") -> View:

@@ -14,7 +14,7 @@ import pytest
 from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
 from prowess.filesystem import Question
 from prowess.hosts import DEFAULT_HOST, host_from_table, host_names, load_host, observed_hosts
-from prowess.visibility import ABSENT, Comparison, compare, compare_catalogs, count_losses
+from prowess.visibility import ABSENT, Comparison, compare, compare_catalogs
 from support.skills import skill
 from support.trees import write_repository
 
@@ -121,7 +121,6 @@ def test_a_mounted_copy_that_got_the_name_of_its_folder_is_the_same_skill(projec
     seen = compared(*agents, files=(file,))
     assert {each.losers for each in seen.skills} == {()}
     assert len(seen.distinct) == 1
-    assert count_losses(seen.catalogs) == (dict.fromkeys(agents, 0), 1)
     (view,) = (each.views["codex"] for each in seen.skills if each.path == str(file))
     assert (view.rule, view.reason) == (
         "skill-copy",
@@ -339,7 +338,6 @@ def test_a_skill_that_ships_with_an_agent_is_lost_by_no_other(project: Path) -> 
     seen = compared("codex", "copilot")
     assert [each.name for each in seen.distinct] == ["pdf"]
     assert {each.losers for each in seen.skills} == {()}
-    assert count_losses(seen.catalogs) == ({"codex": 0, "copilot": 0}, 1)
 
 
 def test_a_skill_of_a_plugin_is_lost_by_no_other_agent(project: Path) -> None:
@@ -358,19 +356,3 @@ def test_a_skill_of_a_plugin_is_lost_by_no_other_agent(project: Path) -> None:
     seen = compare_catalogs(catalogs, Question.about(project, home))
     assert {each.name: each.losers for each in seen.skills} == {"pdf": (), "csv": ("qwen-code",)}
     assert [each.name for each in seen.distinct] == ["csv"]
-    assert count_losses(catalogs) == ({"qwen-code": 1, "codex": 0}, 1)
-
-
-def test_counting_alone_gives_the_counts_of_the_comparison(project: Path) -> None:
-    """With copies, other skills of the same name, rejected and hidden skills, and agents that search nothing."""
-    for number, text in enumerate(TEXTS.values()):
-        for root in (".agents/skills", ".claude/skills")[: 1 + number % 2]:
-            file = project / root / f"s{number}/SKILL.md"
-            file.parent.mkdir(parents=True)
-            file.write_text(text.format(folder=f"s{number}"), newline="")
-    skill(project / ".agents/skills/pdf", description="One.")
-    skill(project / ".claude/skills/pdf", description="Two.")
-    seen = compared()
-    counts, total = count_losses(seen.catalogs)
-    assert total == len(seen.distinct)
-    assert counts == {host: len(seen.lost(host)) for host in seen.hosts}

@@ -447,17 +447,6 @@ _STYLES = {
 }
 """What can be painted, and the parameters of its escape sequence."""
 
-STATE_STYLES = {
-    "active": "good",
-    "user-only": "info",
-    "deferred": "info",
-    "shadowed": "warning",
-    "disabled": "dim",
-    "untrusted": "warning",
-    "rejected": "error",
-    "absent": "dim",
-}
-"""The style of each state, and of a skill in a folder that the agent does not search."""
 STATUS_STYLES = {"passed": "good", "failed": "error", "error": "error", "timeout": "error"}
 """The style of each status of a test."""
 
@@ -502,7 +491,10 @@ _MAX_COLUMN_WIDTH = 64
 
 
 def format_table(
-    rows: Iterable[Sequence[str]], *, fit_terminal: bool = True, styles: Mapping[int, Mapping[str, str]] | None = None
+    rows: Iterable[Sequence[str]],
+    *,
+    fit_terminal: bool = True,
+    styles: Mapping[int, Mapping[str, str]] | None = None,
 ) -> list[str]:
     """Format rows as a table for stdout.
 

@@ -11,7 +11,7 @@ from prowess._internal.text import display_width, neutral
 from prowess.filesystem import Question, git_root
 from prowess.find import find_repository_skills
 from prowess.hosts import load_host
-from prowess.visibility import ABSENT, KIND_WORDS, Kind, compare, mount_argument
+from prowess.visibility import ABSENT, Kind, compare, describe_others, describe_unsearched, headline, mount_argument
 
 from ._arguments import chosen_hosts
 from ._commands import OK
@@ -58,10 +58,12 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     total = len(comparison.distinct)
     where = neutral(shorten_home(comparison.cwd, comparison.home))
     offered = _offered(comparison, found)
-    counts = {host: comparison.counts(host) for host in comparison.hosts}
-    yield _offer(offered, found) if offered else _headline(counts, total)
+    counts = comparison.kinds
+    yield _offer(offered, found) if offered else f"{headline(counts, total)}."
     counted = f"{pluralize(total, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}, in {where}"
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
+    if comparison.unsearched:
+        yield f"({describe_unsearched(comparison)})"
     if note:
         yield f"({note})"
     yield ""
@@ -83,45 +85,18 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     yield "`prowess --help` lists all commands."
 
 
-def _headline(counts: Counts, total: int) -> str:
-    """Return the sentence about the agent that sees the fewest skills."""
-    seen = _seen(counts)
-    if not total:
-        return "No agent finds a skill from here."
-    skills = "your skill" if total == 1 else f"your {total:,} skills"
-    least = min(seen, key=lambda host: seen[host])
-    if seen[least] == total:
-        agents = pluralize(len(seen), "agent")
-        return f"{agents} {'sees' if len(seen) == 1 else 'see'} {skills if total == 1 else f'all of {skills}'}."
-    if len(seen) > 1 and max(seen.values()) == 0:
-        return f"No agent sees {skills if total == 1 else f'any of {skills}'}."
-    count = f"{seen[least]:,} of {skills}" if seen[least] else f"none of {skills}"
-    title = load_host(least).title
-    return f"{title} does not see {skills}." if total == 1 else f"{title} sees {count}."
-
-
-def _seen(counts: Counts) -> dict[str, int]:
-    return {host: kinds.get(Kind.SEEN, 0) for host, kinds in counts.items()}
-
-
 def _agent_lines(counts: Counts) -> Iterator[str]:
     """Yield a line for each agent: how many skills its model sees, and what it is with the others."""
-    seen = _seen(counts)
+    seen = {host: kinds.get(Kind.SEEN, 0) for host, kinds in counts.items()}
     rows = [("AGENT", "SEES", "THE OTHERS")]
     hosts = sorted(counts, key=lambda host: seen[host])
-    rows += [(load_host(host).title, f"{seen[host]:,}", _others(counts[host])) for host in hosts[:_MAX_ROWS]]
+    rows += [(load_host(host).title, f"{seen[host]:,}", describe_others(counts[host])) for host in hosts[:_MAX_ROWS]]
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
     untrusting = [load_host(host).title for host in hosts if Kind.UNTRUSTED in counts[host]]
     if untrusting:
         yield f"(not trusted: trust this folder in {join_words(untrusting)} first)"
-
-
-def _others(kinds: Mapping[Kind, int]) -> str:
-    """Return how many skills an agent's model does not see, by kind, the most frequent first."""
-    others = sorted((kind for kind in kinds if kind is not Kind.SEEN), key=lambda kind: -kinds[kind])
-    return ", ".join(f"{kinds[kind]:,} {KIND_WORDS[kind]}" for kind in others)
 
 
 # ── repositories of skills ───────────────────────────────────────────────────────────────────────────────────────────

@@ -12,9 +12,10 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.inside import is_inside
 from prowess.findings import Severity
 from prowess.hosts import describe_rules, evidence_marks, evidence_of, load_host
+from prowess.visibility import Kind, describe_others, headline
 
 from ._explanations import as_problem, batches_of, explain_skill
-from ._states import LOSS_PHRASES, SEEN, STATES, look_of
+from ._states import LOOKS
 from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, phrases, short_path
 
 TYPE_CHECKING = False
@@ -32,18 +33,17 @@ _OPEN_DETAILS = 8
 
 
 class Agent(Frozen):
-    """One agent: what it makes of all skills, and its rules."""
+    """One agent: how many skills it sees, and its rules."""
 
     number: int
     name: str
     title: str
     lost: int
+    """Skills that neither its model nor its user can reach."""
     seen: int
-    """Skills that it loses, and those that its model sees."""
-    others: tuple[str, ...]
-    """Counts of the skills in each other state, such as those that only the user can call."""
-    causes: tuple[str, ...]
-    """Why it loses skills, with counts."""
+    """Skills that its model sees."""
+    others: str
+    """How many skills are of each other kind."""
     evidence: str
     mark: str
     """`*` if it was never run."""
@@ -62,7 +62,7 @@ class Row(Frozen):
     is_lost: bool
     is_explained: bool
     cells: tuple[tuple[Look, bool], ...]
-    """For each agent the state, and whether the skill is lost."""
+    """For each agent what it shows of the skill, and whether it is lost."""
 
 
 class Folder(Frozen):
@@ -79,10 +79,10 @@ class Content(Frozen):
     summary: str
     total: int
     agents: tuple[Agent, ...]
-    """The agent that loses most is first."""
+    """The agent that sees the fewest skills is first."""
     folders: tuple[Folder, ...]
     legend: tuple[Look, ...]
-    """The states that occur."""
+    """The kinds that occur."""
     batches: tuple[Batch, ...]
     explanations: tuple[Explanation, ...]
     are_open: bool
@@ -94,22 +94,22 @@ def page_content(comparison: Comparison) -> Content:
     """Return what the page shows for a comparison."""
     skills, total = comparison.skills, len(comparison.distinct)
     agents = sorted(
-        (_agent(name, number, comparison.distinct) for number, name in enumerate(comparison.hosts, 1)),
-        key=lambda agent: -agent.lost,
+        (_agent(name, number, comparison) for number, name in enumerate(comparison.hosts, 1)),
+        key=lambda agent: agent.seen,
     )
     names = [agent.name for agent in agents]
     explanations = tuple(
         item for number, skill in enumerate(skills, 1) if (item := explain_skill(number, skill, comparison)) is not None
     )
     explained = {item.number for item in explanations}
-    looks = {look_of(view).shape for skill in skills for view in skill.views.values()}
+    kinds = {view.kind for skill in skills for view in skill.views.values()}
     return Content(
-        headline=_headline(agents, total),
+        headline=headline(comparison.kinds, total),
         summary=_summary(agents, total, comparison),
         total=total,
         agents=tuple(agents),
         folders=_folders(skills, names, explained, comparison),
-        legend=tuple(look for shape, look in STATES.items() if shape in looks),
+        legend=tuple(look for kind, look in LOOKS.items() if kind in kinds),
         batches=tuple(batches_of(comparison)),
         explanations=explanations,
         are_open=len(explanations) <= _OPEN_DETAILS,
@@ -119,32 +119,7 @@ def page_content(comparison: Comparison) -> Content:
     )
 
 
-# ── the headline ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _headline(agents: Sequence[Agent], total: int) -> str:
-    """Return the sentence for the agent that loses most."""
-    if not total:
-        return "No skills found"
-    if not agents[0].lost:
-        return _headline_without_losses(agents, total)
-    lost, title = agents[0].lost, agents[0].title
-    if lost == total:
-        what = "Your skill is" if total == 1 else f"All {total:,} of your skills are"
-        others = sum(agent.lost == total for agent in agents) - 1
-        if others:
-            title = f"all {len(agents)} agents" if others + 1 == len(agents) else f"{title} and {others} more"
-        return f"{what} invisible to {title}"
-    return f"{lost:,} of your {total:,} skills {'is' if lost == 1 else 'are'} invisible to {title}"
-
-
-def _headline_without_losses(agents: Sequence[Agent], total: int) -> str:
-    """Return the headline if no agent loses a skill, though some may show one later, or to their user only."""
-    if any(agent.seen < total for agent in agents):
-        who = f"{agents[0].title} does not lose" if len(agents) == 1 else "No agent loses"
-        return f"{who} {'your skill' if total == 1 else f'any of your {total:,} skills'}"
-    who = f"{agents[0].title} sees" if len(agents) == 1 else f"All {len(agents)} agents see"
-    return f"{who} {'your skill' if total == 1 else f'all {total:,} of your skills'}"
+# ── the agents ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _summary(agents: Sequence[Agent], total: int, comparison: Comparison) -> str:
@@ -153,33 +128,24 @@ def _summary(agents: Sequence[Agent], total: int, comparison: Comparison) -> str
     seen_by = "1 agent sees it" if len(agents) == 1 and total == 1 else "1 agent sees them"
     seen_by = seen_by if len(agents) == 1 else f"{len(agents)} agents see {'it' if total == 1 else 'them'}"
     where = shorten_home(comparison.cwd, comparison.home)
-    complete = sum(not agent.lost for agent in agents)
+    complete = sum(agent.seen == total for agent in agents)
     rest = ""
-    if total and agents[0].lost and len(agents) > 1:
-        rest = f" {'One loses' if complete == 1 else f'{complete} lose' if complete else 'Each loses'} "
-        rest += "at least one." if not complete else "nothing."
-    return f"{skills} for {where}, as {seen_by}.{rest}"
+    if len(agents) > 1 and complete < len(agents):
+        rest = f" {'One sees' if complete == 1 else f'{complete} see' if complete else 'None sees'} all of them."
+    return f"{skills} for {where}, as {seen_by}.{rest if total > 1 else ''}"
 
 
-def _agent(name: str, number: int, skills: Sequence[ComparedSkill]) -> Agent:
+def _agent(name: str, number: int, comparison: Comparison) -> Agent:
     host = load_host(name)
-    views = [skill.views[name] for skill in skills]
-    kinds = [view.loss.kind for view in views if view.loss]
-    counts = {kind: kinds.count(kind) for kind in LOSS_PHRASES if kind in kinds}
-    shapes = [look_of(view).shape for view in views if not view.loss]
+    kinds = comparison.counts(name)
     evidence = evidence_of(name)
     return Agent(
         number=number,
         name=name,
         title=host.title,
-        lost=len(kinds),
-        seen=sum(shape in SEEN for shape in shapes),
-        others=tuple(
-            f"{shapes.count(shape):,} {look.label}"
-            for shape, look in STATES.items()
-            if shape in shapes and shape not in SEEN
-        ),
-        causes=tuple(f"{count:,} {LOSS_PHRASES[kind][count != 1]}" for kind, count in counts.items()),
+        lost=len(comparison.lost(name)),
+        seen=kinds.get(Kind.SEEN, 0),
+        others=describe_others(kinds),
         evidence=f"observed in version {evidence.version} on {evidence.date}"
         if evidence.version
         else f"{evidence.kind}: {evidence.source}",
@@ -209,7 +175,7 @@ def _folders(
             is_copy=skill.copy_of is not None,
             is_lost=skill.copy_of is None and any(view.loss for view in views),
             is_explained=number in explained,
-            cells=tuple((look_of(view), view.loss is not None) for view in views),
+            cells=tuple((LOOKS[view.kind], view.loss is not None) for view in views),
         )
         rows.setdefault(os.path.dirname(os.path.dirname(skill.path)), []).append(row)
     return tuple(

@@ -6,9 +6,9 @@ import os
 
 from prowess._internal.frozen import Frozen
 from prowess.findings import CODES, Severity
-from prowess.visibility import group_losses
+from prowess.visibility import KIND_WORDS, Kind, group_losses
 
-from ._states import LOSS_PHRASES, SEEN, look_of
+from ._states import LOOKS
 from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, sentence, short_command, short_path, titles
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def _losses(skill: ComparedSkill, comparison: Comparison) -> Iterator[Cause]:
     for group in group_losses(comparison.with_changes(skills=(skill,))):
         yield Cause(
             agents=titles(group.hosts),
-            look=look_of(skill.views[group.hosts[0]]),
+            look=LOOKS[skill.views[group.hosts[0]].kind],
             is_lost=True,
             # The names of the agents are above it.
             reason=sentence(group.reason.removeprefix(f"{titles(group.hosts[:1])} "), comparison),
@@ -110,8 +110,8 @@ def _limits(skill: ComparedSkill, comparison: Comparison) -> Iterator[Cause]:
     """Yield why agents that do not lose a skill show it to the user only, or later."""
     limits: dict[tuple[Look, str], list[str]] = {}
     for host, view in skill.views.items():
-        if view.loss is None and view.reason and look_of(view).shape not in SEEN:
-            limits.setdefault((look_of(view), view.reason), []).append(host)
+        if view.loss is None and view.reason and view.kind is not Kind.SEEN:
+            limits.setdefault((LOOKS[view.kind], view.reason), []).append(host)
     for (look, reason), hosts in limits.items():
         yield Cause(agents=titles(hosts), look=look, is_lost=False, reason=sentence(reason, comparison), changes=())
 
@@ -138,8 +138,9 @@ def batches_of(comparison: Comparison) -> Iterator[Batch]:
 
 def _group_phrase(group: LossGroup, comparison: Comparison) -> str:
     """Return how many skills are lost for one reason, such as `4 skills in .agents/skills`."""
-    where = f"in {one_line(short_path(group.folder, comparison), PATH_LIMIT)}"
-    return f"{len(group.skills):,} skills {where if group.kind == 'place' else LOSS_PHRASES[group.kind][1]}"
+    where = f" in {one_line(short_path(group.folder, comparison), PATH_LIMIT)}"
+    why = f": {KIND_WORDS[group.skills[0].views[group.hosts[0]].kind]}"
+    return f"{len(group.skills):,} skills{where if group.kind == 'place' else why}"
 
 
 def as_problem(item: Finding, comparison: Comparison) -> Problem:

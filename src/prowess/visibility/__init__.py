@@ -11,9 +11,16 @@ if TYPE_CHECKING:
         View as View,
         compare as compare,
         compare_catalogs as compare_catalogs,
-        count_losses as count_losses,
+        misnamed_files as misnamed_files,
     )
-    from ._kinds import KIND_WORDS as KIND_WORDS, Kind as Kind, kind_of as kind_of
+    from ._copies import first_entry as first_entry, rows_of_entries as rows_of_entries
+    from ._kinds import (
+        KIND_MEANINGS as KIND_MEANINGS,
+        KIND_WORDS as KIND_WORDS,
+        EntryKinds as EntryKinds,
+        Kind as Kind,
+        kind_of as kind_of,
+    )
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
     from ._mount_cures import (
@@ -22,5 +29,10 @@ if TYPE_CHECKING:
         mount_folder as mount_folder,
     )
     from ._mount_rules import mount_blockers as mount_blockers
+    from ._summary import (
+        describe_others as describe_others,
+        describe_unsearched as describe_unsearched,
+        headline as headline,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -13,13 +13,10 @@ from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen, LazyFrozen
 from prowess._internal.text import neutral
 from prowess.catalog import (
-    AWAITS_TRUST,
     REACHABLE,
     Evaluator,
-    State,
     catalog_for,
     evaluate_alone,
-    evaluate_file,
     new_filesystem,
 )
 from prowess.clients.settings import Settings
@@ -27,8 +24,8 @@ from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._fixed_filesystem import FixedFilesystem
-from ._kinds import Kind, kind_of
-from ._losses import CureQueue, Loss, LossFinder, is_identical_copy, rejecting_codes
+from ._kinds import EntryKinds, Kind
+from ._losses import CureQueue, Loss, LossFinder
 from ._mount_cures import TakenNames
 
 TYPE_CHECKING = False
@@ -103,6 +100,14 @@ class ComparedSkill(LazyFrozen, not_compared=("skill",)):
         """The agents that lose it."""
         return tuple(host for host, view in self.views.items() if view.loss is not None)
 
+    @property
+    def is_found(self) -> bool:
+        """Whether one of the agents searches its folder, or that of a copy; its file may be called `skill.md`."""
+        return any(
+            view.state != ABSENT or view.rule == "skill-copy" or view.kind is Kind.FILE_NAME
+            for view in self.views.values()
+        )
+
 
 class Comparison(Frozen):
     """What several agents see from one directory."""
@@ -123,10 +128,20 @@ class Comparison(Frozen):
         """The skills that are counted: without copies of another, and without those that ship with an agent."""
         return tuple(skill for skill in self.skills if skill.copy_of is None and not skill.bundled)
 
+    @property
+    def unsearched(self) -> int:
+        """How many of these skills are in no folder that one of the agents searches."""
+        return sum(not skill.is_found for skill in self.distinct)
+
     def counts(self, host: str) -> dict[Kind, int]:
         """Return how many skills an agent has of each kind, the best first; kinds without a skill are left out."""
         counts = Counter(skill.views[host].kind for skill in self.distinct)
         return {kind: counts[kind] for kind in Kind if counts[kind]}
+
+    @property
+    def kinds(self) -> dict[str, dict[Kind, int]]:
+        """The counts of all agents, by host: the totals that every command shows."""
+        return {host: self.counts(host) for host in self.hosts}
 
     def lost(self, host: str) -> tuple[ComparedSkill, ...]:
         """Return the skills that an agent loses."""
@@ -208,14 +223,13 @@ class _Comparer:
     def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, question: Question) -> None:
         self.catalogs, self.filesystem = catalogs, filesystem
         self.entries = rows_of_entries(catalogs, filesystem)
-        self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
+        self.kinds = {host: EntryKinds(catalog, self.filesystem) for host, catalog in catalogs.items()}
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
         """An agent's rules without its settings, for skills that it does not find."""
-        self.races = {host: _races(catalog) for host, catalog in catalogs.items()}
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
         self.taken_names = TakenNames(catalogs, question)
-        cures = CureQueue()
+        cures = CureQueue(self.filesystem)
         self.finders = {
             host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
         }
@@ -224,10 +238,11 @@ class _Comparer:
         """Return the real path and the path of each skill."""
         given = {real_path(path): path for path in files}
         if not only_files:
-            misnamed = (item.path for each in self.catalogs.values() for item in each.findings if is_misnamed(item))
-            given |= {real_path(path): path for path in misnamed if path is not None}
+            given |= {real_path(path): path for path in misnamed_files(self.catalogs)}
         found = {real: first_entry(row).path for real, row in self.entries.items()}
-        return sorted((given if only_files else {**given, **found}).items(), key=lambda item: item[1].split(os.sep))
+        # A skill has the same path in every answer, also if it is asked about by another one.
+        rows = {real: found.get(real, path) for real, path in given.items()} if only_files else {**given, **found}
+        return sorted(rows.items(), key=lambda item: item[1].split(os.sep))
 
     def compared_skill(self, real: str, path: str) -> ComparedSkill:
         """Return one skill, as all agents see it."""
@@ -260,13 +275,12 @@ class _Comparer:
         return skill if name == "skill" else (skill.description or "").strip()
 
     def _view(self, host: str, path: str, real: str, row: Mapping[str, Entry], scope: str) -> View:
-        finder, entry = self.finders[host], row.get(host)
+        finder, kinds, entry = self.finders[host], self.kinds[host], row.get(host)
         if entry is not None:
-            copied = None if entry.state in REACHABLE else self.copies[host].copy(real, entry)
-            is_seen = entry.state in REACHABLE or copied is not None
+            is_seen = entry.state in REACHABLE or kinds.copy(entry, real) is not None
             return View(
                 host=host,
-                kind=self._kind(host, entry if copied is None else copied),
+                kind=kinds.kind(entry, real),
                 state=str(entry.state),
                 name=entry.name,
                 reason=entry.reason,
@@ -276,11 +290,11 @@ class _Comparer:
             )
         file = real if row and os.path.islink(path) else path
         alone = evaluate_alone(file, self.evaluator_of(host))
-        copied = self.copies[host].copy(real, alone)
+        copied = kinds.copy(alone, real)
         if copied is not None:
             exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
             reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
-            kind = self._kind(host, copied)
+            kind = kinds.kind(copied)
             return View(host=host, kind=kind, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
         if is_bundled(real, row):
             reason = "it belongs to another agent"
@@ -300,14 +314,6 @@ class _Comparer:
         kind = _KIND_OF_LOSS[lost.kind]
         return View(host=host, kind=kind, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
 
-    def _kind(self, host: str, entry: Entry) -> Kind:
-        """Return what the model gets of a skill that its agent finds, also through a byte-identical copy."""
-        if entry.shadowed_by is not None and is_identical_copy(entry):
-            entry = self.finders[host].winner(entry) or entry
-        if entry.state is State.ACTIVE and entry.rule == "undefined" and entry.path not in self.races[host]:
-            return Kind.SEEN  # whichever the agent reads last
-        return kind_of(entry)
-
     def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
         """Return the skills, with `copy_of` in those that are the same as an earlier one."""
         copies = CopyFinder(self.filesystem)
@@ -326,9 +332,14 @@ class _Comparer:
         return result
 
 
-def _races(catalog: Catalog) -> set[str | None]:
-    """Return the paths of the skills that others of their name, which are not the same, may replace."""
-    return {entry.shadowed_by for entry in catalog.skills if entry.rule == "undefined" and not is_identical_copy(entry)}
+def misnamed_files(catalogs: Mapping[str, Catalog]) -> list[str]:
+    """Return the paths of the files called `skill.md` in folders that agents search, without a `SKILL.md` beside them.
+
+    Args:
+        catalogs: by host.
+    """
+    found = (item.path for catalog in catalogs.values() for item in catalog.findings if is_misnamed(item))
+    return [*dict.fromkeys(path for path in found if path is not None)]
 
 
 def is_misnamed(item: Finding) -> bool:
@@ -351,52 +362,8 @@ _KIND_OF_LOSS = {
 """The kind of a skill that an agent does not find, by that of the loss."""
 
 
-class _Copies:
-    """The skills that an agent or its user can reach, to find the copies of others among them."""
-
-    def __init__(self, filesystem: Filesystem, catalog: Catalog) -> None:
-        self._finder = CopyFinder(filesystem)
-        self._entries: dict[str, Entry] = {}
-        for entry in catalog.skills:
-            if entry.state in REACHABLE:
-                self._finder.add(entry.real, entry.frontmatter_name)
-                self._entries[entry.real] = entry
-
-    def copy(self, real: str, entry: Entry) -> Entry | None:
-        """Return the copy of a skill that the agent has."""
-        original = self._finder.original(real, entry.frontmatter_name)
-        return None if original is None else self._entries[original]
-
-
 _BUNDLED_FOLDER = f"{os.sep}.system{os.sep}"
 """Codex unpacks the skills that it ships with into `skills/.system` of its own folder (observed, 0.169.0)."""
-
-
-def count_losses(catalogs: Mapping[str, Catalog], filesystem: Filesystem | None = None) -> tuple[dict[str, int], int]:
-    """Return how many skills each agent loses of those that any of them finds, and how many skills these are.
-
-    The counts are those of `compare`, without the work of saying why.
-    """
-    filesystem = filesystem or new_filesystem()
-    skills: dict[str, list[tuple[str, dict[str, Entry]]]] = {}
-    copies = CopyFinder(filesystem)
-    for real, row in rows_of_entries(catalogs, filesystem).items():
-        name = first_entry(row).frontmatter_name
-        original = copies.original(real, name)
-        if original is None:
-            copies.add(real, name)
-        skills.setdefault(original or real, []).append((real, row))
-    counted = [rows for rows in skills.values() if not all(is_bundled(real, row) for real, row in rows)]
-    counts = dict.fromkeys(catalogs, 0)
-    for rows in counted:
-        for host, catalog in catalogs.items():
-            if catalog.host.roots:
-                entries = [row[host] for _, row in rows if host in row]
-                counts[host] += not any(each.state in REACHABLE or each.rule == AWAITS_TRUST for each in entries)
-            else:
-                # Skills are mounted for it, and it loses those whose text it rejects.
-                counts[host] += bool(rejecting_codes(evaluate_file(rows[0][0], host, filesystem=filesystem)))
-    return counts, len(counted)
 
 
 def is_bundled(real: str, row: Mapping[str, Entry]) -> bool:

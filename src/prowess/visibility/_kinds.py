@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 
-from prowess.catalog import Entry, State
+from prowess.catalog import REACHABLE, State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog, Entry
+    from prowess.filesystem import Filesystem
+
+    from ._copies import CopyFinder
 
 
 class Kind(StrEnum):
@@ -36,10 +44,10 @@ class Kind(StrEnum):
 
 KIND_WORDS = {
     Kind.SEEN: "seen",
-    Kind.USER_ONLY: "user only",
-    Kind.DEFERRED: "later",
-    Kind.NAME_ONLY: "by name only",
-    Kind.LEFT_OUT: "over the budget",
+    Kind.USER_ONLY: "user-only",
+    Kind.DEFERRED: "deferred",
+    Kind.NAME_ONLY: "name only",
+    Kind.LEFT_OUT: "over budget",
     Kind.UNTRUSTED: "not trusted",
     Kind.OFF: "switched off",
     Kind.NAME_TAKEN: "name taken",
@@ -47,9 +55,25 @@ KIND_WORDS = {
     Kind.REJECTED: "rejected",
     Kind.BEYOND_LIMIT: "behind a limit",
     Kind.FILE_NAME: "not called SKILL.md",
-    Kind.ELSEWHERE: "in other folders",
+    Kind.ELSEWHERE: "in another folder",
 }
 """Each kind in the words that every screen uses, the best first."""
+KIND_MEANINGS = {
+    Kind.SEEN: "the model sees it",
+    Kind.USER_ONLY: "only the user can call it",
+    Kind.DEFERRED: "the model sees it later, for some files or folders",
+    Kind.NAME_ONLY: "the model gets its name without the description",
+    Kind.LEFT_OUT: "the agent leaves it out because of its budget",
+    Kind.UNTRUSTED: "its folder is not trusted",
+    Kind.OFF: "a setting switches it off",
+    Kind.NAME_TAKEN: "another skill has its name",
+    Kind.UNDEFINED: "skills share that name; the winner is not decided",
+    Kind.REJECTED: "the agent does not load it",
+    Kind.BEYOND_LIMIT: "the agent stops before it, at a limit",
+    Kind.FILE_NAME: "the file is not called SKILL.md",
+    Kind.ELSEWHERE: "the agent does not search that folder",
+}
+"""Each kind in a sentence, for the legend of a table."""
 _BY_STATE = {
     State.ACTIVE: Kind.SEEN,
     State.USER_ONLY: Kind.USER_ONLY,
@@ -76,3 +100,61 @@ def kind_of(entry: Entry) -> Kind:
     if entry.rule == "settings" and entry.state is State.REJECTED:
         return Kind.OFF
     return _BY_STATE[entry.state]
+
+
+class EntryKinds:
+    """What the model of one agent gets of each skill that the agent finds, also through a copy of it."""
+
+    def __init__(self, catalog: Catalog, filesystem: Filesystem) -> None:
+        """Take the skills of an agent.
+
+        Args:
+            catalog: of the agent.
+            filesystem: what was read so far.
+        """
+        self._catalog, self._filesystem = catalog, filesystem
+
+    def kind(self, entry: Entry, real: str | None = None) -> Kind:
+        """Return what the model gets of a skill of the catalog; the arguments are those of `copy`."""
+        entry = entry if entry.state in REACHABLE else self.copy(entry, real) or entry
+        if entry.shadowed_by is not None and is_identical_copy(entry):
+            entry = self._by_path.get(entry.shadowed_by) or entry
+        if entry.state is State.ACTIVE and entry.rule == "undefined" and entry.path not in self._races:
+            return Kind.SEEN  # whichever the agent reads last
+        return kind_of(entry)
+
+    def copy(self, entry: Entry, real: str | None = None) -> Entry | None:
+        """Return the copy of a skill that the agent or its user can reach.
+
+        Args:
+            entry: the skill, which need not be in the catalog.
+            real: the path of its SKILL.md without links; `None` for the one that the entry has.
+        """
+        finder, entries = self._reachable
+        original = finder.original(real or entry.real, entry.frontmatter_name)
+        return None if original is None else entries[original]
+
+    @cached_property
+    def _reachable(self) -> tuple[CopyFinder, dict[str, Entry]]:
+        from ._copies import CopyFinder
+
+        entries = {entry.real: entry for entry in reversed(self._catalog.skills) if entry.state in REACHABLE}
+        finder = CopyFinder(self._filesystem)
+        for entry in reversed(entries.values()):
+            finder.add(entry.real, entry.frontmatter_name)
+        return finder, entries
+
+    @cached_property
+    def _by_path(self) -> dict[str, Entry]:
+        return {entry.path: entry for entry in reversed(self._catalog.skills)}
+
+    @cached_property
+    def _races(self) -> set[str | None]:
+        """The paths of the skills that others of their name, which are not the same, may replace."""
+        skills = self._catalog.skills
+        return {entry.shadowed_by for entry in skills if entry.rule == "undefined" and not is_identical_copy(entry)}
+
+
+def is_identical_copy(entry: Entry) -> bool:
+    """Return whether a shadowed skill is a byte-identical copy of the one that wins."""
+    return any(item.code == "skill-copy" for item in entry.findings)

@@ -13,7 +13,7 @@ import os
 from collections import deque
 from functools import cache, cached_property, lru_cache
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, display_path, read_file, real_path
+from prowess._internal.files import SKILL_FILE, UnreadableError, display_path, real_path
 from prowess._internal.frozen import LazyFrozen
 from prowess._internal.text import neutral
 from prowess.catalog import AWAITS_TRUST, REACHABLE, Entry, Evaluator, State
@@ -25,6 +25,7 @@ from prowess.hosts import Root, load_host, skills_folder
 from prowess.skill import change_name, check_skill, from_document, integrity_digest, load, parse_frontmatter
 
 from ._fixed_filesystem import FilesystemWithText
+from ._kinds import is_identical_copy
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_folder, mount_target
 from ._mount_rules import mount_blockers
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.catalog import Catalog
-    from prowess.findings import Finding
+    from prowess.filesystem import Filesystem
     from prowess.skill import Skill
 
     from ._fixed_filesystem import FixedFilesystem
@@ -73,7 +74,8 @@ class Loss(LazyFrozen):
 class CureQueue:
     """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
 
-    def __init__(self) -> None:
+    def __init__(self, filesystem: Filesystem) -> None:
+        self.filesystem = filesystem
         self.records: dict[str, dict[str, Any]] = {}
         """The records of mounts that were read so far, by skills folder."""
         self._waiting: deque[Callable[[], Loss]] = deque()
@@ -209,20 +211,11 @@ class LossFinder:
 
     def _limit_before(self, path: str) -> Loss | None:
         """Return the loss of a skill in a folder that the agent searches, if it stops before this one."""
-        folder = os.path.dirname(path)
-        while folder not in self._limited:
-            folder, below = os.path.dirname(folder), folder
-            if folder == below:
-                return None
-        item = self._limited[folder]
-        reason = f"{self.host.title} stops in {neutral(self.display(folder))}: {item.message}"
-        return Loss(kind="limit", reason=reason, cure=item.hint or "move skills into fewer folders")
-
-    @cached_property
-    def _limited(self) -> dict[str, Finding]:
-        """The findings about folders in which the agent stops, by folder."""
-        findings = reversed(self.catalog.findings)
-        return {item.path: item for item in findings if item.code == "folder-limit" and item.path is not None}
+        for item in self.catalog.findings:
+            if item.code == "folder-limit" and item.path is not None and path.startswith(os.path.join(item.path, "")):
+                reason = f"{self.host.title} stops in {neutral(self.display(item.path))}: {item.message}"
+                return Loss(kind="limit", reason=reason, cure=item.hint or "move skills into fewer folders")
+        return None
 
     def _mount_folder(self, user: bool) -> tuple[str, str]:
         """Return the home or the folder of the project that `mount` uses, and the skills folder relative to it."""
@@ -335,7 +328,7 @@ class LossFinder:
 
     def _lost_to_old_copy(self, path: str, other: str) -> Loss | None:
         """Return the loss of a skill that has changed since it was mounted, or of its copy; else `None`."""
-        old = old_copy(path, other, self.cures.records)
+        old = old_copy(path, other, self.cures.filesystem, self.cures.records)
         if old is None:
             return None
         (copy, source), catalog = old, self.catalog
@@ -429,11 +422,6 @@ def rejecting_codes(entry: Entry) -> tuple[str, ...]:
     return tuple(dict.fromkeys([entry.rule, *errors] if entry.rule in CODES else errors))
 
 
-def is_identical_copy(entry: Entry) -> bool:
-    """Return whether a shadowed skill is a byte-identical copy of the one that wins."""
-    return any(item.code == "skill-copy" for item in entry.findings)
-
-
 def _has_errors(skill: Skill) -> bool:
     return any(item.severity is Severity.ERROR for item in apply_policy(check_skill(skill), "guide"))
 
@@ -445,7 +433,9 @@ def _field_cure(entry: Entry) -> str:
 _MAX_RECORD_BYTES = 4 * 1024 * 1024
 
 
-def old_copy(path: str, other: str, records: dict[str, dict[str, Any]]) -> tuple[str, str] | None:
+def old_copy(
+    path: str, other: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]
+) -> tuple[str, str] | None:
     """Return the copy and its source, both as SKILL.md files, if one of two skills was mounted from the other.
 
     A copy that was changed by hand does not count, since `mount` would not replace it.
@@ -453,34 +443,36 @@ def old_copy(path: str, other: str, records: dict[str, dict[str, Any]]) -> tuple
     Args:
         path: of a SKILL.md.
         other: of another one.
+        filesystem: what was read so far.
         records: the records of mounts that were read so far, by skills folder.
     """
     for copy, source in ((other, path), (path, other)):
-        origin = _mounted_from(os.path.dirname(copy), records)
+        origin = _mounted_from(os.path.dirname(copy), filesystem, records)
         if origin is not None and origin == real_path(os.path.dirname(source)):
             return copy, source
     return None
 
 
-def _mounted_from(folder: str, records: dict[str, dict[str, Any]]) -> str | None:
+def _mounted_from(folder: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> str | None:
     """Return the folder that a skill was mounted from, by the record of `mount`; anyone may have written that."""
     root, name = os.path.split(folder)
     if root not in records:
-        records[root] = _mount_record(root)
+        records[root] = _mount_record(root, filesystem)
     recorded = records[root].get(name)
     if not isinstance(recorded, dict):
         return None
+    filesystem.mark_incomplete()  # the digest is of files that no fingerprint covers
     source = recorded.get("source")
     if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != recorded.get("seal"):
         return None
     return real_path(source)
 
 
-def _mount_record(root: str) -> dict[str, Any]:
+def _mount_record(root: str, filesystem: Filesystem) -> dict[str, Any]:
     """Return what was mounted into a skills folder, by name; nothing without a valid record."""
     record = os.path.join(os.path.dirname(root), f".prowess-{os.path.basename(root)}.json")
     try:
-        data = read_file(record, _MAX_RECORD_BYTES)
+        data = filesystem.data(record, _MAX_RECORD_BYTES)
     except UnreadableError:
         return {}
     import json

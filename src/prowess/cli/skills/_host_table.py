@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
-from prowess.cli._arguments import catalog_from_args, print_for_several
+from prowess.cli._arguments import catalog_from_args
 from prowess.cli._output import (
-    STATE_STYLES,
     Message,
     Result,
     as_dicts,
@@ -16,10 +17,13 @@ from prowess.cli._output import (
 )
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of
+from prowess.visibility import KIND_WORDS, EntryKinds, Kind, describe_others
+
+from ._losses import STYLES_OF_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
@@ -27,24 +31,15 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
 
-def list_details(args: Arguments, host: str) -> int:
-    """Print the skills of one host with what is read from their files: as JSON, or with digests."""
-
-    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
-        return _result(args, catalogs[host], filesystem)
-
-    return print_for_several(args, [host], f"host {args.digest}", make)
-
-
 def list_with_servers(args: Arguments, host: str = DEFAULT_HOST) -> Result:
     """Return the skills of one host and those of the user's servers."""
     from prowess.filesystem import Filesystem
 
     filesystem = Filesystem()
-    return _result(args, catalog_from_args(args, host, filesystem), filesystem)
+    return details(args, catalog_from_args(args, host, filesystem), filesystem)
 
 
-def _result(args: Arguments, catalog: Catalog, filesystem: Filesystem) -> Result:
+def details(args: Arguments, catalog: Catalog, filesystem: Filesystem) -> Result:
     """Return the skills of a host, with digests if that is asked for."""
     from prowess.catalog import with_digest
 
@@ -52,30 +47,33 @@ def _result(args: Arguments, catalog: Catalog, filesystem: Filesystem) -> Result
         catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))
 
     def as_dict() -> dict[str, object]:
+        kinds = EntryKinds(catalog, filesystem)
         return {
             "host": catalog.host.name,
             "cwd": catalog.cwd,
             "home": catalog.home,
-            "skills": as_dicts(catalog.skills),
+            "skills": [{**entry.as_dict(), "kind": kinds.kind(entry)} for entry in catalog.skills],
             "findings": as_dicts(catalog.findings),
             "counts": catalog.counts,
             "evidence": evidence_of(catalog.host.name).as_dict(),
         }
 
     def text() -> Iterator[str]:
-        yield from host_text(catalog)
+        yield from host_text(catalog, filesystem)
         if args.digest:
             yield from digest_lines(catalog.skills, catalog, filesystem)
 
     return Result(as_dict, text())
 
 
-def host_text(catalog: Catalog) -> Iterator[str]:
-    """Yield the table of a host's skills, and messages about them. No file is read for it."""
+def host_text(catalog: Catalog, filesystem: Filesystem) -> Iterator[str]:
+    """Yield the table of a host's skills, and messages about them."""
+    finder = EntryKinds(catalog, filesystem)
+    kinds = [finder.kind(entry) for entry in catalog.skills]
     if catalog.skills:
-        yield from format_table(_host_table(catalog), styles={1: STATE_STYLES})
+        yield from format_table(_host_table(catalog, kinds), styles={1: STYLES_OF_WORDS})
     yield from finding_messages(shown_findings(catalog.findings, include_disabled=True), base=catalog.cwd)
-    yield Message(_summary(catalog))
+    yield Message(_summary(catalog, kinds))
     yield from evidence_notes([catalog.host.name])
     if not catalog.skills:
         yield from empty_hint(catalog)
@@ -91,18 +89,18 @@ def digest_lines(entries: Iterable[Entry], catalog: Catalog, filesystem: Filesys
     ]
 
 
-def _host_table(catalog: Catalog) -> list[tuple[str, ...]]:
+def _host_table(catalog: Catalog, kinds: Iterable[Kind]) -> list[tuple[str, ...]]:
     return [
         ("NAME", "STATE", "SCOPE", "WHERE", "WHY OR WHAT"),
         *(
             (
                 entry.name,
-                str(entry.state),
+                KIND_WORDS[kind],
                 entry.scope,
                 display_skill_path(entry.path, catalog, entry.name),
                 _reason_or_description(entry, catalog),
             )
-            for entry in catalog.skills
+            for entry, kind in zip(catalog.skills, kinds, strict=True)
         ),
     ]
 
@@ -120,11 +118,14 @@ def display_skill_path(path: str, catalog: Catalog, name: str = "") -> str:
     return display_path(path, catalog.cwd, catalog.home)
 
 
-def _summary(catalog: Catalog) -> str:
-    counts = catalog.counts
-    parts = [f"{count} {state}" for state, count in counts.items() if count and state != "found"]
+def _summary(catalog: Catalog, kinds: Iterable[Kind]) -> str:
+    counts = Counter(kinds)
+    others = describe_others(counts)
     mark = "".join(evidence_marks([catalog.host.name])).removeprefix(catalog.host.name)
-    return f"{catalog.host.title}{mark}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
+    if not counts:
+        return f"{catalog.host.title}{mark} finds no skill"
+    seen = f"{counts[Kind.SEEN]:,} of {counts.total():,} found"
+    return f"{catalog.host.title}{mark} sees {seen}" + (f": {others}" if others else "")
 
 
 def shown_findings(findings: Iterable[Finding], *, include_disabled: bool) -> list[Finding]:

@@ -7,13 +7,25 @@ import os
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.cli._output import join_words, paint, pluralize
-from prowess.visibility import group_losses
+from prowess.visibility import KIND_WORDS, Kind, describe_others, describe_unsearched, group_losses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from prowess.visibility import ComparedSkill, Comparison, LossGroup
+
+KIND_STYLES = dict.fromkeys(Kind, "warning") | {
+    Kind.SEEN: "good",
+    Kind.USER_ONLY: "info",
+    Kind.DEFERRED: "info",
+    Kind.OFF: "dim",
+    Kind.REJECTED: "error",
+    Kind.ELSEWHERE: "dim",
+}
+"""The style of each kind."""
+STYLES_OF_WORDS = {KIND_WORDS[kind]: style for kind, style in KIND_STYLES.items()}
+"""The same by the words for kinds, for the column of a table."""
 
 _MAX_GROUPS = 10
 _MAX_NAMES = 6
@@ -61,30 +73,49 @@ def _names(group: LossGroup) -> str:
     return f": {', '.join(neutral(skill.name) for skill in group.skills)}"
 
 
-def summarize_losses(counts: Mapping[str, int], total: int, *, text_only: bool = False) -> str:
-    """Return the line that counts how many skills how many agents lose.
+def summarize_rejections(counts: Mapping[str, int], total: int) -> str:
+    """Return the line that counts how many skills how many agents reject for their text, wherever they are.
 
     Args:
-        counts: how many skills each agent loses.
+        counts: how many skills each agent rejects.
         total: how many skills they are compared by.
-        text_only: whether only the text of the skills was asked about, not where they are.
     """
     losing = sorted((host for host in counts if counts[host]), key=lambda host: (-counts[host], host))
-    verb = "reject" if text_only else "lose"
     if not losing:
         if len(counts) == 1:
-            return f"{next(iter(counts))} {verb}s none of {pluralize(total, 'skill')}"
-        return f"none of {pluralize(len(counts), 'agent')} {verb}s a skill"
+            return f"{next(iter(counts))} rejects none of {pluralize(total, 'skill')}"
+        return f"none of {pluralize(len(counts), 'agent')} rejects a skill"
     listed = ", ".join(f"{host} {counts[host]:,}" for host in losing)
-    verb += "s" if len(losing) == 1 else ""
+    verb = "rejects" if len(losing) == 1 else "reject"
     return f"{len(losing)} of {pluralize(len(counts), 'agent')} {verb} skills: {listed} of {total:,}"
 
 
-def lost_counts(comparison: Comparison, *, text_only: bool = False) -> dict[str, int]:
-    """Return how many skills each agent loses."""
+def summarize_kinds(comparison: Comparison) -> Iterator[str]:
+    """Yield how many skills the models of agents see, and the others by kind."""
+    total = len(comparison.distinct)
+    skills = pluralize(total, "skill")
+    where = f"; {describe_unsearched(comparison)}" if comparison.unsearched else ""
+    groups: dict[tuple[int, str], list[str]] = {}
+    for host, kinds in comparison.kinds.items():
+        groups.setdefault((kinds.get(Kind.SEEN, 0), describe_others(kinds)), []).append(host)
+    if len(comparison.hosts) == 1:
+        ((seen, others),) = groups
+        yield f"{comparison.hosts[0]} sees {seen:,} of {skills}{f': {others}' if others else ''}"
+        return
+    seeing = sum(len(hosts) for (seen, _), hosts in groups.items() if seen == total)
+    agents = pluralize(len(comparison.hosts), "agent")
+    what = "the skill" if total == 1 else f"all of {skills}"
+    yield f"{seeing} of {agents} {'sees' if seeing == 1 else 'see'} {what}{where}"
+    for (seen, others), hosts in sorted(groups.items()):
+        if seen < total:
+            yield f"  {join_words(hosts)} {'sees' if len(hosts) == 1 else 'see'} {seen:,}: {others}"
 
-    def is_lost(skill: ComparedSkill, host: str) -> bool:
+
+def rejected_counts(comparison: Comparison) -> dict[str, int]:
+    """Return how many skills each agent would not load for their text."""
+
+    def is_rejected(skill: ComparedSkill, host: str) -> bool:
         loss = skill.views[host].loss
-        return loss is not None and (not text_only or bool(loss.codes) or loss.kind in ("text", "field"))
+        return loss is not None and (bool(loss.codes) or loss.kind in ("text", "field"))
 
-    return {host: sum(is_lost(skill, host) for skill in comparison.distinct) for host in comparison.hosts}
+    return {host: sum(is_rejected(skill, host) for skill in comparison.distinct) for host in comparison.hosts}

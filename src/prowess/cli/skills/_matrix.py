@@ -11,8 +11,7 @@ import sys
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import display_width, neutral, quoted
-from prowess.catalog import State
-from prowess.cli._arguments import chosen_hosts, print_for_several
+from prowess.cli._arguments import chosen_hosts, print_for_several, question_from_args
 from prowess.cli._output import (
     Message,
     Result,
@@ -28,9 +27,10 @@ from prowess.cli._output import (
 )
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, raw_value
+from prowess.visibility import KIND_MEANINGS, Kind, compare_catalogs, first_entry, rows_of_entries
 
 from ._host_table import digest_lines, display_skill_path, empty_hint, shown_findings
-from ._losses import summarize_losses
+from ._losses import KIND_STYLES, summarize_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
-    from prowess.filesystem import Filesystem
+    from prowess.filesystem import Filesystem, Question
+    from prowess.visibility import ComparedSkill, Comparison
 
 _PIPE_WIDTH = 80
 """The width of the matrix if stdout is not a terminal."""
@@ -53,7 +54,7 @@ def list_matrix(args: Arguments, names: Sequence[str]) -> int:
     hosts = hosts if names else [DEFAULT_HOST, *hosts]
 
     def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
-        matrix = _Matrix(catalogs, filesystem, digests=args.digest)
+        matrix = _Matrix(catalogs, filesystem, question_from_args(args), digests=args.digest)
         return Result(matrix.as_dict, matrix.text(merge=not args.rows, is_chosen=bool(names)))
 
     return print_for_several(args, hosts, f"matrix {args.rows} {args.digest} {bool(names)}", make)
@@ -66,13 +67,17 @@ def _width() -> int:
 class _Matrix:
     """What some agents make of each skill."""
 
-    def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, *, digests: bool) -> None:
+    def __init__(
+        self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, question: Question, *, digests: bool
+    ) -> None:
         self.catalogs, self.filesystem, self.digests = catalogs, filesystem, digests
         self.hosts = [*catalogs]
         self.base = catalogs[self.hosts[0]]
-        self.skills = _matrix_rows(catalogs)
         findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
         self.findings = [*findings.values()]
+        self.comparison = compare_catalogs(catalogs, question, filesystem=filesystem)
+        self.kinds, self.skills = self.comparison.kinds, self.comparison.skills
+        self.rows = rows_of_entries(catalogs, filesystem)
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `list --json`."""
@@ -80,10 +85,19 @@ class _Matrix:
             "cwd": self.base.cwd,
             "home": self.base.home,
             "hosts": self.hosts,
-            "skills": [_row_json(row, self.filesystem, digest=self.digests) for row in self.skills],
+            "skills": [self._row_json(skill) for skill in self.skills],
             "findings": as_dicts(self.findings),
             "counts": {host: catalog.counts for host, catalog in self.catalogs.items()},
+            "kinds": self.kinds,
             "evidence": evidence_json(self.hosts),
+        }
+
+    def _row_json(self, skill: ComparedSkill) -> dict[str, object]:
+        """Return one skill; `kinds` has the agents that do not find it too."""
+        row = self.rows.get(skill.real, {})
+        return {
+            **_row_json(skill, row, self.filesystem, digest=self.digests),
+            "kinds": {host: view.kind for host, view in skill.views.items()},
         }
 
     def text(self, *, merge: bool, is_chosen: bool) -> Iterator[str]:
@@ -93,30 +107,38 @@ class _Matrix:
             merge: whether skills with the same cells share a row.
             is_chosen: whether the user named the agents.
         """
-        from prowess.visibility import count_losses
-
         if self.skills:
             yield from self._table(merge=merge)
         if self.digests:
-            yield from digest_lines(map(_first_entry, self.skills), self.base, self.filesystem)
+            yield from digest_lines(map(first_entry, self.rows.values()), self.base, self.filesystem)
         yield from finding_messages(shown_findings(self.findings, include_disabled=is_chosen), base=self.base.cwd)
-        errors = sum(item.severity is Severity.ERROR for row in self.skills for item in _first_entry(row).findings)
+        entries = map(first_entry, self.rows.values())
+        errors = sum(item.severity is Severity.ERROR for entry in entries for item in entry.findings)
         with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
-        counts = f"{pluralize(len(self.skills), 'skill')}, {pluralize(len(self.catalogs), 'agent')}"
+        asked = self.comparison if is_chosen else self._without_prowess()
+        own = len(self.comparison.distinct) - len(asked.distinct)
+        copies = len(self.skills) - len(self.comparison.distinct)
+        apart = [f"{copies:,} not counted below: copies, and those of agents"] if copies else []
+        apart += [f"{own:,} only for Prowess itself"] if own else []
+        skills = pluralize(len(self.skills), "skill") + (f" ({'; '.join(apart)})" if apart else "")
         explained = "; `prowess why NAME` explains a skill" if self.skills else ""
-        yield Message(f"{counts}{with_errors}{explained}")
+        yield Message(f"{skills}, {pluralize(len(asked.hosts), 'agent')}{with_errors}{explained}")
         if self.skills:
-            lost, total = count_losses(self.catalogs, self.filesystem)
-            asked = {host: count for host, count in lost.items() if is_chosen or host != DEFAULT_HOST}
-            yield Message(summarize_losses(asked, total))
+            yield from map(Message, summarize_kinds(asked))
         else:
             self.filesystem.mark_incomplete()  # the whole repository is searched
             yield from (not is_chosen and _elsewhere_hint(self.base)) or empty_hint(self.base)
 
+    def _without_prowess(self) -> Comparison:
+        """Return what the agents of this machine make of the skills that they find, as `prowess check` counts them."""
+        hosts = tuple(host for host in self.hosts if host != DEFAULT_HOST)
+        skills = (skill.with_changes(views={host: skill.views[host] for host in hosts}) for skill in self.skills)
+        return self.comparison.with_changes(hosts=hosts, skills=tuple(skill for skill in skills if skill.is_found))
+
     def _table(self, *, merge: bool) -> Iterator[str]:
         """Yield the lines of the table, and messages that say what its symbols mean."""
         rows = sorted(
-            (_matrix_row(row, self.hosts, self.base) for row in self.skills),
+            (_matrix_row(skill, self.base) for skill in self.skills),
             # The project's folders first, then those of the user, then others.
             key=lambda row: (row.where.startswith("/"), row.where.startswith("~"), row.where),
         )
@@ -150,56 +172,35 @@ def _elsewhere_hint(catalog: Catalog) -> list[Message]:
     return [Message(hint)]
 
 
-def _matrix_rows(catalogs: Mapping[str, Catalog]) -> list[dict[str, Entry]]:
-    """Return a row for each skill file: host to its entry of that file."""
-    rows: dict[str, dict[str, Entry]] = {}
-    for host, catalog in catalogs.items():
-        for entry in catalog.skills:
-            row = rows.setdefault(entry.real, {})
-            known = row.get(host)
-            # If a host reaches one file under two names or paths, the row shows the better state.
-            if known is None or known.state is not State.ACTIVE:
-                row[host] = entry
-    return sorted(rows.values(), key=lambda row: (_first_entry(row).folder.casefold(), _first_entry(row).path))
-
-
-def _matrix_row(row: dict[str, Entry], hosts: Sequence[str], base: Catalog) -> MatrixRow:
-    first = _first_entry(row)
-    found = (row.get(host) for host in hosts)
+def _matrix_row(skill: ComparedSkill, base: Catalog) -> MatrixRow:
     return MatrixRow(
-        name=_row_name(row),
-        folder=first.folder,
-        where=os.path.dirname(display_skill_path(first.path, base)),
-        cells=tuple(state_symbol(entry.state, entry.rule) if entry else "" for entry in found),
+        name=skill.name,
+        folder=skill.folder,
+        where=display_skill_path(os.path.dirname(os.path.dirname(skill.path)), base),
+        cells=tuple(KIND_SYMBOLS[view.kind] for view in skill.views.values()),
     )
 
 
-def _row_name(row: dict[str, Entry]) -> str:
-    return _first_entry(row).frontmatter_name or _first_entry(row).folder
-
-
-def _first_entry(row: dict[str, Entry]) -> Entry:
-    return next(iter(row.values()))
-
-
-def _row_json(row: dict[str, Entry], filesystem: Filesystem, *, digest: bool) -> dict[str, object]:
+def _row_json(
+    compared: ComparedSkill, row: Mapping[str, Entry], filesystem: Filesystem, *, digest: bool
+) -> dict[str, object]:
     from prowess.prompt import estimate_tokens
     from prowess.skill import check_skill
 
-    entry = _first_entry(row)
-    skill = filesystem.skill(entry.path, real=entry.real, whole=True)
+    is_readable = all(entry.readable for entry in row.values())
+    skill = filesystem.skill(compared.path, real=compared.real, whole=True)
     description = (skill.description or "").strip()
     return {
-        "name": _row_name(row),
-        "path": entry.path,
-        "folder": entry.folder,
+        "name": compared.name,
+        "path": compared.path,
+        "folder": compared.folder,
         "description": description,
         "hosts": {
             host: {"state": str(entry.state), "reason": entry.reason, "name": entry.name} for host, entry in row.items()
         },
-        "digest": filesystem.digest(entry.path) if digest and entry.readable else None,
+        "digest": filesystem.digest(compared.path) if digest and is_readable else None,
         "tokens": {
-            "catalog": estimate_tokens(f"{_row_name(row)}: {description}"),
+            "catalog": estimate_tokens(f"{compared.name}: {description}"),
             "body": estimate_tokens(skill.body),
         },
         "findings": as_dicts(check_skill(skill)),
@@ -208,29 +209,24 @@ def _row_json(row: dict[str, Entry], filesystem: Filesystem, *, digest: bool) ->
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_SYMBOLS = {
-    "yes": ("good", "the model sees it"),
-    "user": ("info", "only the user can call it"),
-    "later": ("info", "it appears later"),
-    "-": ("warning", "another skill hides it"),
-    "off": ("dim", "it is disabled or not trusted"),
-    "no": ("error", "the agent does not load it"),
-    "?": ("warning", "skills share that name; the winner is undefined"),
-    "": (None, "the agent does not search that folder"),
+KIND_SYMBOLS = {
+    Kind.SEEN: "yes",
+    Kind.USER_ONLY: "user",
+    Kind.DEFERRED: "later",
+    Kind.NAME_ONLY: "name",
+    Kind.LEFT_OUT: "over",
+    Kind.UNTRUSTED: "trust",
+    Kind.OFF: "off",
+    Kind.NAME_TAKEN: "-",
+    Kind.UNDEFINED: "?",
+    Kind.REJECTED: "no",
+    Kind.BEYOND_LIMIT: "limit",
+    Kind.FILE_NAME: "file",
+    Kind.ELSEWHERE: "",
 }
-"""Each symbol of a cell: its style and its meaning."""
+"""The symbol of each kind in a cell."""
 
-_STATE_SYMBOLS = {
-    "active": "yes",
-    "user-only": "user",
-    "deferred": "later",
-    "shadowed": "-",
-    "disabled": "off",
-    "untrusted": "off",
-    "rejected": "no",
-    "absent": "",
-}
-
+_KINDS = {symbol: kind for kind, symbol in KIND_SYMBOLS.items()}
 _HEADING = "SKILL"
 _GAP = 2
 """Cells between two columns."""
@@ -254,11 +250,6 @@ class MatrixRow(Frozen):
     """The folder that contains the skill's folder, as people write it."""
     cells: tuple[str, ...]
     """The symbol of its state for each agent."""
-
-
-def state_symbol(state: str, rule: str | None) -> str:
-    """Return the symbol of a state: the word of a `State`, or `absent`."""
-    return "?" if rule == "undefined" else _STATE_SYMBOLS[state]
 
 
 def agent_titles(names: Sequence[str], short_names: Sequence[str], rows: Sequence[MatrixRow], width: int) -> list[str]:
@@ -300,7 +291,7 @@ def _format_block(
             folder = where
             yield truncate_or_pad(neutral(where) or ".", width).rstrip()
         painted = [
-            paint(cell, _SYMBOLS[cell][0]) + " " * (column - len(cell))
+            paint(cell, KIND_STYLES[_KINDS[cell]]) + " " * (column - len(cell))
             for cell, column in zip(cells[first:last], columns, strict=True)
         ]
         label = " " * _NAME_INDENT + _label(names)
@@ -377,9 +368,9 @@ def format_legend(
 ) -> Iterator[str]:
     """Yield the lines that explain the symbols in these rows, and the headings that are not names of agents."""
     found = {cell for row in rows for cell in row.cells}
-    for symbol, (_, meaning) in _SYMBOLS.items():
+    for kind, symbol in KIND_SYMBOLS.items():
         if symbol in found:
-            yield f"  {symbol or '(empty)':<8}{meaning}"
+            yield f"  {symbol or '(empty)':<8}{KIND_MEANINGS[kind]}"
     short = [f"{title} = {name}" for name, title in zip(names, titles, strict=True) if title != name]
     if short:
         yield from wrap_words(short, width, indent=2)

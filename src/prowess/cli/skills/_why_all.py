@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import display_path
-from prowess._internal.text import neutral
+from prowess._internal.text import neutral, normalize_name
 from prowess.cli._arguments import catalog_from_args, chosen_hosts, question_from_args, require_paths
-from prowess.cli._output import STATE_STYLES, Message, Result, evidence_json, evidence_notes, format_table, pluralize
+from prowess.cli._output import Message, Result, evidence_json, evidence_notes, format_table, pluralize
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
 from prowess.hosts import evidence_marks
+from prowess.visibility import KIND_WORDS, Kind, compare_catalogs, misnamed_files
 
-from ._losses import describe_losses
+from ._losses import STYLES_OF_WORDS, describe_losses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
+    from prowess.filesystem import Filesystem
     from prowess.visibility import ComparedSkill, Comparison, View
 
     Chains = Mapping[str, tuple[Entry, ...]]
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 def explain_for_all(args: Arguments) -> Result:
     """Return how every agent sees the skills of a name, and the candidates where they differ."""
     from prowess.filesystem import Filesystem
-    from prowess.visibility import compare_catalogs
 
     require_paths(args, "cwd", "home", "role")
     hosts, note = chosen_hosts(args)
@@ -39,9 +40,12 @@ def explain_for_all(args: Arguments) -> Result:
     own_chain = own.candidates(args.name)
     chains = {host: catalog.candidates(args.name) for host, catalog in catalogs.items()}
     found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}
-    files = [*found.values()] or _files_of_repository(own, args.name)
+    misnamed = misnamed_files({"prowess": own, **catalogs})
+    files = [*found.values(), *_with_name(args.name, misnamed, filesystem)] or _files_of_repository(
+        own, args.name, filesystem
+    )
     if not files:
-        raise _not_found([own, *catalogs.values()], args.name)
+        raise _not_found([own, *catalogs.values()], args.name, filesystem)
     comparison = compare_catalogs(
         catalogs, question_from_args(args), files=files, only_files=True, filesystem=filesystem
     )
@@ -66,58 +70,66 @@ def explain_for_all(args: Arguments) -> Result:
     return Result(as_dict, text())
 
 
-def _files_of_repository(catalog: Catalog, name: str) -> list[str]:
+def _files_of_repository(catalog: Catalog, name: str, filesystem: Filesystem) -> list[str]:
     """Return the skills of the repository that no agent finds, and that have this name, folder or path."""
     from prowess._internal.files import expand_home
-    from prowess._internal.text import normalize_name
 
     path = os.path.abspath(os.path.join(catalog.cwd, expand_home(name, catalog.home)))
     path = os.path.join(path, "SKILL.md") if os.path.isdir(path) else path
     if os.path.basename(path) == "SKILL.md" and os.path.isfile(path):
         return [path]
-    key = normalize_name(name)
-    return [path for path, names in _names_in_repository(catalog.cwd) if key in map(normalize_name, names)]
+    return _with_name(name, _paths_in_repository(catalog.cwd), filesystem)
 
 
-def _names_in_repository(top: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the skills of the repository, each with its names."""
-    from prowess.filesystem import Filesystem
+def _paths_in_repository(top: str) -> list[str]:
     from prowess.find import find_repository_skills
 
-    filesystem = Filesystem()
-    for skill in find_repository_skills(top).skills:
-        names = (os.path.basename(os.path.dirname(skill.path)), filesystem.skill(skill.path).name)
-        yield skill.path, [name for name in names if name]
+    return [skill.path for skill in find_repository_skills(top).skills]
 
 
-def _not_found(catalogs: Sequence[Catalog], name: str) -> SkillNotFoundError:
+def _with_name(name: str, paths: Iterable[str], filesystem: Filesystem) -> list[str]:
+    """Return the skills that have a name, in their front matter or by their folder."""
+    key = normalize_name(name)
+    return [path for path in paths if key in map(normalize_name, _names(path, filesystem))]
+
+
+def _names(path: str, filesystem: Filesystem) -> list[str]:
+    """Return the names by which a skill may be asked for."""
+    names = (os.path.basename(os.path.dirname(path)), filesystem.skill(path).name)
+    return [name for name in names if name]
+
+
+def _not_found(catalogs: Sequence[Catalog], name: str, filesystem: Filesystem) -> SkillNotFoundError:
     """Return the error that no agent finds a skill; it suggests similar names of any of them."""
     from prowess._internal.text import did_you_mean, quoted
 
     names = [entry.name for catalog in catalogs for entry in catalog.skills]
-    names += [each for _, found in _names_in_repository(catalogs[0].cwd) for each in found]
+    names += [each for path in _paths_in_repository(catalogs[0].cwd) for each in _names(path, filesystem)]
     hint = did_you_mean(name, dict.fromkeys(names), "`prowess list` and `prowess inventory` show all skills")
     return SkillNotFoundError(f"no skill is called {quoted(name)}", hint=hint)
 
 
 def _best_view(skills: Iterable[ComparedSkill], host: str) -> tuple[View, str]:
     """Return how an agent sees the skills of one name: the view of the best of them, and that one's path."""
-    order = ("active", "user-only", "deferred", "disabled", "untrusted", "rejected", "shadowed", "absent")
+    order = [*Kind]
     views = [(skill.views[host], skill.path) for skill in skills]
-    return min(views, key=lambda pair: (pair[0].loss is not None, order.index(pair[0].state)))
+    return min(views, key=lambda pair: order.index(pair[0].kind))
 
 
 def _view_lines(name: str, comparison: Comparison, views: Mapping[str, tuple[View, str]]) -> Iterator[str]:
     """Yield how each agent sees the skills, and what to do where one does not."""
-    seen = sum(view.loss is None for view, _ in views.values())
+    seen = sum(view.kind is Kind.SEEN for view, _ in views.values())
     subject = pluralize(len(comparison.skills), "skill")
     verb = "sees" if seen == 1 or len(views) == 1 else "see"
     yield f"{neutral(name)}: {subject} of that name; {seen} of {pluralize(len(views), 'agent')} {verb} it\n"
     rows = [("AGENT", "STATE", "WHERE OR WHY")]
     for mark, (view, path) in zip(evidence_marks(views), views.values(), strict=True):
-        folder = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
-        rows.append((mark, view.state, folder if view.loss is None and view.state != "absent" else view.reason or ""))
-    yield from format_table(rows, styles={1: STATE_STYLES})
+        where = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
+        if view.reason is not None:
+            winner = view.winner or ""
+            where = view.reason.replace(winner, display_path(winner, comparison.cwd, comparison.home), 1)
+        rows.append((mark, KIND_WORDS[view.kind], where))
+    yield from format_table(rows, styles={1: STYLES_OF_WORDS})
     best = [
         skill.with_changes(views={host: view for host, (view, path) in views.items() if path == skill.path})
         for skill in comparison.skills

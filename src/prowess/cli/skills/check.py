@@ -36,7 +36,7 @@ from prowess.filesystem import Filesystem, git_root
 from prowess.find import find_repository_skills
 from prowess.findings import Severity
 
-from ._losses import describe_losses, lost_counts, summarize_losses
+from ._losses import describe_losses, rejected_counts, summarize_kinds, summarize_rejections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,9 +185,12 @@ def _report_lines(
     yield from _accepted_notes(accepted)
     yield Message(_summary(result, accepted))
     if comparison is not None and comparison.skills:
-        counts = lost_counts(comparison, text_only=bool(args.path))
-        summary = summarize_losses(counts, len(comparison.distinct), text_only=bool(args.path))
-        yield Message(f"{summary} ({agents_note})" if agents_note else summary)
+        if args.path:
+            summary = [summarize_rejections(rejected_counts(comparison), len(comparison.distinct))]
+        else:
+            summary = [*summarize_kinds(comparison)]
+        yield Message(f"{summary[0]} ({agents_note})" if agents_note else summary[0])
+        yield from map(Message, summary[1:])
         yield from evidence_notes(comparison.hosts)
 
 
@@ -200,7 +203,8 @@ def _comparison_json(result: Report) -> dict[str, object]:
             skill.path: {host: view.as_dict() for host, view in skill.views.items()}
             for skill in result.comparison.skills
         },
-        "lost": lost_counts(result.comparison),
+        "lost": {host: len(result.comparison.lost(host)) for host in result.comparison.hosts},
+        "kinds": result.comparison.kinds,
         "evidence": evidence_json(result.comparison.hosts),
     }
 

@@ -7,7 +7,6 @@ from textwrap import wrap
 
 from prowess._internal.files import real_path
 from prowess._internal.text import display_width, neutral
-from prowess.catalog import REACHABLE
 from prowess.cli._arguments import chosen_hosts, comparison_from_args, require_paths
 from prowess.cli._commands import FAILED, NO_SKILLS_HINT, OK
 from prowess.cli._output import (
@@ -26,6 +25,7 @@ from prowess.errors import ConfigError
 from prowess.find import KINDS, find_repository_skills, with_linked_skills
 from prowess.findings import CODES
 from prowess.hosts import evidence_marks
+from prowess.visibility import KIND_WORDS, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from prowess.cli._parser import Arguments, Parser
     from prowess.find import RepositorySkill, RepositorySkills
-    from prowess.visibility import ComparedSkill, View
+    from prowess.visibility import ComparedSkill, Comparison, View
 
     Row = tuple[RepositorySkill, ComparedSkill]
 
@@ -77,7 +77,7 @@ def run(args: Arguments) -> Result:
     top = real_path(top)
     args.cwd = args.cwd or top
     hosts, note = chosen_hosts(args)
-    found, rows = _find_rows(args, top, hosts)
+    found, rows, counted = _find_rows(args, top, hosts)
 
     def text() -> Iterator[str]:
         yield from _lines(rows, top, hosts)
@@ -91,11 +91,11 @@ def run(args: Arguments) -> Result:
         if not rows and not args.allow_empty:
             yield Message(NO_SKILLS_HINT)
 
-    return Result(lambda: _as_dict(found, rows, hosts), text(), OK if rows or args.allow_empty else FAILED)
+    return Result(lambda: _as_dict(found, rows, hosts, counted), text(), OK if rows or args.allow_empty else FAILED)
 
 
-def _find_rows(args: Arguments, top: str, hosts: Sequence[str]) -> tuple[RepositorySkills, list[Row]]:
-    """Return what was found, and each skill with the views of the agents."""
+def _find_rows(args: Arguments, top: str, hosts: Sequence[str]) -> tuple[RepositorySkills, list[Row], Comparison]:
+    """Return what was found, each skill with the views of the agents, and the comparison of these skills."""
     progress = ProgressLine()
     found = find_repository_skills(top, home_too=True, progress=progress.show_folders)
     files = [item.path for item in found.skills]
@@ -106,10 +106,12 @@ def _find_rows(args: Arguments, top: str, hosts: Sequence[str]) -> tuple[Reposit
     kinds = args.kind or KINDS
     # A file that was removed or replaced since it was found may be missing here.
     rows = [(item, compared[item.real]) for item in found.skills if item.kind in kinds and item.real in compared]
-    return found, rows
+    return found, rows, comparison.with_changes(skills=tuple(skill for _, skill in rows))
 
 
-def _as_dict(found: RepositorySkills, rows: Sequence[Row], hosts: Sequence[str]) -> dict[str, object]:
+def _as_dict(
+    found: RepositorySkills, rows: Sequence[Row], hosts: Sequence[str], counted: Comparison
+) -> dict[str, object]:
     places: dict[str, list[Row]] = {}
     for row in rows:
         places.setdefault(row[0].place, []).append(row)
@@ -146,8 +148,9 @@ def _as_dict(found: RepositorySkills, rows: Sequence[Row], hosts: Sequence[str])
             "seen": seen,
             "unseen": len(rows) - seen,
             "kinds": {kind: sum(item.kind == kind for item, _ in rows) for kind in KINDS},
-            "hosts": {host: sum(skill.views[host].state in REACHABLE for _, skill in rows) for host in hosts},
+            "hosts": {host: sum(skill.views[host].kind is Kind.SEEN for _, skill in rows) for host in hosts},
         },
+        "kinds": counted.kinds,
         "findings": as_dicts(found.findings),
     }
 
@@ -164,7 +167,7 @@ def _summary(rows: Sequence[Row], hosts: Sequence[str]) -> str:
 
 
 def _is_seen(row: Row) -> bool:
-    return any(view.state in REACHABLE for view in row[1].views.values())
+    return any(view.kind is Kind.SEEN for view in row[1].views.values())
 
 
 def _lines(rows: Iterable[Row], top: str, hosts: Sequence[str]) -> Iterator[str]:
@@ -220,17 +223,16 @@ def _short(name: str) -> str:
 def _view_lines(views: Iterable[View], hosts: Sequence[str]) -> Iterator[str]:
     """Yield who sees a skill, and why the others do not."""
     seen: list[str] = []
-    others: dict[tuple[str, str], list[str]] = {}
+    others: dict[str, list[str]] = {}
     for view in views:
-        if view.state in REACHABLE:
-            seen.append(view.host if view.state == "active" else f"{view.host} ({view.state})")
+        if view.kind is Kind.SEEN:
+            seen.append(view.host if view.winner is None else f"{view.host} (a copy)")
         else:
             others.setdefault(_why_not(view), []).append(view.host)
     if seen:
         yield f"seen by {_name_agents(seen, hosts, 'all')}"
-    for (words, reason), names in others.items():
-        shown = _name_agents(names, hosts, "any of the")
-        yield f"{words} {shown}{f': {reason}' if reason else ''}"
+    for why, names in others.items():
+        yield f"not seen by {_name_agents(names, hosts, 'any of the')}: {why}"
 
 
 def _name_agents(names: Sequence[str], hosts: Sequence[str], all_words: str) -> str:
@@ -239,19 +241,10 @@ def _name_agents(names: Sequence[str], hosts: Sequence[str], all_words: str) -> 
     return f"{all_words} {pluralize(len(hosts), 'agent')}" if is_all else ", ".join(names)
 
 
-def _why_not(view: View) -> tuple[str, str]:
-    """Return in few words what an agent does with a skill that it does not show, and a reason."""
-    loss = view.loss
-    if loss is None:
-        return ("an exact copy is seen by" if view.winner else "not searched by"), ""
-    titles = "; ".join(CODES[code].title for code in loss.codes[:_MAX_TITLES])
-    if loss.kind == "place":
-        return ("not searched, and not loaded, by" if titles else "not searched by"), titles
-    if loss.kind == "name":
-        return "hidden by another skill of that name from", ""
-    if loss.kind == "text" and titles:
-        return "not loaded by", titles
-    return "not shown by", neutral(" ".join((view.reason or loss.reason).split()))
+def _why_not(view: View) -> str:
+    """Return why an agent does not show a skill, and the titles of what it rejects it for."""
+    codes = () if view.loss is None else view.loss.codes[:_MAX_TITLES]
+    return "; ".join([KIND_WORDS[view.kind], *(CODES[code].title for code in codes)])
 
 
 def _skipped_note(found: RepositorySkills) -> str:

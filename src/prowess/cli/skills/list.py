@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from prowess.cli._arguments import print_for_one, require_paths
-from prowess.cli._output import look
+from prowess.cli._arguments import print_for_several, require_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prowess.catalog import Catalog
     from prowess.cli._output import Result
     from prowess.cli._parser import Arguments, Parser
+    from prowess.filesystem import Filesystem
 
 EPILOG = """\
 Without --host, the result is a table of skills, by their folders, and of the agents found on this machine:
-  yes  the model sees it       user  only the user can call it      later  it appears later
-  -    another skill hides it  off   it is disabled or not trusted  no     the agent does not load it
-  ?    skills share that name; the winner is undefined
+  yes    the model sees it           name   it gets the name without the description
+  user   only the user can call it   over   it is left out because of a budget
+  later  it appears later            limit  the agent stops before it
+  trust  its folder is not trusted   file   the file is not called SKILL.md
+  off    a setting switches it off   -      another skill has its name
+  no     the agent does not load it  ?      skills share that name; the winner is not decided
 An empty cell means that the agent does not search that folder. Skills of one folder with the same cells share a row;
 --rows prints a row for each. `prowess why NAME` explains each cell.
 --servers lists the skills of Prowess, with those of your MCP servers; no other agent uses these servers."""
@@ -47,16 +52,10 @@ def run(args: Arguments) -> Result | int:
         from ._matrix import list_matrix
 
         return list_matrix(args, [] if args.all else hosts)
-    if not (args.json or args.digest):
-        return print_for_one(args, hosts[0], f"list {look()}", _text)
-    from ._host_table import list_details
 
-    return list_details(args, hosts[0])
+    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
+        from ._host_table import details
 
+        return details(args, catalogs[hosts[0]], filesystem)
 
-def _text(catalog: Catalog) -> Result:
-    from prowess.cli._output import Result
-
-    from ._host_table import host_text
-
-    return Result(None, host_text(catalog))
+    return print_for_several(args, hosts, f"host {args.digest}", make)

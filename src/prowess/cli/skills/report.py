@@ -45,7 +45,7 @@ def run(args: Arguments) -> Result | int:
     hosts, note = chosen_hosts(args)
     progress = ProgressLine()
     found = find_repository_skills(args.cwd or ".", progress=progress.show_folders)
-    files = [skill.path for skill in found.skills]
+    files = [skill.path for skill in found.skills if not skill.inside]
     comparison = comparison_from_args(args, hosts, files, progress.show_skills)
     progress.clear()
     with OptionalExtra():
@@ -58,7 +58,7 @@ def run(args: Arguments) -> Result | int:
     skills, path = len(comparison.distinct), os.path.abspath(args.output)
     counts = f"{pluralize(skills, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}"
     return Result(
-        {"path": path, "bytes": len(data), "skills": skills, "hosts": comparison.hosts},
+        {"path": path, "bytes": len(data), "skills": skills, "hosts": comparison.hosts, "kinds": comparison.kinds},
         [Message(f"wrote {neutral(args.output)}: {counts}{f' ({note})' if note else ''}")],
     )
 

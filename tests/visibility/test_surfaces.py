@@ -1,0 +1,98 @@
+"""Every command says the same of a skill at an agent: the kind of each, and the totals of each kind."""
+
+from __future__ import annotations
+
+import json
+import re
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mutations import World, chosen, output
+from prowess.visibility import KIND_WORDS, Kind
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Kinds = dict[tuple[str, str], str]
+    """By the agent and the path of SKILL.md."""
+
+WORLDS = 24
+
+
+def run(world: World, *arguments: str, hosts: bool = True) -> tuple[Any, str]:
+    """Return what a command prints: the JSON, or the text on both streams."""
+    chosen_hosts = [part for host in world.hosts for part in ("--host", host)] if hosts else []
+    where = ["--cwd", str(world.top / world.cwd), "--home", str(world.top / "home")]
+    result = output([*arguments, *chosen_hosts, *where], {**world.variables_now(), "PROWESS_NO_CACHE": "1"})
+    assert result.code in (0, 1), result
+    text = result.out.decode()
+    return json.loads(text) if "--json" in arguments else text, result.words
+
+
+def of_hosts(path: str, hosts: dict[str, Any]) -> Kinds:
+    return {(host, path): view["kind"] for host, view in hosts.items()}
+
+
+def hosts_of(line: str) -> list[str]:
+    """Return the agents that a line of totals is about, as in `a, b and c see 3: 1 rejected`."""
+    names, _, _ = line.strip().partition(" see")
+    return re.split(r", | and ", names)
+
+
+def changed_world(tmp_path: Path, number: int) -> World:
+    """Return a world after some changes: links, copies, other cases, settings, broken files."""
+    world = World(f"kinds-{number}0", tmp_path)
+    chance = Random(f"changes-{number}")  # noqa: S311 - not for secrets
+    for _ in range(12):
+        change = chosen(world, chance)
+        if change is not None:
+            world.change_to(change)
+    for path in sorted(world.top.rglob("SKILL.md"))[:1]:
+        if number % 3 == 0 and path.is_file():
+            path.rename(path.with_name("skill.md"))
+    return world
+
+
+@pytest.mark.parametrize("number", range(WORLDS))
+def test_each_command_says_the_same_of_each_skill(tmp_path: Path, number: int) -> None:
+    """`check` knows all skills: those that agents find, and those of the repository."""
+    world = changed_world(tmp_path.resolve(), number)
+    checked, _ = run(world, "check", "--json")
+    right: Kinds = {}
+    for path, hosts in checked["hosts"].items():
+        right |= of_hosts(path, hosts)
+    listed, _ = run(world, "list", "--json")
+    found: Kinds = {(host, row["path"]): kind for row in listed["skills"] for host, kind in row["kinds"].items()}
+    inventory, _ = run(world, "inventory", "--json", "--allow-empty")
+    for row in inventory["skills"]:
+        if not row["inside"]:
+            found |= of_hosts(row["path"], row["hosts"])
+    for host in world.hosts:
+        alone, _ = run(world, "list", "--json", "--host", host, hosts=False)
+        known = {(host, entry["path"]): entry["kind"] for entry in alone["skills"]}
+        found |= {key: kind for key, kind in known.items() if key in right}
+    assert {key: right.get(key) for key in found} == found
+    for name in {row["name"] for row in listed["skills"] if row["name"].isalpha()}:
+        explained, _ = run(world, "why", name, "--json")
+        for host, view in explained["hosts"].items():
+            assert (host, view["path"], right[host, view["path"]]) == (host, view["path"], view["kind"])
+
+
+@pytest.mark.parametrize("number", range(WORLDS))
+def test_each_command_counts_the_same(tmp_path: Path, number: int) -> None:
+    """Also in its text."""
+    world = changed_world(tmp_path.resolve(), number)
+    for command in (["check"], ["list"]):
+        data, _ = run(world, *command, "--json")
+        _, words = run(world, *command)
+        for host, kinds in data["kinds"].items():
+            others = [f"{count:,} {KIND_WORDS[Kind(kind)]}" for kind, count in kinds.items() if kind != Kind.SEEN]
+            if others and data.get("skills", True):
+                said = f" {kinds.get('seen', 0):,}: "
+                (line,) = (line for line in words.splitlines() if said in line and host in hosts_of(line))
+                assert sorted(line.partition(": ")[2].split(", ")) == sorted(others)
+    checked, _ = run(world, "check", "--json")
+    reported, _ = run(world, "report", "--json", "-o", str(world.top / "page.html"))
+    assert reported["kinds"] == checked["kinds"]
