@@ -145,5 +145,5 @@ def evaluate_alone(path: str, evaluator: Evaluator) -> Entry:
     root = host.roots[0] if host.roots else Root(path="", scope="extra")
     scan_root = ScanRoot(os.path.dirname(os.path.dirname(path)), root.scope, root)
     fast_fields = filesystem.read_fast(path, whole=host.reading.whole_file)
-    skill = filesystem.skill(path, whole=host.reading.whole_file)
+    skill = filesystem.skill(path, whole=host.reading.whole_file) if fast_fields is None else None
     return evaluator.entry(FoundSkill(path, path, scan_root, skill, fast_fields))
