@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from prowess.session import Scripts, Tool
 
+Source = str | os.PathLike[str] | Catalog | LiveCatalog
+"""What the adapters take for skills: a directory, whose skills each turn gets as they are then, or a catalog."""
 HINT = "pass a directory, a `Catalog` from `discover`, or a `LiveCatalog`"
 
 

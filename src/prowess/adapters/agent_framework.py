@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.installer import missing_extra
 from prowess.session import Session
 
-from ._base import CatalogSkills, added_texts, call_in_thread, merge_sessions, shown_skills, unsent_texts
+from ._base import CatalogSkills, Source, added_texts, call_in_thread, merge_sessions, shown_skills, unsent_texts
 
 try:
     from agent_framework import (
@@ -32,12 +32,10 @@ except ImportError as error:
     raise ImportError(missing_extra("agent-framework-core", "agent-framework")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from agent_framework import AgentSession, ChatContext, SessionContext, SkillsSourceContext
 
-    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Tool
 
 __all__ = ["CatalogSkillsSource", "Skills"]
@@ -63,7 +61,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
 
     def __init__(
         self,
-        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        skills: Source = ".",
         *,
         scripts: bool | Scripts = False,
         approve_scripts: bool = False,
@@ -259,7 +257,7 @@ class CatalogSkillsSource(SkillsSource):  # type: ignore[misc]
 
     def __init__(
         self,
-        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        skills: Source = ".",
         *,
         scripts: bool | Scripts = False,
         source_id: str = "prowess",

@@ -21,7 +21,7 @@ from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
 from prowess.session import Session
 
-from ._base import CatalogSkills, call_tool
+from ._base import CatalogSkills, Source, call_tool
 
 try:
     from crewai.hooks import get_before_llm_call_hooks, register_before_llm_call_hook
@@ -34,10 +34,8 @@ except ImportError as error:
     raise ImportError(missing_extra("crewai", "crewai")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Tool
 
 __all__ = ["Skills"]
@@ -55,13 +53,7 @@ class Skills:
         ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
-    def __init__(
-        self,
-        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
-        *,
-        scripts: bool | Scripts = False,
-        **options: Any,
-    ) -> None:
+    def __init__(self, skills: Source = ".", *, scripts: bool | Scripts = False, **options: Any) -> None:
         self._skills = CatalogSkills(skills, options, scripts)
         self.catalog = self._skills.catalog
 

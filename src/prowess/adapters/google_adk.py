@@ -22,7 +22,7 @@ from prowess.errors import ConfigError, SkillError
 from prowess.session import escape_tags, resource_folder
 from prowess.skill import load
 
-from ._base import CatalogSkills, added_texts, call_in_thread, unsent_texts
+from ._base import CatalogSkills, Source, added_texts, call_in_thread, unsent_texts
 
 try:
     from google.adk.events import Event, EventActions
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.tool_context import ToolContext
 
-    from prowess.catalog import Catalog, Entry, LiveCatalog
+    from prowess.catalog import Entry
     from prowess.session import Scripts, Session, Tool
 
 __all__ = ["CatalogSkillRegistry", "Skills"]
@@ -62,7 +62,7 @@ class Skills(BaseToolset):  # type: ignore[misc]
 
     def __init__(
         self,
-        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        skills: Source = ".",
         *,
         scripts: bool | Scripts = False,
         tool_filter: Any = None,
@@ -261,13 +261,7 @@ class CatalogSkillRegistry(SkillRegistry):  # type: ignore[misc]
         ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
-    def __init__(
-        self,
-        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
-        *,
-        scripts: bool = False,
-        **options: Any,
-    ) -> None:
+    def __init__(self, skills: Source = ".", *, scripts: bool = False, **options: Any) -> None:
         self._skills = CatalogSkills(skills, options)
         self.catalog = self._skills.catalog
         """The skills to choose from."""

@@ -18,7 +18,7 @@ from weakref import ref
 from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError, SkillNotFoundError
 
-from ._base import CatalogSkills, KeptSessions, added_texts, shown_skills
+from ._base import CatalogSkills, KeptSessions, Source, added_texts, shown_skills
 
 try:
     from haystack.components.agents.state import State, replace_values
@@ -31,10 +31,8 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Session, Tool as SessionTool
 
-    Source = str | os.PathLike[str] | Catalog | LiveCatalog
 
 __all__ = ["CatalogSkillStore", "Skills", "SkillsHook"]
 

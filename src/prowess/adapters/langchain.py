@@ -20,7 +20,7 @@ from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session
 
-from ._base import CatalogSkills, call_in_thread, call_tool, conversation_of, merge_sessions, with_tail
+from ._base import CatalogSkills, Source, call_in_thread, call_tool, conversation_of, merge_sessions, with_tail
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
@@ -35,7 +35,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
-    from prowess.catalog import LiveCatalog
     from prowess.session import Scripts, Tool, UntrustedSkill
 
 __all__ = ["SkillsMiddleware", "SkillsState"]
@@ -67,13 +66,7 @@ class SkillsMiddleware(AgentMiddleware):
 
     state_schema = SkillsState
 
-    def __init__(
-        self,
-        catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
-        *,
-        scripts: bool | Scripts = False,
-        **options: Any,
-    ) -> None:
+    def __init__(self, catalog: Source = ".", *, scripts: bool | Scripts = False, **options: Any) -> None:
         super().__init__()
         self._skills = CatalogSkills(catalog, options, scripts)
         self.catalog = self._skills.catalog

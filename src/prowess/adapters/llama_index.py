@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
 
-from ._base import CatalogSkills, call_in_thread, with_tail
+from ._base import CatalogSkills, Source, call_in_thread, with_tail
 
 try:
     from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
@@ -27,10 +27,8 @@ except ImportError as error:
     raise ImportError(missing_extra("llama-index-core", "llama-index")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Session, Tool
 
 __all__ = ["Skills", "SkillsFunctionAgent", "SkillsReActAgent"]
@@ -52,7 +50,7 @@ class Skills:
 
     def __init__(
         self,
-        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
+        skills: Source = ".",
         *,
         key: str = "skills",
         scripts: bool | Scripts = False,

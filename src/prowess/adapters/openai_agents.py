@@ -20,7 +20,7 @@ from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session, escape_tags
 
-from ._base import CatalogSkills, call_in_thread, with_tail
+from ._base import CatalogSkills, Source, call_in_thread, with_tail
 
 try:
     from agents import FunctionTool, GuardrailFunctionOutput, InputGuardrail, RunConfig, Tool
@@ -30,7 +30,6 @@ except ImportError as error:
     raise ImportError(missing_extra("openai-agents", "openai-agents")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable
 
     from agents import Agent, RunContextWrapper
@@ -57,13 +56,7 @@ class Skills:
         ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
-    def __init__(
-        self,
-        catalog: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
-        *,
-        scripts: bool | Scripts = False,
-        **options: Any,
-    ) -> None:
+    def __init__(self, catalog: Source = ".", *, scripts: bool | Scripts = False, **options: Any) -> None:
         self._skills = CatalogSkills(catalog, options, scripts)
         self.catalog = self._skills.catalog
         self._template_tools = self._skills.tools()

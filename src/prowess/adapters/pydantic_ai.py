@@ -17,7 +17,7 @@ from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
-from ._base import HINT, JoinedCatalogs, call_in_thread, call_tool, catalog_argument, merge_sessions
+from ._base import HINT, JoinedCatalogs, Source, call_in_thread, call_tool, catalog_argument, merge_sessions
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
@@ -36,7 +36,6 @@ except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "pydantic-ai")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from pydantic_ai.capabilities.abstract import WrapToolExecuteHandler
@@ -62,7 +61,7 @@ class Skills(AbstractCapability[Any]):
         ConfigError: `skills` is something else, or several `Skills` of one agent cannot be one.
     """
 
-    skills: str | os.PathLike[str] | Catalog | LiveCatalog | Session = "."
+    skills: Source | Session = "."
     """The directory whose skills each run gets as they are then, a catalog, or the session of one conversation."""
     _: KW_ONLY
     budget: float | None = None

@@ -14,7 +14,7 @@ from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
 from prowess.session import Session
 
-from ._base import HINT, added_texts, call_tool, catalog_argument, require_free_names
+from ._base import HINT, Source, added_texts, call_tool, catalog_argument, require_free_names
 
 try:
     from smolagents import ChatMessage, MessageRole, Model, Tool
@@ -22,10 +22,8 @@ except ImportError as error:
     raise ImportError(missing_extra("smolagents", "smolagents")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
-    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Tool as SessionTool
 
 __all__ = ["attach", "detach", "session_of"]
@@ -33,7 +31,7 @@ __all__ = ["attach", "detach", "session_of"]
 
 def attach(
     agent: Any,
-    skills: str | os.PathLike[str] | Catalog | LiveCatalog | Session = ".",
+    skills: Source | Session = ".",
     *,
     scripts: bool | Scripts = False,
     **options: Any,

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from prowess._internal.installer import missing_extra
 from prowess.errors import SkillError
 
-from ._base import CatalogSkills, KeptSessions, added_texts, require_free_names, shown_skills
+from ._base import CatalogSkills, KeptSessions, Source, added_texts, require_free_names, shown_skills
 
 try:
     from strands.hooks import AfterInvocationEvent, AfterToolCallEvent, BeforeInvocationEvent, BeforeToolCallEvent
@@ -28,13 +28,11 @@ except ImportError as error:
     raise ImportError(missing_extra("strands-agents", "strands")) from error
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
     from strands import Agent
     from strands.middleware import InvokeModelContext
 
-    from prowess.catalog import Catalog, LiveCatalog
     from prowess.session import Scripts, Session
 
 __all__ = ["Skills", "catalog_skills"]
@@ -56,13 +54,7 @@ class Skills(AgentSkills):
         ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
-    def __init__(
-        self,
-        skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".",
-        *,
-        scripts: bool | Scripts = False,
-        **options: Any,
-    ) -> None:
+    def __init__(self, skills: Source = ".", *, scripts: bool | Scripts = False, **options: Any) -> None:
         self._sessions = KeptSessions(skills, options, scripts, read=_read_record, write=_write_record)
         self._tool_calls = _ToolCalls()
         super().__init__([], state_key=_STATE_KEY)
@@ -150,7 +142,7 @@ class Skills(AgentSkills):
         """Return the names of the skills that were activated, most recent last."""
         return [record.name for record in self.session(agent).ledger]
 
-    def set_available_skills(self, skills: str | os.PathLike[str] | Catalog | LiveCatalog) -> None:  # type: ignore[override]
+    def set_available_skills(self, skills: Source) -> None:  # type: ignore[override]
         """Replace the skills of all agents; conversations keep what was activated.
 
         Raises:
@@ -243,7 +235,7 @@ class _ToolCalls:
 # ── skills for the plugin of Strands ─────────────────────────────────────────────────────────────────────────────────
 
 
-def catalog_skills(skills: str | os.PathLike[str] | Catalog | LiveCatalog = ".", **options: Any) -> list[Any]:
+def catalog_skills(skills: Source = ".", **options: Any) -> list[Any]:
     """Return the skills of a catalog as they are now, for `AgentSkills(skills=catalog_skills("."))`.
 
     Args:
