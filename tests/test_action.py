@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 import yaml
 
+from support.files import write_file
+
 TOP = Path(__file__).parent.parent
 ACTION: dict[str, Any] = yaml.safe_load((TOP / "action.yml").read_text(encoding="utf-8"))
 EXPRESSION = re.compile(r"\$\{\{\s*([\w.-]+)\s*\}\}")
@@ -116,13 +118,8 @@ def workspace(tmp_path: Path) -> Path:
     """A repository with one skill that has a warning."""
     top = tmp_path / "work space"
     (top / ".git").mkdir(parents=True)
-    write(top, "skills/a/SKILL.md", BROKEN)
+    write_file(top / "skills/a/SKILL.md", BROKEN)
     return top
-
-
-def write(top: Path, path: str, text: str) -> None:
-    (top / path).parent.mkdir(parents=True, exist_ok=True)
-    (top / path).write_text(text, encoding="utf-8")
 
 
 def run_action(workspace: Path, **inputs: str) -> Runner:
@@ -160,7 +157,7 @@ def test_without_a_path_the_repository_is_checked(workspace: Path) -> None:
 
 def test_all_inputs_are_options(workspace: Path) -> None:
     """Paths are separated by lines, agents by blanks, commas or lines."""
-    write(workspace, "more skills/a/SKILL.md", BROKEN)
+    write_file(workspace / "more skills/a/SKILL.md", BROKEN)
     both = run_action(workspace, path="skills\nmore skills\n")
     assert "file=skills/a/SKILL.md" in both.out
     assert "file=more skills/a/SKILL.md" in both.out
@@ -183,7 +180,7 @@ def test_no_input_runs_or_becomes_an_option(workspace: Path, name: str, value: s
 
 @pytest.mark.parametrize("name", ["a b", "$(touch hacked)", "it's", '"', "-x", "é#%", "a;b"])
 def test_a_path_may_have_any_name(workspace: Path, name: str) -> None:
-    write(workspace, f"{name}/a/SKILL.md", BROKEN)
+    write_file(workspace / f"{name}/a/SKILL.md", BROKEN)
     run = run_action(workspace, path=name, sarif=f"{name}/out put.sarif")
     assert "title=repair-colon" in run.out
     assert run.output("sarif") == f"{name}/out put.sarif"
@@ -194,7 +191,7 @@ def test_a_path_may_have_any_name(workspace: Path, name: str) -> None:
 def test_sarif_has_no_suppressed_results(workspace: Path) -> None:
     """Code scanning would open an alert for each."""
     rule = "[[tool.prowess.ignore]]\ncode = 'repair-colon'\nskill = 'a'\nreason = 'known'\n"
-    write(workspace, "pyproject.toml", rule)
+    write_file(workspace / "pyproject.toml", rule)
     run = run_action(workspace, path="skills", sarif="out.sarif", strict="true")
     assert (run.code, run.out) == (0, "")
     assert json.loads((workspace / "out.sarif").read_text())["runs"][0]["results"] == []
@@ -223,7 +220,7 @@ def test_sarif_is_not_written_through_a_link_of_the_repository(workspace: Path, 
 
 def test_a_module_of_the_repository_is_not_imported(workspace: Path) -> None:
     for name in ("json", "yaml", "prowess"):
-        write(workspace, f"{name}.py", "open('hacked', 'w')")
+        write_file(workspace / f"{name}.py", "open('hacked', 'w')")
     assert run_action(workspace, path="skills", sarif="out.sarif").code == 0
     assert not (workspace / "hacked").exists()
 
@@ -231,7 +228,7 @@ def test_a_module_of_the_repository_is_not_imported(workspace: Path) -> None:
 def test_the_install_step_imports_no_module_of_the_repository(workspace: Path) -> None:
     """Not those that `venv` and `pip` are, or import; tried with a real Python."""
     for name in ("venv", "pip", "ensurepip", "logging", "subprocess"):
-        write(workspace, f"{name}.py", f"open({str(workspace / 'hacked')!r}, 'w')")
+        write_file(workspace / f"{name}.py", f"open({str(workspace / 'hacked')!r}, 'w')")
     (step,) = (step for step in ACTION["runs"]["steps"] if "pip install" in step.get("run", ""))
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(workspace), "PYTHON": sys.executable}
     env |= {"ACTION_PATH": str(workspace / "no-such"), "VENV": str(workspace.parent / "venv")}

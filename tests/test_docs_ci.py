@@ -16,6 +16,7 @@ import yaml
 
 from prowess.cli import main
 from prowess.cli._parser import command_parser
+from support.files import write_file
 
 TOP = Path(__file__).parent.parent
 PAGE = (TOP / "docs/ci.md").read_text(encoding="utf-8")
@@ -53,8 +54,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A git repository with a skill that has a warning, as the working directory; `prowess` is on the path."""
     top = tmp_path / "repository"
     (top / ".git").mkdir(parents=True)
-    write(top, "skills/pdf-forms/SKILL.md", SKILL)
-    write(tmp_path, "bin/prowess", f'#!/bin/sh\nexec {sys.executable} -P -m prowess "$@"\n')
+    write_file(top / "skills/pdf-forms/SKILL.md", SKILL)
+    write_file(tmp_path / "bin/prowess", f'#!/bin/sh\nexec {sys.executable} -P -m prowess "$@"\n')
     (tmp_path / "bin/prowess").chmod(0o755)
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -62,11 +63,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     monkeypatch.chdir(top)
     return top
-
-
-def write(top: Path, path: str, text: str) -> None:
-    (top / path).parent.mkdir(parents=True, exist_ok=True)
-    (top / path).write_text(text, encoding="utf-8")
 
 
 def run(script: str) -> tuple[int, str]:
@@ -93,7 +89,7 @@ def test_the_makefile_works(repository: Path) -> None:
     if make is None:
         pytest.skip("make is not installed")
     (text,) = blocks("make")
-    write(repository, "Makefile", text)
+    write_file(repository / "Makefile", text)
     run(blocks("sh")[1].splitlines()[0])
     done = subprocess.run([make, "check-skills"], capture_output=True, text=True, check=False)
     assert (done.returncode, "1 in the baseline" in done.stderr) == (0, True)
@@ -151,8 +147,8 @@ def test_the_comment_and_the_table_ignore_the_finding(repository: Path) -> None:
     (table,) = blocks("toml")
     check = ["check", "skills", "--strict", "--quiet"]
     assert main(check) == 1
-    write(repository, "pyproject.toml", table)
+    write_file(repository / "pyproject.toml", table)
     assert main(check) == 0
     (repository / "pyproject.toml").unlink()
-    write(repository, "skills/pdf-forms/SKILL.md", f"{comment}Do it.\n")
+    write_file(repository / "skills/pdf-forms/SKILL.md", f"{comment}Do it.\n")
     assert main(check) == 0

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from prowess.cli import main
+from support.files import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,11 +32,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".git").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def write(top: Path, path: str, text: str) -> None:
-    (top / path).parent.mkdir(parents=True, exist_ok=True)
-    (top / path).write_text(text, encoding="utf-8")
 
 
 def run_hook(name: str, files: Iterable[str], *args: str) -> int:
@@ -73,9 +69,9 @@ def test_hooks_are_for_skills(name: str, path: str, matches: bool) -> None:
 
 def test_the_hook_fails_for_a_broken_skill(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Warnings fail with `args: [--strict]`."""
-    write(repository, "skills/a/SKILL.md", GOOD.format("a"))
-    write(repository, "skills/b c/SKILL.md", BROKEN.format("b"))
-    write(repository, "skills/d/SKILL.md", "---\nname: d\n---\n")
+    write_file(repository / "skills/a/SKILL.md", GOOD.format("a"))
+    write_file(repository / "skills/b c/SKILL.md", BROKEN.format("b"))
+    write_file(repository / "skills/d/SKILL.md", "---\nname: d\n---\n")
     files = ["skills/a/SKILL.md", "README.md", "skills/b c/SKILL.md"]
     assert run_hook("prowess-check", files[:1], "--strict") == 0
     assert run_hook("prowess-check", files) == 0
@@ -89,7 +85,7 @@ def test_the_hook_fails_for_a_broken_skill(repository: Path, capsys: pytest.Capt
 
 def test_the_fixing_hook_changes_the_file(repository: Path) -> None:
     """pre-commit fails if a hook changes a file."""
-    write(repository, "b/SKILL.md", BROKEN.format("b"))
+    write_file(repository / "b/SKILL.md", BROKEN.format("b"))
     assert run_hook("prowess-check-fix", ["b/SKILL.md"], "--strict") == 0
     assert "'Does: it'" in (repository / "b/SKILL.md").read_text().replace('"', "'")
 
@@ -101,17 +97,17 @@ def test_a_folder_that_looks_like_an_option_fails(
     repository: Path, folder: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No name of a file makes the hook pass."""
-    write(repository, f"{folder}/SKILL.md", "---\n")
+    write_file(repository / f"{folder}/SKILL.md", "---\n")
     assert run_hook("prowess-check", [f"{folder}/SKILL.md"]) != 0
     assert "error: " in capsys.readouterr().err
 
 
 def test_a_file_of_a_commit_is_no_baseline(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder that is called like the option names another file of the commit, which accepts all findings."""
-    write(repository, "bad/SKILL.md", "---\n")
+    write_file(repository / "bad/SKILL.md", "---\n")
     main(["check", "--json", "bad/SKILL.md"])
-    write(repository, "known/SKILL.md", capsys.readouterr().out)
-    write(repository, "--baseline=known/SKILL.md", "x")
+    write_file(repository / "known/SKILL.md", capsys.readouterr().out)
+    write_file(repository / "--baseline=known/SKILL.md", "x")
     assert run_hook("prowess-check", ["--baseline=known/SKILL.md", "bad/SKILL.md"]) == 2
     assert "it is a Markdown file" in capsys.readouterr().err
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.agent import Assembly, assemble
+from support.files import write_file
 from support.skill_servers import ENTRY, FILES, digest, serve
 from support.skills import skill
 
@@ -23,9 +24,7 @@ TOOLS = b"---\nname: pdf\ndescription: Reads PDF files.\ntools: [{type: filesyst
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SkillServer]:
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
     with serve() as (url, server):
-        file = tmp_path / "home/.prowess/config.toml"
-        file.parent.mkdir(parents=True)
-        file.write_text(f'[[servers]]\nname = "docs"\nurl = "{url}"\n')
+        write_file(tmp_path / "home/.prowess/config.toml", f'[[servers]]\nname = "docs"\nurl = "{url}"\n')
         yield server
 
 
@@ -61,9 +60,7 @@ def test_a_skill_of_a_server_brings_no_tools(
     frontmatter = {"name": "pdf", "description": "Reads PDF files.", "tools": [{"type": "filesystem"}]}
     file = {"uri": ENTRY["uri"], "digest": digest(TOOLS), "size": len(TOOLS)}
     served.entries = [{**ENTRY, "frontmatter": frontmatter, "resources": [file]}]
-    planted = tmp_path / "role/mcp:/docs/skill:/pdf/SKILL.md"
-    planted.parent.mkdir(parents=True)
-    planted.write_bytes(TOOLS)
+    write_file(tmp_path / "role/mcp:/docs/skill:/pdf/SKILL.md", TOOLS)
     monkeypatch.chdir(tmp_path / "role")
     made = assemble_role(tmp_path, "skills: [mcp:docs]\n")
     session = made.new_session()

@@ -12,6 +12,7 @@ from prowess.agent import assemble
 from prowess.agent.policy import RefusedError
 from prowess.agent.protected import KINDS
 from prowess.agent.role_files import python_module
+from support.files import write_files
 from support.rows import rows
 from support.tool_calls import require_sandbox
 
@@ -31,7 +32,7 @@ SHELL = "- {type: shell, require_confirmation: false}\n"
 def folder(tmp_path: Path) -> Path:
     """The role's folder, with programs."""
     top = tmp_path.resolve() / "role"
-    for path, text in {
+    files = {
         "scripts/run.py": "import lib\n",
         "scripts/lib.py": "x = 1\n",
         "s.txt": "#!tools/own -x\n",
@@ -41,10 +42,8 @@ def folder(tmp_path: Path) -> Path:
         "srv/main.py": "x\n",
         "local/__main__.py": "x\n",
         "lib/a.txt": "x\n",
-    }.items():
-        (top / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / path).write_text(text)
-    return top
+    }
+    return write_files(top, files)
 
 
 def tool(

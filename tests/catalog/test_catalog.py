@@ -20,6 +20,7 @@ from prowess.catalog._resolve import evaluate_file
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
 from prowess.hosts import host_names, load_host
 from support import strategies  # noqa: F401 - its profile makes every run the same
+from support.files import write_file, write_files
 from support.skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
 
 PLACES = (
@@ -246,9 +247,7 @@ def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: FakeMachine) -
     """`sha256:` over `PATH NUL SHA256HEX LF` of the regular files; links are no part of it."""
     folder = here.repo / ".agents/skills/pdf"
     skill(folder)
-    for name, data in {"a/b/c.txt": b"c", "a.txt": b"", "a/z": b"\0\xff", "é.md": b"e", "B": b"b", "a-b": b"-"}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    write_files(folder, {"a/b/c.txt": b"c", "a.txt": b"", "a/z": b"\0\xff", "é.md": b"e", "B": b"b", "a-b": b"-"})
     (folder / "link").symlink_to("a.txt")
     (folder / "dir").symlink_to("a")
     (folder / "empty").mkdir()
@@ -271,8 +270,7 @@ def test_a_digest_covers_any_files(files: dict[str, bytes]) -> None:
         skill(folder)
         for path, data in files.items():
             try:
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(data)
+                write_file(folder / path, data)
             except OSError:
                 continue  # a file where a folder should be
         (entry,) = discover(folder.parents[2], home=name, env={}).explain("pdf")

@@ -10,6 +10,7 @@ import pytest
 
 from prowess.cli import main
 from support.skills import skill
+from support.trees import write_repository
 
 EXAMPLES = Path(__file__).parents[2] / "examples/skills"
 AGENT_FOLDERS = {
@@ -25,9 +26,7 @@ AGENT_FOLDERS = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create an empty repository and an empty home, and go there; no agent is installed, as in CI."""
     folder = tmp_path.resolve() / "repository"
-    (folder / ".git/objects").mkdir(parents=True)
-    (folder / ".git/refs").mkdir()
-    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    write_repository(folder / ".git")
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", "")

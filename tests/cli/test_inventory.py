@@ -12,6 +12,7 @@ from prowess._internal.text import display_width
 from prowess.find import find_repository_skills
 from support.project_commands import json_in, run_in
 from support.skills import skill
+from support.trees import write_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +26,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("PROWESS_SKILL_DIR", raising=False)
     monkeypatch.setenv("PATH", "")
     top = tmp_path / "project"
-    for name in ("objects", "refs"):
-        (top / ".git" / name).mkdir(parents=True)
-    (top / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    write_repository(top / ".git")
     for name in (".claude", ".codex"):
         (tmp_path / "home" / name).mkdir(parents=True)
     return top

@@ -14,6 +14,7 @@ from prowess.cli import _output as tables, main
 from prowess.hosts import host_names, raw_value
 from support.project_commands import json_in, run_in
 from support.skills import skill
+from support.trees import write_repository
 from support.unreadable_links import refuse_to_read
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("PROWESS_SKILL_DIR", raising=False)
     monkeypatch.setenv("PATH", "")
     top = tmp_path / "project"
-    for name in ("objects", "refs"):
-        (top / ".git" / name).mkdir(parents=True)
-    (top / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    write_repository(top / ".git")
     skill(top / ".agents/skills/csv")
     skill(top / ".agents/skills/deploy", more="disable-model-invocation: true\n")
     skill(top / ".agents/skills/release", description="Use when: a release is due")

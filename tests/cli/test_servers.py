@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import main
+from support.files import write_file
 from support.skill_servers import ENTRY, FILES, serve
 from support.skills import skill
 
@@ -32,9 +33,7 @@ def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[SkillServer]:
     with serve() as (url, server):
-        file = tmp_path / "home/.prowess/config.toml"
-        file.parent.mkdir(parents=True)
-        file.write_text(f'[[servers]]\nname = "docs"\nurl = "{url}"\n')
+        write_file(tmp_path / "home/.prowess/config.toml", f'[[servers]]\nname = "docs"\nurl = "{url}"\n')
         yield server
 
 

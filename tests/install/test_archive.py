@@ -18,6 +18,7 @@ import pytest
 from prowess.errors import InstallError
 from prowess.install.archive import Limits, pack_skill, unpack
 from prowess.install.lock import read_tree
+from support.files import write_file, write_files
 from support.growth import calls_at_most
 
 if TYPE_CHECKING:
@@ -369,11 +370,7 @@ def test_damaged_archives_are_errors_and_write_nothing_elsewhere(kind: str, tmp_
 
 @pytest.fixture
 def skill(tmp_path: Path) -> Path:
-    folder = tmp_path / "pdf"
-    for name, data in {**FILES, "x" * 90 + "/" + "ü" * 40: b"long", "y" * 120: b"ascii"}.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+    folder = write_files(tmp_path / "pdf", {**FILES, "x" * 90 + "/" + "ü" * 40: b"long", "y" * 120: b"ascii"})
     (folder / "scripts/run.sh").chmod(0o755)
     return folder
 
@@ -430,9 +427,7 @@ def test_the_bytes_of_a_packed_skill_never_change(tmp_path: Path) -> None:
 def test_names_of_every_length_are_read_again(length: int, tmp_path: Path) -> None:
     """The length in a pax record counts its own digits."""
     name = "/".join(["n" * 49] * 30)[: length - 2].rstrip("/")
-    path = tmp_path / "skill" / name
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"x")
+    write_file(tmp_path / "skill" / name, b"x")
     data, _ = pack_skill(str(tmp_path / "skill"), "s")
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         assert archive.getnames()[-1] == f"s/{name}"

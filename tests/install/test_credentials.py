@@ -10,6 +10,7 @@ import pytest
 
 from prowess.errors import ConfigError
 from prowess.install.sources.oci._registry import Credentials, find_credentials
+from support.files import write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +23,7 @@ def encoded(user: str, password: str = "secret") -> dict[str, str]:  # noqa: S10
 
 
 def write(path: Path, **content: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content), encoding="utf-8")
+    write_file(path, json.dumps(content))
 
 
 @pytest.fixture

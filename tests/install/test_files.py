@@ -12,16 +12,10 @@ from prowess.errors import InstallError
 from prowess.install import Store
 from prowess.install.lock import check_paths, computed_hash, read_tree
 from prowess.install.lock._files import NotComparableError, WrittenFiles, sort_as_skills_does
+from support.files import write_file, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def write(folder: Path, files: dict[str, str]) -> Path:
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    return folder
 
 
 def sha256(text: str) -> str:
@@ -29,7 +23,7 @@ def sha256(text: str) -> str:
 
 
 def test_a_tree_has_the_modes_of_git_and_a_digest_of_sorted_lines(tmp_path: Path) -> None:
-    folder = write(tmp_path, {"scripts/run.sh": "run", "SKILL.md": "body"})
+    folder = write_files(tmp_path, {"scripts/run.sh": "run", "SKILL.md": "body"})
     (folder / "scripts/run.sh").chmod(0o711)
     (folder / "link").symlink_to("scripts/run.sh")
     tree = read_tree(str(folder))
@@ -48,22 +42,22 @@ def test_a_tree_has_the_modes_of_git_and_a_digest_of_sorted_lines(tmp_path: Path
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
 def test_the_digest_does_not_depend_on_the_umask(tmp_path: Path, mode: int) -> None:
-    write(tmp_path / "a", {"SKILL.md": "body"})
-    write(tmp_path / "b", {"SKILL.md": "body"})
+    write_files(tmp_path / "a", {"SKILL.md": "body"})
+    write_files(tmp_path / "b", {"SKILL.md": "body"})
     (tmp_path / "b/SKILL.md").chmod(mode)
     (tmp_path / "b/empty").mkdir(0o700)
     assert read_tree(str(tmp_path / "a")).digest == read_tree(str(tmp_path / "b")).digest
 
 
 def test_the_digest_shows_what_can_be_executed(tmp_path: Path) -> None:
-    write(tmp_path, {"SKILL.md": "body"})
+    write_files(tmp_path, {"SKILL.md": "body"})
     before = read_tree(str(tmp_path)).digest
     (tmp_path / "SKILL.md").chmod(0o755)
     assert read_tree(str(tmp_path)).digest != before
 
 
 def test_a_tree_has_no_device_and_no_link_that_leads_out(tmp_path: Path) -> None:
-    write(tmp_path, {"SKILL.md": "body"})
+    write_files(tmp_path, {"SKILL.md": "body"})
     (tmp_path / "out").symlink_to("../elsewhere")
     with pytest.raises(InstallError, match="`out` leads out of the skill"):
         read_tree(str(tmp_path))
@@ -187,8 +181,7 @@ def test_an_order_that_is_unknown_is_not_guessed(paths: list[str]) -> None:
 def test_the_hash_is_over_paths_and_bytes(tmp_path: Path) -> None:
     """Of regular files, in the order of their paths: not of links, nor below `.git` and `node_modules`."""
     for path in ("SKILL.md", "a.md", "B.md", "a/x", "sub/node_modules/y", ".git/z", ".hidden"):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(f"content of {path}")
+        write_file(tmp_path / path, f"content of {path}")
     (tmp_path / "link").symlink_to("a.md")
     os.mkfifo(tmp_path / "fifo")
     digest = hashlib.sha256()

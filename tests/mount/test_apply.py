@@ -22,7 +22,8 @@ from prowess.skill import from_document, integrity_digest
 from prowess.skill._fix import change_name
 from prowess.skill._frontmatter import parse_frontmatter
 from support import strategies
-from support.mounting import HOST, RECORD, ROOT, refused, replace_with_link, skill_text, varied_skill, write_file
+from support.files import write_file
+from support.mounting import HOST, RECORD, ROOT, refused, replace_with_link, skill_text, varied_skill
 from support.skills import skill
 
 if TYPE_CHECKING:

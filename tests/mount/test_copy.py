@@ -18,7 +18,8 @@ from prowess.errors import SkillMountError
 from prowess.mount import SkillMount, mount
 from prowess.mount._copy import MAX_MOUNTED_FILES, copy_tree, measure_file, measure_folder
 from prowess.skill._integrity import integrity_digest
-from support.mounting import HOST, SMALLER_HINT, refused, write_file
+from support.files import write_file
+from support.mounting import HOST, SMALLER_HINT, refused
 from support.skills import skill
 
 if TYPE_CHECKING:

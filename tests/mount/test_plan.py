@@ -22,17 +22,8 @@ from prowess.errors import (
 )
 from prowess.hosts import host_names, load_host
 from prowess.mount import SkillConfig, SkillMount, mount, plan, resolve_skill_name, skills_root, unmount
-from support.mounting import (
-    HOST,
-    KEEP_HINT,
-    MOVE_HINT,
-    ROOT,
-    refused,
-    removed,
-    replace_with_link,
-    varied_skill,
-    write_file,
-)
+from support.files import write_file
+from support.mounting import HOST, KEEP_HINT, MOVE_HINT, ROOT, refused, removed, replace_with_link, varied_skill
 from support.skills import skill
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from prowess.errors import SkillError, SkillMountError, SkillValidationError
 from prowess.hosts import host_names, load_host
 from prowess.isolation import EphemeralHome, IsolationConfig
 from prowess.mount import SkillConfig, SkillMount, mount, validate_skill, validate_skill_name
-from support.mounting import HOST, NAME_HINT, ROOT, refused, skill_text, write_file
+from support.files import write_file
+from support.mounting import HOST, NAME_HINT, ROOT, refused, skill_text
 from support.skills import skill
 
 if TYPE_CHECKING:

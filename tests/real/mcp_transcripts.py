@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.files import write_files
 from support.model_server import ModelServer, texts
 
 TOP = Path(__file__).parents[2]
@@ -107,13 +108,9 @@ CLIENTS = (
 def record(client: Client, folder: Path) -> str:
     """Return the section of a client: the commands, what its model called and got, and what it printed."""
     home, project, skill = folder / "home", folder / "home/project", folder / "home/skills/tide-tables"
-    for path, text in (("SKILL.md", SKILL), ("references/bergen.md", TABLE)):
-        (skill / path).parent.mkdir(parents=True, exist_ok=True)
-        (skill / path).write_text(text, "utf-8")
+    write_files(skill, {"SKILL.md": SKILL, "references/bergen.md": TABLE})
     project.mkdir()
-    for path, text in client.files.items():
-        (home / path).parent.mkdir(parents=True, exist_ok=True)
-        (home / path).write_text(text, "utf-8")
+    write_files(home, client.files)
     with ModelServer() as server:
         server.tools, server.answer = (ACTIVATE, *client.between, READ), ANSWER
         env = {"HOME": str(home), "PATH": os.environ["PATH"], "TERM": "dumb"}

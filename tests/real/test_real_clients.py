@@ -17,6 +17,7 @@ import pytest
 from prowess import EphemeralHome, IsolationConfig, SandboxConfig, SkillConfig, SkillMount
 from prowess.hosts import load_host
 from prowess.skill import parse
+from support.files import write_file, write_files
 from support.model_server import ANSWER, ModelServer, texts
 from support.programs import require
 
@@ -190,9 +191,7 @@ def _caller(client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     write_skill(inside, f"{DECOY}-config", "Is the caller's, and elsewhere.")
     (home / client.memory).write_text(f"Always say {DECOY}.\n", "utf-8")
     for place in (home, config):
-        settings = place / ".gemini/settings.json"
-        settings.parent.mkdir(parents=True, exist_ok=True)
-        settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}', "utf-8")
+        write_file(place / ".gemini/settings.json", '{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv(client.config_variable, str(config))
     for name in (
@@ -314,9 +313,7 @@ def test_a_closed_network_and_the_sandbox_are_enforced(client: Client, tmp_path:
         require("bwrap")
         require("socat")
     project, secret = tmp_path / "project", tmp_path / "caller/.ssh/id_ed25519"
-    for name, text in HOSTILE.items():
-        (project / name).parent.mkdir(parents=True)
-        (project / name).write_text(text, "utf-8")
+    write_files(project, HOSTILE)
     secret.parent.mkdir()
     secret.write_text(f"{DECOY}: a private key\n", "utf-8")
     with ModelServer() as server:

@@ -14,6 +14,7 @@ import pytest
 
 from prowess import Scripts, Session, UntrustedSkill
 from prowess.errors import ConfigError
+from support.files import write_files
 from support.sessions import SKILLS, new_session
 from support.skills import skill
 
@@ -34,11 +35,7 @@ def folder(project: Path) -> Path:
 
 
 def write_scripts(project: Path, name: str, files: dict[str, str], more: str = "") -> Path:
-    folder = skill(project / SKILLS / name, more=more).parent
-    for path, text in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text)
-    return folder
+    return write_files(skill(project / SKILLS / name, more=more).parent, files)
 
 
 def active(project: Path, trust: Trust | None = None, name: str = "pdf", *, allowed: bool = True) -> Session:

@@ -11,6 +11,7 @@ import pytest
 from endurance import content
 from prowess.errors import SkillError
 from prowess.mount import SkillConfig, SkillMount, mount
+from support.files import write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -26,13 +27,6 @@ NAME_HINT = "use lower case letters, digits and single hyphens between them"
 SMALLER_HINT = "remove files that the skill does not need"
 MOVE_HINT = "move it away, or mount the skill under another name: `NAME=PATH`"
 KEEP_HINT = "copy what you need from it, then remove the folder"
-
-
-def write_file(path: Path, text: str | bytes) -> Path:
-    """Write a file, and the folders that contain it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def skill_text(**given: str) -> str:

@@ -15,6 +15,7 @@ from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
 from prowess.filesystem import Question
 from prowess.hosts import DEFAULT_HOST, host_from_table, host_names, load_host, observed_hosts
 from prowess.visibility import ABSENT, Comparison, compare, compare_catalogs
+from support.files import write_file
 from support.skills import skill
 from support.trees import write_repository
 
@@ -29,9 +30,7 @@ REPAIRED = "---\nname: notes\ndescription: Use when: a release is due.\n---\nWri
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create an empty project and home, and go there."""
     project = tmp_path.resolve() / "my project"
-    (project / ".git/objects").mkdir(parents=True)
-    (project / ".git/refs").mkdir()
-    (project / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    write_repository(project / ".git")
     (project.parent / "home").mkdir()
     monkeypatch.setenv("HOME", str(project.parent / "home"))
     monkeypatch.setenv("INFER_AGENT_SKILLS_ENABLED", "true")
@@ -196,8 +195,7 @@ def test_the_change_of_a_setting_that_is_named_shows_the_skill_again(project: Pa
         skill(project / folder / "pdf")
     name, settings = SETTINGS[host]
     file = project.parent / "home" / name[2:] if name.startswith("~/") else project / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(settings if isinstance(settings, str) else json.dumps(settings))
+    write_file(file, settings if isinstance(settings, str) else json.dumps(settings))
     loss = next(each.views[host].loss for each in compared(host).skills)
     assert loss is not None
     assert (loss.kind, loss.cure.endswith(f" in {name}")) == ("setting", True)
@@ -224,8 +222,7 @@ def test_with_another_home_the_named_setting_is_of_it(project: Path, monkeypatch
     skill(project / ".agents/skills/pdf")
     other, moved = project.parent / "other", project.parent / "moved"
     for file in (other / ".codex/config.toml", moved / "config.toml"):
-        file.parent.mkdir(parents=True)
-        file.write_text(str(SETTINGS["codex"][1]))
+        write_file(file, str(SETTINGS["codex"][1]))
     monkeypatch.setenv("CODEX_HOME", str(moved))
     losses = [
         row.views["codex"].loss

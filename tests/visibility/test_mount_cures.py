@@ -15,6 +15,7 @@ from prowess.filesystem import Question
 from prowess.find import find_repository_skills
 from prowess.visibility import Comparison, compare, group_losses
 from support.skills import skill
+from support.trees import write_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +27,7 @@ TEXT = "---\nname: {name}\ndescription: Does it.\n---\nDo.\n"
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Create an empty project and home, and go there."""
     project = tmp_path.resolve() / "project"
-    (project / ".git/objects").mkdir(parents=True)
-    (project / ".git/refs").mkdir()
-    (project / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    write_repository(project / ".git")
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path.resolve() / "home"))
     monkeypatch.chdir(project)

@@ -13,6 +13,7 @@ import pytest
 
 from prowess.agent.protected import KINDS
 from prowess.agent.tools import _write_guard
+from support.files import write_files
 from support.growth import ends
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
 
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are no
 def folder(tmp_path: Path) -> Path:
     """The role's folder, with protected and other files."""
     top = tmp_path.resolve() / "role"
-    for path, text in {
+    files = {
         "agent.yaml": "name: a\nprompt: p\nmodel: openai:m\n",
         "other.yml": '{"name": b, "prompt": p}',
         "data.yaml": "a: 1\n",
@@ -40,10 +41,8 @@ def folder(tmp_path: Path) -> Path:
         "env/pyvenv.cfg": "home = /usr/bin\n",
         "env/bin/tool": "x",
         "server.py": "serve\n",
-    }.items():
-        (top / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / path).write_text(text)
-    return top
+    }
+    return write_files(top, files)
 
 
 def context(folder: Path, allow: Iterable[str] = (), **more: Any) -> Any:
