@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import sys
 import tempfile
 import time
@@ -31,6 +32,7 @@ from prowess import cli
 from prowess.cache import Cache
 from prowess.catalog import Entry, LiveCatalog, discover
 from prowess.hosts import host_names, load_host
+from prowess.skill import integrity_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -220,7 +222,7 @@ class World:
         return str(self.top / "cache")
 
     def commands(self, chance: Random) -> list[list[str]]:
-        """Return commands: a list for two hosts, a prompt for the third, and a table of two."""
+        """Return commands: a list for two hosts, a prompt for the third, a table of two, and a check."""
         where = ["--cwd", str(self.top / self.cwd)]
         # With `--home`, variables that move folders are ignored.
         where += ["--home", str(self.top / "home")] if self.seed[-1] in "02468" else []
@@ -230,6 +232,7 @@ class World:
             ["list", "--json", "--host", hosts[1], *where],
             ["prompt", "--host", hosts[2], *where],
             ["list", *chance.choice(TABLES), "--host", hosts[0], "--host", hosts[1], *where],
+            ["check", *chance.choice(CHECKS), *(f"--host={host}" for host in hosts[: chance.randrange(1, 4)]), *where],
         ]
 
     def variables_now(self) -> dict[str, str]:
@@ -264,7 +267,7 @@ class World:
     def change(self) -> str:
         """Make one change, and return its name."""
         while True:
-            change = chosen(self, self.chance)
+            change = chosen(self, self.chance, of_checks=True)
             if change is not None and self.change_to(change):
                 return change[0]
 
@@ -311,6 +314,17 @@ EDIT_SHARE = 0.25
 """How many changes are such as every user makes; a cached result is then brought up to date."""
 TABLES: tuple[list[str], ...] = ([], ["--json"], ["--rows"], ["--digest"], ["--json", "--digest"])
 """Options of `list` for several hosts."""
+CHECKS: tuple[list[str], ...] = ([], ["--json"], ["--strict"], ["--policy", "spec"], ["--format", "sarif"])
+"""Options of `check`."""
+RULES = (
+    '[[tool.prowess.ignore]]\ncode = "name-not-folder"\nskill = "alpha"\nreason = "known"\n',
+    '[[tool.prowess.ignore]]\ncode = "link-missing"\nreason = "known"\nskill = "*"\n',
+    "[tool.prowess]\nunknown = 1\n",
+    "[tool.prowess\n",
+    "",
+)
+"""Contents of `pyproject.toml`."""
+MANIFESTS = ('{"name": "tools"}', '{"name": "tools", "skills": ["./library"]}', "{broken")
 PERMISSIONS = (0o000, 0o444, 0o644, 0o755, 0o311)
 IGNORING = ("alpha\n", "*\n!alpha/\n", "/bravo/\n", "SKILL.md\n", "# nothing\n", "")
 
@@ -331,9 +345,10 @@ def _all(world: World) -> tuple[list[str], list[str], list[str]]:
     return sorted(files), sorted(path for path in folders if path != world.cwd), sorted(links)
 
 
-def chosen(world: World, chance: Random) -> Change | None:
-    """Choose a change, as data, so that it can be repeated."""
-    name = chance.choice(EDITS if chance.random() < EDIT_SHARE else tuple(KINDS))
+def chosen(world: World, chance: Random, *, of_checks: bool = False) -> Change | None:
+    """Choose a change, as data, so that it can be repeated; `of_checks`: also one that only `check` depends on."""
+    kinds = (*KINDS, *(OF_CHECKS if of_checks else ()))
+    name = chance.choice(EDITS if chance.random() < EDIT_SHARE else kinds)
     files, folders, links = _all(world)
     skills = [path for path in files if path.endswith("SKILL.md")] or files
     of_skills = [os.path.dirname(path) for path in skills if path.endswith("SKILL.md")]
@@ -377,6 +392,22 @@ def chosen(world: World, chance: Random) -> Change | None:
     if name == "ignore file":
         file = chance.choice((".gitignore", ".ignore", ".fdignore"))
         return name, f"{chance.choice(world.places)}/{file}", chance.choice(IGNORING).encode()
+    if name == "project rules":
+        return name, f"{chance.choice(('repo', 'repo/sub'))}/pyproject.toml", chance.choice(RULES).encode()
+    if name == "manifest":
+        path = chance.choice((".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "other/plugin.json"))
+        return name, f"repo/{path}", chance.choice(MANIFESTS).encode()
+    if name == "what a body links to":
+        return (name, f"{chance.choice(of_skills)}/notes.md", chance.choice(("file", "link"))) if of_skills else None
+    if name == "ignored, but tracked":
+        tracked = [path.removeprefix("repo/") for path in skills if path.startswith("repo/") and chance.random() < 0.5]
+        return name, "repo/.git", chance.choice(IGNORING).encode(), " ".join(tracked).encode()
+    if name == "a skill elsewhere in the repository":
+        return name, f"{world.cwd}/{chance.choice(('skills', 'docs/inner'))}/{chance.choice(NAMES)}", skill_text(chance)
+    if name == "mount record":
+        return (name, *chance.choices(of_skills, k=2)) if of_skills else None
+    if name == "comment in a skill":
+        return (name, chance.choice(skills), chance.choice(("name-not-folder", "link-missing"))) if skills else None
     if name == "file beside SKILL.md":
         text = chance.choice(("policy:\n  allow_implicit_invocation: false\n", "interface:\n  display_name: X\n"))
         return (name, f"{chance.choice(of_skills)}/agents/openai.yaml", text.encode()) if of_skills else None
@@ -394,7 +425,7 @@ def apply(world: World, change: Change) -> bool:
     try:
         if name != "variable":
             those = [world.top / one if isinstance(one, str) else one for one in those]
-        return KINDS[name](world, *those) is not False
+        return (KINDS | OF_CHECKS)[name](world, *those) is not False
     except OSError:
         return False
 
@@ -564,6 +595,40 @@ def _place(_: World, path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
+def _link_target(_: World, path: Path, kind: Path) -> None:
+    if os.path.lexists(path):
+        path.unlink()
+    elif kind.name == "link":
+        path.symlink_to("nowhere")
+    else:
+        path.write_text("Notes.\n")
+
+
+def _ignored_but_tracked(_: World, git: Path, rules: bytes, paths: bytes) -> bool:
+    """Write the rules that only this clone has, and an index as `git add` does."""
+    if not git.is_dir():
+        return False
+    _place(_, git / "info/exclude", rules)
+    entries = b""
+    for path in sorted(paths.split()):
+        entry = bytes(60) + len(path).to_bytes(2, "big") + path
+        entries += entry.ljust(len(entry) // 8 * 8 + 8, b"\0")
+    (git / "index").write_bytes(b"DIRC" + struct.pack(">2I", 2, len(paths.split())) + entries + bytes(20))
+    return True
+
+
+def _mount_record(_: World, copy: Path, source: Path) -> None:
+    """Say that one skill is a mounted copy of another one."""
+    row = {"name": copy.name, "source": str(source), "seal": integrity_digest(str(copy))}
+    record = copy.parent.with_name(f".prowess-{copy.parent.name}.json")
+    record.write_text(json.dumps({"skills": [row]}))
+
+
+def _comment(_: World, path: Path, code: Path) -> None:
+    line = b"---\n# prowess: ignore " + code.name.encode() + b": known\n"
+    path.write_bytes(path.read_bytes().replace(b"---\n", line, 1))
+
+
 def _git(_: World, path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path)
@@ -631,6 +696,16 @@ KINDS: dict[str, Any] = {
     "variable": _variable,
     "damage the cache": _damage,
 }
+OF_CHECKS: dict[str, Any] = {
+    "project rules": _place,
+    "manifest": _place,
+    "what a body links to": _link_target,
+    "ignored, but tracked": _ignored_but_tracked,
+    "a skill elsewhere in the repository": _add,
+    "mount record": _mount_record,
+    "comment in a skill": _comment,
+}
+"""Changes of what only a check of a repository depends on."""
 
 # ── many changes ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -742,7 +817,7 @@ def content_of(catalog: Catalog) -> tuple[Any, ...]:
 def summary(counts: Counter[str], seconds: float) -> str:
     """Describe what was done."""
     lookups = counts["hits"] + counts["misses"]
-    kinds = ", ".join(f"{name} {counts[name]}" for name in KINDS)
+    kinds = ", ".join(f"{name} {counts[name]}" for name in (*KINDS, *OF_CHECKS))
     return (
         f"{counts['changes']:,} changes in {seconds:.0f} s; {counts['compared']:,} commands compared, each 3 times\n"
         f"{counts['hits']:,} of {lookups:,} results came from the cache ({counts['hits'] / lookups:.0%}); "

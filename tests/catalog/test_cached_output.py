@@ -19,7 +19,7 @@ from support.trees import build_tree, extra_trees, load_trees
 from test_golden import CASES, golden_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 TREES = {**load_trees(), **extra_trees()["trees"]}
@@ -58,7 +58,7 @@ def compare(lines: Sequence[list[str]], cache: Path) -> float:
                 again = cached(line, {}, folder)
                 assert again == expected, f"{line}\n{difference(expected, again)}"
             warm += counts["hits"] > before
-    return warm / len([line for line in lines if line[0] != "check"])
+    return warm / len(lines)
 
 
 @pytest.mark.slow
@@ -84,6 +84,47 @@ def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: P
         lines += commands(host, built.cwd, built.home)
     assert len(lines) >= 45
     assert compare(lines, tmp_path / "cache") > 0.9
+
+
+def _ignore_in_project(repo: Path) -> None:
+    rule = '[[tool.prowess.ignore]]\ncode = "link-missing"\nskill = "alpha"\nreason = "known"\n'
+    (repo / "pyproject.toml").write_text(rule)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "the file that a body links to": lambda repo: (repo / ".agents/skills/alpha/notes.md").write_text("Notes.\n"),
+    "a link in its place": lambda repo: (repo / ".agents/skills/alpha/notes.md").symlink_to("nowhere"),
+    "a rule of the project": _ignore_in_project,
+    "what git ignores": lambda repo: (repo / ".git/info/exclude").write_text("docs\n"),
+    "a skill elsewhere in the repository": lambda repo: (repo / "docs/beta/SKILL.md").unlink(),
+    "a folder where a copy would be": lambda repo: (repo / ".claude/skills").symlink_to("../docs"),
+}
+"""What only `check` depends on, by what changes."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no cache")
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_check_is_repeated_when_what_it_depends_on_changes(change: str, tmp_path: Path) -> None:
+    """Until then its text, notes and exit code come from the cache."""
+    repo, home = tmp_path / "repo", tmp_path / "home"
+    for folder in (repo / ".git/info", repo / ".claude", repo / ".agents/skills/alpha", repo / "docs/beta", home):
+        folder.mkdir(parents=True)
+    for path, name in ((".agents/skills/alpha", "alpha"), ("docs/beta", "gamma")):
+        text = f"---\nname: {name}\ndescription: Reads forms.\n---\nSee [this](notes.md).\n"
+        (repo / path / "SKILL.md").write_text(text)
+    (repo / "pyproject.toml").write_text('[[tool.prowess.ignore]]\ncode = "name-case"\nskill = "*"\nreason = "known"\n')
+    line = ["check", "--strict", "--host", "claude-code", "--cwd", str(repo), "--home", str(home)]
+    time.sleep(WAIT)
+    with counted() as counts:
+        before, again = (cached(line, {}, str(tmp_path / "cache")) for _ in range(2))
+        assert counts["hits"] == 1
+        assert again == before == uncached(line, {})
+        assert (before.code, "matches no finding" in before.words) == (1, True)
+        CHANGES[change](repo)
+        after = cached(line, {}, str(tmp_path / "cache"))
+        assert counts["hits"] == 1
+    assert after == uncached(line, {})
+    assert after != before
 
 
 @pytest.mark.slow
@@ -117,6 +158,6 @@ def test_a_table_shows_where_a_link_leads_that_no_agent_follows(tmp_path: Path) 
             (repo / "current").symlink_to(target)
             time.sleep(WAIT)
             expected = uncached(line, {})
-            assert f"of {2 - number}" in expected.words
+            assert f"\n{2 - number} skill" in expected.words
             assert [cached(line, {}, str(tmp_path / "cache")) for _ in range(2)] == [expected] * 2
     assert counts["hits"] == 2

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         catalog_output as catalog_output,
         discover as discover,
         new_filesystem as new_filesystem,
+        question_output as question_output,
         recorded_output as recorded_output,
     )
     from ._entry import (

@@ -142,18 +142,38 @@ def recorded_output(
     Raises:
         HostNotFoundError: a host is unknown.
     """
+
+    def make_for_all(question: Question, filesystem: Filesystem) -> Output:
+        catalogs = {host: Discovery(question, host).resolve(filesystem) for host in hosts}
+        return make(catalogs, filesystem)
+
+    return question_output(
+        question, purpose=f"{purpose} {len(hosts)} {' '.join(hosts)}", make=make_for_all, cache=cache
+    )
+
+
+def question_output(
+    question: Question, *, purpose: str, make: Callable[[Question, Filesystem], Output], cache: bool = True
+) -> Output:
+    """Return an output about a question, and a note, from the cache if nothing has changed since they were made.
+
+    Args:
+        question: where clients are started.
+        purpose: what the output is, with every value that it depends on besides the question and the disk.
+        make: makes both. It gets the question, whose environment records what is read, and the file system that it has
+            to read with; where it reads something else, it calls `mark_incomplete`, and the output is not cached.
+        cache: as for `discover`.
+    """
     with PausedCollector():
-        discoveries = {host: Discovery(question, host, use_cache=cache) for host in hosts}
-        first = discoveries[hosts[0]]
-        cache_used, key = first.cache(), (purpose, str(len(hosts)), *hosts, *first.key())
+        asked = Discovery(question, "", use_cache=cache)
+        cache_used, key = asked.cache(), (purpose, *asked.key())
         if cache_used is not None and (known := _load_output(cache_used, key, question.env)) is not None:
             return known
         filesystem, record = new_filesystem(), None
         if cache_used is not None:
             record = filesystem.record_fingerprints()
             question = _recording(question)
-        catalogs = {host: discovery.resolve(filesystem, question) for host, discovery in discoveries.items()}
-        output = make(catalogs, filesystem)
+        output = make(question, filesystem)
         if cache_used is not None and record is not None:
             _store(cache_used, key, record, question, filesystem, _encode_output(output))
         return output

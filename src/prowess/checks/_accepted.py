@@ -6,7 +6,7 @@ import os
 import re
 from itertools import pairwise
 
-from prowess._internal.files import UnreadableError, read_file, real_path
+from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ConfigError
@@ -69,6 +69,7 @@ def accept_findings(
     baseline: Baseline | None = None,
     identify: bool = True,
     whole: bool = True,
+    filesystem: Filesystem | None = None,
 ) -> Accepted:
     """Return the findings of a check, each with whether it is accepted.
 
@@ -81,9 +82,10 @@ def accept_findings(
         baseline: findings that were accepted before.
         identify: whether fingerprints are needed; a baseline needs them anyway.
         whole: whether the whole repository was checked, so that a rule that matches nothing is worth a note.
+        filesystem: what was read so far.
     """
     findings = tuple(findings)
-    own = OwnFiles(base)
+    own = OwnFiles(base, filesystem)
     comments, notes = _comments(skills, own)
     in_project = _ProjectFiles(own)
     used: set[IgnoreRule] = set()
@@ -300,17 +302,17 @@ class OwnFiles:
     do not.
     """
 
-    def __init__(self, base: str) -> None:
-        self.base, self.filesystem = base, Filesystem()
+    def __init__(self, base: str, filesystem: Filesystem | None = None) -> None:
+        self.base, self.filesystem = base, filesystem or Filesystem()
         self.is_repository = git_root(base, filesystem=self.filesystem) == base
-        self._ignore = GitIgnore()
+        self._ignore = GitIgnore(self.filesystem)
         self._rules: dict[tuple[str, ...], IgnoreFile | None] = {}
         self._ignored: dict[tuple[str, ...], bool] = {}
         self._tracked: frozenset[str] | None = None
 
     def contains(self, path: str) -> bool:
         """Return whether a file is one of the repository's own."""
-        real = real_path(path)
+        real = self.filesystem.real(path)
         inside = relative_path(real, self.base)
         if inside is None or "node_modules" in (parts := tuple(inside.split(os.sep))):
             return False
@@ -342,5 +344,5 @@ class OwnFiles:
     def _is_tracked(self, parts: tuple[str, ...]) -> bool:
         """Return whether git tracks a file or the folder of its skill in spite of its rules."""
         if self._tracked is None:
-            self._tracked = tracked_skill_paths(self.base)
+            self._tracked = tracked_skill_paths(self.base, self.filesystem)
         return "/".join(parts) in self._tracked or "/".join(parts[:-1]) in self._tracked

@@ -91,6 +91,7 @@ def report(
     hosts: Iterable[str] = (),
     agents: Iterable[str] = (),
     progress: Progress | None = None,
+    filesystem: Filesystem | None = None,
 ) -> Report:
     """Check skills as `check` does, and return the checked files too.
 
@@ -102,6 +103,7 @@ def report(
         agents: those whose losses are worked out, without their rules deciding what is an error; without `paths` all
             skills of the repository count too.
         progress: is called with the number of skills checked so far.
+        filesystem: what was read so far.
     """
     if policy not in ("guide", "spec"):
         raise ConfigError(f"unknown policy {quoted(policy)}", hint="the policies are `guide` and `spec`")
@@ -110,13 +112,16 @@ def report(
         load_host(host)
     if not rules or policy == "spec":
         rules.insert(0, policy)
-    filesystem = Filesystem()
+    filesystem = filesystem or Filesystem()
     checker = _Checker(rules, filesystem, progress)
     agents = [*dict.fromkeys(agents)]
+    catalogs: dict[str, Catalog] = {}
     if paths is None:
         for rule in rules:
             host = "prowess" if rule in ("guide", "spec") else rule
-            checker.add_catalog(rule, catalog_for(question, host, filesystem=filesystem, cache=False))
+            if host not in catalogs:
+                catalogs[host] = catalog_for(question, host, filesystem=filesystem, cache=False)
+            checker.add_catalog(rule, catalogs[host])
         if agents:
             checker.add_repository(question.cwd)
     else:
@@ -124,14 +129,13 @@ def report(
             checker.add_path(path)
     if not (asked := [*dict.fromkeys([*hosts, *agents])]):
         return Report(skills=tuple(checker.skills), findings=checker.findings())
-    from prowess.visibility import compare
+    from prowess.visibility import compare_catalogs
 
-    comparison = compare(
+    comparison = compare_catalogs(
+        {host: catalogs.get(host) or catalog_for(question, host, filesystem=filesystem, cache=False) for host in asked},
         question,
-        hosts=asked,
         files=[path for path in checker.skills if is_skill_file(path) and path not in checker.inside],
         only_files=paths is not None or not agents,
-        cache=False,
         filesystem=filesystem,
     )
     checker.add_comparison(comparison)
@@ -189,7 +193,7 @@ class _Checker:
 
     def add_repository(self, top: str) -> None:
         """Add the skills of a repository that no catalog holds."""
-        found = find_repository_skills(top)
+        found = find_repository_skills(top, filesystem=self.filesystem)
         self.add(found.findings)
         self._add_files(skill.path for skill in found.skills)
         self.inside.update(skill.path for skill in found.skills if skill.inside is not None)

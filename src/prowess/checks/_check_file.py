@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import State, evaluate_file, sidecar_matches
 from prowess.errors import SkillNotFoundError
@@ -24,8 +24,8 @@ from prowess.skill import (
     check_skill,
     fix,
     from_document,
-    load,
     parse_frontmatter,
+    unreadable_skill,
 )
 
 TYPE_CHECKING = False
@@ -54,14 +54,24 @@ def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None 
         rule: `guide`, `spec`, or a host's name.
         filesystem: what was read so far.
     """
-    skill = load(path)
+    filesystem = filesystem or Filesystem()
+    skill = _load(path, filesystem)
     named = _file_name_findings(path)
     if rule in ("guide", "spec"):
         own = with_fix_hints(check_skill(skill), path, skill.folder)
-        return apply_policy((*named, *own, *_whole_file_findings(skill, rule)), rule)
+        return apply_policy((*named, *own, *_whole_file_findings(skill, rule, filesystem)), rule)
     named = tuple(item.with_changes(severity=Severity.ERROR) for item in named)
     entry = evaluate_path(path, rule, filesystem=filesystem)
-    return (*named, *with_fix_hints(_with_whole_file_findings(entry, skill, rule), path, skill.folder))
+    return (*named, *with_fix_hints(_with_whole_file_findings(entry, skill, rule, filesystem), path, skill.folder))
+
+
+def _load(path: str, filesystem: Filesystem) -> Skill:
+    """Return the skill in a file as `load` does. The file system does not keep it."""
+    try:
+        data = filesystem.data(path, MAX_SKILL_FILE_BYTES, follow=False)
+    except UnreadableError as error:
+        return unreadable_skill(path, error)
+    return from_document(parse_frontmatter(data, path), path)
 
 
 def evaluate_path(path: str, host: str, *, filesystem: Filesystem | None = None) -> Entry:
@@ -69,7 +79,7 @@ def evaluate_path(path: str, host: str, *, filesystem: Filesystem | None = None)
     if os.path.basename(path).lower() == SKILL_FILE.lower():
         return evaluate_file(path, host, filesystem=filesystem)
     as_folder = os.path.join(path[: -len(".md")], SKILL_FILE)
-    entry = evaluate_file(as_folder, host, filesystem=_FlatFileFilesystem(path))
+    entry = evaluate_file(as_folder, host, filesystem=_FlatFileFilesystem(path, filesystem))
     findings = tuple(item.with_changes(path=path) if item.path == as_folder else item for item in entry.findings)
     return entry.with_changes(path=path, root=os.path.dirname(path), findings=findings)
 
@@ -77,8 +87,8 @@ def evaluate_path(path: str, host: str, *, filesystem: Filesystem | None = None)
 class _FlatFileFilesystem(Filesystem):
     """A file system that reads a flat file in place of every SKILL.md."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__()
+    def __init__(self, path: str, recording: Filesystem | None) -> None:
+        super().__init__(recording)
         self._path = path
 
     def skill(
@@ -109,37 +119,39 @@ def entry_findings(entry: Entry, rule: str, filesystem: Filesystem, *, suppresse
     if rule == "spec":
         location = (item for item in entry.findings if item.code in _LOCATION_CODES)
         own = with_fix_hints(check_skill(skill), entry.path, skill.folder)
-        return apply_policy((*own, *_whole_file_findings(skill, rule), *location), rule)
-    return with_fix_hints(_with_whole_file_findings(entry, skill, rule), entry.path, skill.folder)
+        return apply_policy((*own, *_whole_file_findings(skill, rule, filesystem), *location), rule)
+    return with_fix_hints(_with_whole_file_findings(entry, skill, rule, filesystem), entry.path, skill.folder)
 
 
-def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Finding, ...]:
+def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str, filesystem: Filesystem) -> tuple[Finding, ...]:
     """Add the findings of the whole file. The host does not read it, so none of them rejects."""
     if entry.skill.document is None:
         return entry.findings
     known = {item.code for item in entry.skill.findings}
     late = [item for item in skill.findings if item.code not in known]
-    return (*entry.findings, *apply_policy((*late, *_whole_file_findings(skill, rule)), rule))
+    return (*entry.findings, *apply_policy((*late, *_whole_file_findings(skill, rule, filesystem)), rule))
 
 
-def _whole_file_findings(skill: Skill, rule: str) -> Iterator[Finding]:
+def _whole_file_findings(skill: Skill, rule: str, filesystem: Filesystem) -> Iterator[Finding]:
     """Check the body, the files it links to, the files that agents read beside it, and the path itself."""
     if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
         message = f"the path is not UTF-8: {quoted(skill.path or '', PATH_LIMIT)}"
         yield finding("path-not-utf8", message, path=skill.path, hint="rename the folder")
     yield from check_body(skill)
     folder = os.path.dirname(skill.path or "")
-    yield from check_links(skill, lambda path: _file_exists(folder, path))
-    yield from check_sidecars(skill, Filesystem(), None if rule in ("guide", "spec") else (rule,))
+    yield from check_links(skill, lambda path: _file_exists(folder, path, filesystem))
+    yield from check_sidecars(skill, filesystem, None if rule in ("guide", "spec") else (rule,))
 
 
-def _file_exists(folder: str, path: str) -> bool:
+def _file_exists(folder: str, path: str, filesystem: Filesystem) -> bool:
     """Return whether a file of the skill exists. A link in the skill counts as existing and is not followed."""
+    kind = ""
     for part in path.split(os.sep):
         folder = os.path.join(folder, part)
-        if os.path.islink(folder):
-            return True
-    return os.path.lexists(folder)
+        kind = filesystem.link_kind(folder)
+        if kind in ("", "l"):
+            break
+    return kind != ""
 
 
 def _file_name_findings(path: str) -> tuple[Finding, ...]:

@@ -16,6 +16,7 @@ from prowess._internal.globs import NAMES, compile_glob
 from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.clients.settings import parse_toml
 from prowess.errors import ConfigError
+from prowess.filesystem import Filesystem
 from prowess.findings import ALWAYS_ERRORS, CODES, DOCS_URL, Finding, relative_path
 
 TYPE_CHECKING = False
@@ -100,15 +101,19 @@ def option_rules(codes: Iterable[str]) -> tuple[IgnoreRule, ...]:
 # ── pyproject.toml ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def project_rules(base: str) -> tuple[IgnoreRule, ...]:
+def project_rules(base: str, filesystem: Filesystem | None = None) -> tuple[IgnoreRule, ...]:
     """Return the rules of `[[tool.prowess.ignore]]` in the `pyproject.toml` of a folder.
+
+    Args:
+        base: the folder.
+        filesystem: what was read so far.
 
     Raises:
         ConfigError: the file cannot be read, or its table `tool.prowess` is invalid.
     """
     path = os.path.join(base, "pyproject.toml")
     try:
-        data = read_file(path, _MAX_CONFIG_BYTES)
+        data = (filesystem or Filesystem()).data(path, _MAX_CONFIG_BYTES, follow=False)
     except UnreadableError as error:
         if error.code == "file-missing":
             return ()

@@ -199,6 +199,35 @@ def print_for_several(
     return print_output(output, note, is_json=args.json)
 
 
+def print_for_question(
+    args: Arguments, question: Question, purpose: str, make: Callable[[Question, Filesystem], Result]
+) -> int:
+    """Print JSON or a text about a question, as `print_for_one` does for a catalog, and return its exit code.
+
+    Args:
+        args: of the command.
+        question: which the discovery options ask.
+        purpose: the command, with every value that the result depends on besides the question and the disk.
+        make: returns the result, as in `question_output`.
+    """
+    from prowess.catalog import question_output
+
+    def output_with_code(question: Question, filesystem: Filesystem) -> tuple[bytes, str]:
+        result = make(question, filesystem)
+        output, note = encode_result(result, is_json=args.json)
+        return output, "\n".join([str(result.code), *filter(None, (note, *result.notes))])
+
+    try:
+        here = os.getcwd()
+    except OSError:  # removed
+        here = ""
+    purpose = f"{purpose} {here!r} {'json' if args.json else look()}"
+    output, words = question_output(question, purpose=purpose, make=output_with_code, cache=not args.no_cache)
+    code, _, note = words.partition("\n")
+    print_output(output, note, is_json=args.json)
+    return int(code)
+
+
 def comparison_from_args(
     args: Arguments, hosts: Sequence[str], files: Sequence[str], progress: Callable[[int], None]
 ) -> Comparison:

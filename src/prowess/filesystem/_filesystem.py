@@ -71,10 +71,15 @@ _search_text = re.compile(rb"\S").search
 class Filesystem:
     """The file system as one command has read it."""
 
-    def __init__(self) -> None:
+    def __init__(self, recording: Filesystem | None = None) -> None:
+        """Begin with nothing read.
+
+        Args:
+            recording: another one, whose record gets what is read here.
+        """
         self.started_ns = time_ns()
         """When reading began, in nanoseconds of the system's clock."""
-        self.fingerprints: Fingerprints | None = None
+        self.fingerprints: Fingerprints | None = recording.fingerprints if recording is not None else None
         """The record of what is read, if there is one."""
         self.read_unrecorded = False
         """Whether something was read without a record."""
@@ -142,6 +147,11 @@ class Filesystem:
         if expected and not state:
             self.mark_incomplete()
         return state
+
+    def record_folder(self, path: str) -> None:
+        """Record a directory that is going to be listed without `listing`."""
+        if self.fingerprints is not None:
+            self.record(self.fingerprints.folders, path, self.fingerprint_path(path, follow=True, expected=True))
 
     def mark_incomplete(self) -> None:
         """Note that the record does not hold everything."""

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
 
+    from ._filesystem import Filesystem
+
 MAX_FOLDERS = 100_000
 """Folders below one path that are searched."""
 _MAX_UNREADABLE = 100
@@ -25,7 +27,12 @@ _MAX_UNREADABLE = 100
 
 
 def walk_folders(
-    top: str, problems: list[Finding], *, files: Collection[str], max_folders: int
+    top: str,
+    problems: list[Finding],
+    *,
+    files: Collection[str],
+    max_folders: int,
+    filesystem: Filesystem | None = None,
 ) -> Iterator[tuple[str, list[str], dict[str, bool]]]:
     """Yield each folder, those nearer to the top first, with its folders and some of its files.
 
@@ -37,6 +44,7 @@ def walk_folders(
         files: the names of the files to yield, in lower case. Anything that is not a folder counts, and a folder too
             if its name is in this collection.
         max_folders: the most folders to list.
+        filesystem: records which folders were listed.
 
     Yields:
         The folder, the names in it of folders, and the names of files with whether each is a link.
@@ -51,8 +59,12 @@ def walk_folders(
             problems.append(finding("folder-limit", message, path=top, hint="name a folder further down"))
             break
         try:
+            if filesystem is not None:
+                filesystem.record_folder(folder)
             folders, found = _list_folder(folder, files)
         except OSError as error:
+            if filesystem is not None:
+                filesystem.mark_incomplete()
             unreadable += 1
             if unreadable <= _MAX_UNREADABLE:
                 message = f"the folder cannot be listed: {neutral(describe_os_error(error))}"

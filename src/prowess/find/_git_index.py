@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 from itertools import accumulate
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+from prowess._internal.files import SKILL_FILE, UnreadableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from prowess.filesystem import Filesystem
 
 _MAX_INDEX_BYTES = 64 * 1024 * 1024
 _MAX_PATH_BYTES = 4096
@@ -23,13 +25,14 @@ _HASH_BYTES = (20, 32)
 _EXTENDED_FLAG = 0x40
 
 
-def tracked_skill_paths(repository: str) -> frozenset[str]:
+def tracked_skill_paths(repository: str, filesystem: Filesystem) -> frozenset[str]:
     """Return the path of each SKILL.md that git tracks and of the folders above it, relative to the repository.
 
     Without a readable index, nothing is tracked.
     """
     try:
-        data = read_file(os.path.join(_git_folder(repository), "index"), _MAX_INDEX_BYTES)
+        index = os.path.join(_git_folder(repository, filesystem), "index")
+        data = filesystem.data(index, _MAX_INDEX_BYTES, follow=False)
     except (UnreadableError, ValueError):
         return frozenset()
     for hash_bytes in _HASH_BYTES:
@@ -42,16 +45,16 @@ def tracked_skill_paths(repository: str) -> frozenset[str]:
     return frozenset()
 
 
-def _git_folder(repository: str) -> str:
+def _git_folder(repository: str, filesystem: Filesystem) -> str:
     """Return the folder of git's own files: `.git`, or what the file `.git` of a worktree or submodule names.
 
     Raises:
         UnreadableError: `.git` is neither a folder nor a small file.
     """
     path = os.path.join(repository, ".git")
-    if os.path.isdir(path):
+    if filesystem.kind(path) == "d":
         return path
-    text = os.fsdecode(read_file(path, _MAX_PATH_BYTES))
+    text = os.fsdecode(filesystem.data(path, _MAX_PATH_BYTES, follow=False))
     return os.path.join(repository, text.removeprefix("gitdir:").strip())
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.files import UnreadableError
 from prowess._internal.frozen import Frozen
 from prowess._internal.globs import GIT, compile_parts, matches_parts
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from prowess._internal.globs import Matcher
+    from prowess.filesystem import Filesystem
 
     Rule = tuple[int, bool, bool, int, tuple[Matcher | None, ...]]
 
@@ -46,7 +47,8 @@ class IgnoreFile(Frozen):
 class GitIgnore:
     """Reads the ignore files of one repository and applies them."""
 
-    def __init__(self) -> None:
+    def __init__(self, filesystem: Filesystem) -> None:
+        self._filesystem = filesystem
         self._rules_left = _MAX_RULES
         self._steps_left = _MAX_STEPS
 
@@ -59,7 +61,7 @@ class GitIgnore:
             above: the rules of the folders above.
         """
         try:
-            text = read_file(path, _MAX_FILE_BYTES).decode("utf-8", "surrogateescape")
+            text = self._filesystem.data(path, _MAX_FILE_BYTES, follow=False).decode("utf-8", "surrogateescape")
         except UnreadableError:
             return above
         names: dict[str, tuple[tuple[int, bool, bool], ...]] = {}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
+from prowess._internal.files import SKILL_FILE, UnreadableError
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.clients.plugins import MANIFEST_FILES, PluginReader
 from prowess.errors import SkillNotFoundError
-from prowess.filesystem import MAX_FOLDERS, git_root, walk_folders
+from prowess.filesystem import MAX_FOLDERS, Filesystem, git_root, walk_folders
 from prowess.hosts import host_names, raw_value
 
 from ._git_index import tracked_skill_paths
@@ -71,7 +71,11 @@ class RepositorySkills(Frozen):
 
 
 def find_repository_skills(
-    top: str | os.PathLike[str], *, home_too: bool = False, progress: Callable[[int], None] | None = None
+    top: str | os.PathLike[str],
+    *,
+    home_too: bool = False,
+    progress: Callable[[int], None] | None = None,
+    filesystem: Filesystem | None = None,
 ) -> RepositorySkills:
     """Return every SKILL.md in or below a folder, also those that no agent sees.
 
@@ -83,6 +87,7 @@ def find_repository_skills(
         home_too: whether to search the user's home too, or a folder that contains it. Without a `.git` it is no
             repository but contains others, so that otherwise nothing is found there.
         progress: called with the number of folders searched so far, now and then.
+        filesystem: what was read so far.
 
     Raises:
         SkillNotFoundError: the folder does not exist, or is a file.
@@ -91,17 +96,18 @@ def find_repository_skills(
     if not os.path.isdir(folder):
         problem = "this is not a folder" if os.path.lexists(folder) else "no such folder"
         raise SkillNotFoundError(f"{problem}: {quoted(folder, PATH_LIMIT)}", hint="check the path")
-    folder = real_path(folder)
-    if not home_too and _is_home(folder):
+    filesystem = filesystem or Filesystem()
+    folder = filesystem.real(folder)
+    if not home_too and _is_home(folder, filesystem):
         skipped = SkippedFolders(reason="home", count=1, examples=(folder,))
         return RepositorySkills(top=folder, skills=(), findings=(), skipped=(skipped,), folders=0)
-    return _RepositoryWalk(folder).run(progress)
+    return _RepositoryWalk(folder, filesystem).run(progress)
 
 
-def _is_home(folder: str) -> bool:
+def _is_home(folder: str, filesystem: Filesystem) -> bool:
     """Return whether a folder is the user's home or contains it, and not a repository."""
-    home = os.path.join(real_path(os.path.expanduser("~")), "")
-    return home.startswith(os.path.join(folder, "")) and not os.path.lexists(os.path.join(folder, ".git"))
+    home = filesystem.real_prefix(os.path.expanduser("~"))
+    return home.startswith(os.path.join(folder, "")) and not filesystem.link_kind(os.path.join(folder, ".git"))
 
 
 def with_linked_skills(found: RepositorySkills, paths: Mapping[str, str]) -> RepositorySkills:
@@ -126,15 +132,15 @@ def with_linked_skills(found: RepositorySkills, paths: Mapping[str, str]) -> Rep
 class _RepositoryWalk:
     """One walk through a repository."""
 
-    def __init__(self, top: str) -> None:
-        self.top = top
+    def __init__(self, top: str, filesystem: Filesystem) -> None:
+        self.top, self.filesystem = top, filesystem
         self.findings: list[Finding] = []
         self.files: list[tuple[str, bool]] = []
         """Each SKILL.md, and whether it is a link."""
-        self.plugins = PluginReader(top, self.findings)
+        self.plugins = PluginReader(top, self.findings, filesystem)
         self.skipped: dict[str, tuple[int, list[str]]] = {}
-        self.ignore = GitIgnore()
-        self.repository = git_root(top)
+        self.ignore = GitIgnore(filesystem)
+        self.repository = git_root(top, filesystem=filesystem)
         self.base = self._parts(top)
         self.tracked: frozenset[str] | None = None
         """The skills that git tracks; read when a path is ignored."""
@@ -162,7 +168,9 @@ class _RepositoryWalk:
         return self._result(count)
 
     def _walk(self) -> Iterator[tuple[str, list[str], dict[str, bool]]]:
-        return walk_folders(self.top, self.findings, files=_WANTED_FILES, max_folders=MAX_FOLDERS)
+        return walk_folders(
+            self.top, self.findings, files=_WANTED_FILES, max_folders=MAX_FOLDERS, filesystem=self.filesystem
+        )
 
     # ── what git ignores ─────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -212,7 +220,7 @@ class _RepositoryWalk:
     def _is_tracked(self, parts: tuple[str, ...]) -> bool:
         """Return whether git tracks a SKILL.md at or below a path."""
         if self.tracked is None:
-            self.tracked = tracked_skill_paths(self.repository or self.top)
+            self.tracked = tracked_skill_paths(self.repository or self.top, self.filesystem)
         return "/".join(parts) in self.tracked
 
     def _reason_to_skip(self, folder: str, files: dict[str, bool]) -> str | None:
@@ -225,7 +233,7 @@ class _RepositoryWalk:
         if ".git" not in files:
             return None
         try:
-            text = read_file(os.path.join(folder, ".git"), 4096)
+            text = self.filesystem.data(os.path.join(folder, ".git"), 4096, follow=False)
         except UnreadableError:
             return None
         return "worktree" if text.startswith(b"gitdir:") and b"/.git/worktrees/" in text else None
@@ -253,7 +261,7 @@ class _RepositoryWalk:
                 self.findings.append(wrong_case_finding(os.path.join(folder, name), files))
 
     def _result(self, count: int) -> RepositorySkills:
-        real_paths = {path: real_path(path) if is_link else path for path, is_link in self.files}
+        real_paths = {path: self.filesystem.real(path) if is_link else path for path, is_link in self.files}
         unique: dict[str, str] = {}
         # A link never replaces the file that it leads to.
         for path, _ in sorted(self.files, key=lambda item: (item[1], item[0].split(os.sep))):

@@ -227,9 +227,9 @@ class _Comparer:
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
         """An agent's rules without its settings, for skills that it does not find."""
         # The agents are asked skill by skill, and a fix does not depend on them.
-        fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
-        self.taken_names = TakenNames(catalogs, question)
-        cures = CureQueue(self.filesystem)
+        fixed_filesystem = lru_cache(maxsize=1)(lambda path: FixedFilesystem(path, filesystem))
+        self.taken_names = TakenNames(catalogs, question, filesystem)
+        cures = CureQueue(filesystem)
         self.finders = {
             host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
         }

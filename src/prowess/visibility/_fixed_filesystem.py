@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 class FilesystemWithText(Filesystem):
     """A file system in which one SKILL.md has another text."""
 
-    def __init__(self, path: str, text: bytes, parsed: Skill | None = None) -> None:
-        super().__init__()
-        self.replace(path, text, parsed)
+    def __init__(self, path: str, text: bytes, recording: Filesystem) -> None:
+        super().__init__(recording)
+        self.replace(path, text, None)
 
     def replace(self, path: str, text: bytes, parsed: Skill | None) -> None:
         """Give another file another text, instead of the one before, which is no longer read."""
@@ -47,8 +47,8 @@ class FilesystemWithText(Filesystem):
 class FixedFilesystem(FilesystemWithText):
     """A file system in which one skill is as `check --fix` would write it."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path, b"")
+    def __init__(self, path: str, recording: Filesystem) -> None:
+        super().__init__(path, b"", recording)
         self._is_fixed = False
         try:
             self.original = self.data(path, MAX_SKILL_FILE_BYTES, follow=False)

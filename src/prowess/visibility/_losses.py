@@ -128,7 +128,7 @@ class LossFinder:
     @cached_property
     def _copies(self) -> FilesystemWithText:
         """The file system with the copy that was asked about last."""
-        return FilesystemWithText("", b"")
+        return FilesystemWithText("", b"", self.cures.filesystem)
 
     @cached_property
     def _evaluator(self) -> Evaluator:
@@ -228,7 +228,7 @@ class LossFinder:
 
     def _lost_place(self, path: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]) -> Loss:
         """Return the loss of a skill in a folder that the agent does not search."""
-        target = mount_target(path, alone.frontmatter_name, self._mount_folder(user))
+        target = mount_target(path, alone.frontmatter_name, self._mount_folder(user), self.cures.filesystem)
         old = self._lost_to_old_copy(path, target.path)
         if old is not None:
             return old
@@ -253,7 +253,7 @@ class LossFinder:
         chosen = fixed if needs_fix else copy
         refused = bool(mount_blockers(chosen[1])) if needs_fix and chosen is not None else refused
         refused = refused or target.is_linked_under_other_name
-        steps = target.steps(self.display)
+        steps = target.steps(self.display, self.cures.filesystem)
         program = next((item for item in alone.skill.findings if item.code == "frontmatter-code"), None)
         if program is not None:
             steps.append(program.hint or program.message)  # never mounted, also without validation
@@ -334,7 +334,9 @@ class LossFinder:
         (copy, source), catalog = old, self.catalog
         validate = not mount_blockers(load(source))
         hosts = self.taken_names.catalogs
-        cure = command_for_old_copy(copy, source, hosts, cwd=catalog.cwd, home=catalog.home, validate=validate)
+        cure = command_for_old_copy(
+            copy, source, hosts, cwd=catalog.cwd, home=catalog.home, validate=validate, filesystem=self.cures.filesystem
+        )
         reason = f"{self.display(copy)} is a mounted copy of {self.display(source)}, which has changed"
         return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=True) if cure else None
 
@@ -447,32 +449,33 @@ def old_copy(
         records: the records of mounts that were read so far, by skills folder.
     """
     for copy, source in ((other, path), (path, other)):
-        origin = _mounted_from(os.path.dirname(copy), filesystem, records)
-        if origin is not None and origin == real_path(os.path.dirname(source)):
+        origin = _mounted_from(copy, filesystem, records)
+        if origin is not None and origin == filesystem.real(os.path.dirname(source)):
             return copy, source
     return None
 
 
-def _mounted_from(folder: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> str | None:
+def _mounted_from(copy: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> str | None:
     """Return the folder that a skill was mounted from, by the record of `mount`; anyone may have written that."""
+    folder = os.path.dirname(copy)
     root, name = os.path.split(folder)
     if root not in records:
         records[root] = _mount_record(root, filesystem)
     recorded = records[root].get(name)
     if not isinstance(recorded, dict):
         return None
-    filesystem.mark_incomplete()  # the digest is of files that no fingerprint covers
     source = recorded.get("source")
+    filesystem.files(copy)  # what the digest is of is recorded
     if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != recorded.get("seal"):
         return None
-    return real_path(source)
+    return filesystem.real(source)
 
 
 def _mount_record(root: str, filesystem: Filesystem) -> dict[str, Any]:
     """Return what was mounted into a skills folder, by name; nothing without a valid record."""
     record = os.path.join(os.path.dirname(root), f".prowess-{os.path.basename(root)}.json")
     try:
-        data = filesystem.data(record, _MAX_RECORD_BYTES)
+        data = filesystem.data(record, _MAX_RECORD_BYTES, follow=False)
     except UnreadableError:
         return {}
     import json
@@ -483,7 +486,9 @@ def _mount_record(root: str, filesystem: Filesystem) -> dict[str, Any]:
         return {}
 
 
-def command_for_old_copy(copy: str, source: str, hosts: Iterable[str], *, cwd: str, home: str, validate: bool) -> str:
+def command_for_old_copy(
+    copy: str, source: str, hosts: Iterable[str], *, cwd: str, home: str, validate: bool, filesystem: Filesystem
+) -> str:
     """Return the command that mounts a copy again; empty if no agent's folder is the one that has it.
 
     Args:
@@ -493,6 +498,7 @@ def command_for_old_copy(copy: str, source: str, hosts: Iterable[str], *, cwd: s
         cwd: the working directory, absolute.
         home: the user's home, absolute.
         validate: whether `mount` accepts the source as it is.
+        filesystem: what was read so far.
     """
     folder = os.path.dirname(source)
     if not is_typable(folder) or os.path.islink(source):
@@ -501,7 +507,7 @@ def command_for_old_copy(copy: str, source: str, hosts: Iterable[str], *, cwd: s
     for host in hosts:
         for user in (False, True):
             base, root = mount_folder(host, cwd=cwd, home=home, user=user)
-            if root and real_path(os.path.join(base, root, name, SKILL_FILE)) == real_path(copy):
+            if root and filesystem.real(os.path.join(base, root, name, SKILL_FILE)) == filesystem.real(copy):
                 argument = mount_argument(folder, cwd, name)
                 return mount_command([argument], host, cwd=cwd, home=home, user=user, validate=validate)
     return ""

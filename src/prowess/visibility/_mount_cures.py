@@ -10,7 +10,7 @@ import os
 import shlex
 from functools import cache
 
-from prowess._internal.files import SKILL_FILE, real_path
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import REACHABLE
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from prowess.catalog import Catalog, Entry
-    from prowess.filesystem import Question
+    from prowess.filesystem import Filesystem, Question
 
 
 class MountTarget(Frozen):
@@ -52,39 +52,41 @@ class MountTarget(Frozen):
         """The SKILL.md of the copy."""
         return os.path.join(self.folder, self.name, SKILL_FILE)
 
-    def steps(self, display: Callable[[str], str]) -> list[str]:
+    def steps(self, display: Callable[[str], str], filesystem: Filesystem) -> list[str]:
         """Return what `mount` needs done by hand first, as sentences.
 
         Args:
             display: how a path is shown.
+            filesystem: what was read so far.
         """
         steps = []
         if not is_typable(self.source):
             steps.append(f"rename {quoted(self.source)}, whose path has invisible characters")
-        if os.path.islink(os.path.join(self.source, SKILL_FILE)):
+        if filesystem.link_kind(os.path.join(self.source, SKILL_FILE)) == "l":
             steps.append(f"replace {neutral(display(os.path.join(self.source, SKILL_FILE)))}, a link, with the file")
         folder = self.base
         for part in self.root.split("/"):
             folder = os.path.join(folder, part)
-            if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
-                kind = "a link, through which nothing is mounted," if os.path.islink(folder) else "not a folder,"
-                return [*steps, f"replace {neutral(display(folder))}, {kind} with a folder"]
+            if (kind := filesystem.link_kind(folder)) not in ("", "d"):
+                described = "a link, through which nothing is mounted," if kind == "l" else "not a folder,"
+                return [*steps, f"replace {neutral(display(folder))}, {described} with a folder"]
         copy = os.path.dirname(self.path)
-        if os.path.lexists(copy):
+        if filesystem.link_kind(copy):
             steps.append(f"move {neutral(display(copy))} away")
         return steps
 
 
-def mount_target(path: str, own_name: str | None, mount_folder: tuple[str, str]) -> MountTarget:
+def mount_target(path: str, own_name: str | None, mount_folder: tuple[str, str], filesystem: Filesystem) -> MountTarget:
     """Return where a copy of a skill would be, for an agent that searches folders.
 
     Args:
         path: of its SKILL.md.
         own_name: the name in its front matter.
         mount_folder: of the agent, as `mount_folder` returns it.
+        filesystem: what was read so far.
     """
     folder = os.path.dirname(path)
-    source = real_path(folder) if os.path.islink(folder) else folder
+    source = filesystem.real(folder) if filesystem.link_kind(folder) == "l" else folder
     base, root = mount_folder
     return MountTarget(
         source=source,
@@ -115,12 +117,12 @@ def mount_folder(host: str, *, cwd: str, home: str, user: bool) -> tuple[str, st
 class TakenNames:
     """The names of skills in the folders that agents search, with the copies that were proposed so far."""
 
-    def __init__(self, catalogs: Mapping[str, Catalog], question: Question) -> None:
-        self.catalogs, self.question = catalogs, question
+    def __init__(self, catalogs: Mapping[str, Catalog], question: Question, filesystem: Filesystem) -> None:
+        self.catalogs, self.question, self.filesystem = catalogs, question, filesystem
         self._roots: dict[str, list[str]] = {}
         self._entries: dict[str, dict[str, Entry]] = {}
         self._proposed: dict[str, str] = {}
-        self._real_folder = cache(real_path)
+        self._real_folder = cache(filesystem.real)
 
     def conflict(self, target: MountTarget, host: str, is_copy: Callable[[str], bool]) -> tuple[str, str | None] | None:
         """Return the path of a skill that a copy would hide, or be hidden by, and the agent that would lose it.
@@ -163,8 +165,8 @@ class TakenNames:
         """Return whether a skill in one folder may hide a skill of the same name in another one."""
         roots = self._roots.get(host)
         if roots is None:
-            found = find_scan_roots(self.catalogs[host].host, self.question)
-            roots = self._roots[host] = [real_path(root.path) for root in found]
+            found = find_scan_roots(self.catalogs[host].host, self.question, filesystem=self.filesystem)
+            roots = self._roots[host] = [self.filesystem.real(root.path) for root in found]
         folder, other = self._real_folder(folder), self._real_folder(other)
         if folder not in roots:
             return False

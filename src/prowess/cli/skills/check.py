@@ -17,7 +17,13 @@ from prowess.checks import (
     read_baseline,
     report,
 )
-from prowess.cli._arguments import catalog_from_args, chosen_hosts, question_from_args, require_paths
+from prowess.cli._arguments import (
+    catalog_from_args,
+    chosen_hosts,
+    print_for_question,
+    question_from_args,
+    require_paths,
+)
 from prowess.cli._commands import FAILED, NO_SKILLS_HINT, OK
 from prowess.cli._output import (
     CiCommand,
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
 
     from prowess.checks import Accepted
     from prowess.cli._parser import Arguments, Parser
+    from prowess.filesystem import Question
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab")
 EPILOG = "Exit codes: 0 no errors; 1 errors found (with --strict also warnings), or no skills found."
@@ -79,31 +86,50 @@ def options(parser: Parser) -> None:
     parser.discovery(host="many")
 
 
-def run(args: Arguments) -> Result:
+def run(args: Arguments) -> Result | int:
     """Check skills, after fixing them if `--fix` is given."""
     require_paths(args, "cwd", "home", "role")
     if "" in args.path:
         raise ConfigError(
             "a path is empty", hint="an unset variable of a shell is an empty path; `.` checks everything here"
         )
-    cwd, home = real_path(args.cwd or "."), real_path(args.home or os.path.expanduser("~"))
-    base = git_root(cwd) or cwd
-    rules = (*option_rules(args.ignore), *project_rules(base))  # before anything is checked
+    args.json = args.format in ("json", "sarif", "gitlab")
+    question, hosts = question_from_args(args), chosen_hosts(args)
+    # A fix changes what is checked, and lines for GitHub must not be mistaken for data.
+    if args.path or args.fix or args.baseline is not None or args.format == "github":
+        return _check(args, hosts, question, Filesystem())
+    names = ("format", "policy", "strict", "quiet", "ignore", "allow_empty", "host", "cwd")
+    purpose = f"check {[getattr(args, name) for name in names]} {hosts}"
+    return print_for_question(args, question, purpose, lambda *recorded: _check(args, hosts, *recorded))
+
+
+def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Question, filesystem: Filesystem) -> Result:
+    """Return the report, after fixing the files if that is asked for.
+
+    Args:
+        args: of the command.
+        hosts: the agents, and a note about them.
+        question: where they are started.
+        filesystem: what was read so far.
+    """
+    cwd, home = filesystem.real(args.cwd or "."), filesystem.real(args.home or os.path.expanduser("~"))
+    base = git_root(cwd, filesystem=filesystem) or cwd
+    rules = (*option_rules(args.ignore), *project_rules(base, filesystem))  # before anything is checked
     baseline = None if args.baseline is None else read_baseline(args.baseline)
     fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
     progress = ProgressLine()
-    agents, agents_note = chosen_hosts(args)
+    agents, agents_note = hosts
     result = report(
-        question_from_args(args),
+        question,
         absolute_paths(args.path, args.cwd or ".") or None,
         policy=args.policy,
         hosts=args.host or (),
         agents=agents,
         progress=progress.show_checked,
+        filesystem=filesystem,
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
-    args.json = args.format in ("json", "sarif", "gitlab")
     accepted = accept_findings(
         result.findings,
         base=base,
@@ -113,6 +139,7 @@ def run(args: Arguments) -> Result:
         baseline=baseline,
         identify=args.json,
         whole=not args.path,
+        filesystem=filesystem,
     )
     result = result.with_changes(findings=accepted.counting)
     # A path without skills is a finding.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.files import UnreadableError
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
+
+    from prowess.filesystem import Filesystem
 
 _PLUGIN_FILE, _MARKETPLACE_FILE = "plugin.json", "marketplace.json"
 _MANIFEST_NAMES = (_PLUGIN_FILE, _MARKETPLACE_FILE)
@@ -42,8 +44,8 @@ class Plugin(Frozen):
 class PluginReader:
     """Reads the manifests in the folders of a repository."""
 
-    def __init__(self, top: str, problems: list[Finding]) -> None:
-        self.top, self.problems = top, problems
+    def __init__(self, top: str, problems: list[Finding], filesystem: Filesystem) -> None:
+        self.top, self.problems, self.filesystem = top, problems, filesystem
         self.plugins: list[Plugin] = []
         self._manifests_left = _MAX_MANIFESTS
 
@@ -69,7 +71,7 @@ class PluginReader:
         if self._manifests_left <= 0:
             return
         try:
-            data = read_file(path, _MAX_MANIFEST_BYTES)
+            data = self.filesystem.data(path, _MAX_MANIFEST_BYTES, follow=False)
         except UnreadableError as error:
             if error.code != "file-missing":
                 self._report(path, error.message)
