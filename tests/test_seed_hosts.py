@@ -18,6 +18,7 @@ from prowess.catalog import discover
 from prowess.errors import SkillValidationError
 from prowess.hosts import load_host
 from prowess.prompt import render
+from support.files import write_file
 from support.skills import (
     entry_in_folder,
     finding_codes,
@@ -178,8 +179,7 @@ def test_camel_suppresses_findings_of_the_system(tmp_path: Path) -> None:
     """System-scope errors are suppressed; the states and the findings of other scopes stay."""
     here = make_machine(tmp_path, "camel")
     for folder in (here.etc / "camel/skills/bad", here.repo / ".camel/skills/wrong"):
-        folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_text('---\nname: "\n---\n')
+        write_file(folder / "SKILL.md", '---\nname: "\n---\n')
     skill(here.etc / "camel/skills/.hidden/x")
     catalog = here.discover_skills()
     assert entry_in_folder(catalog, "bad").findings == ()
@@ -219,8 +219,7 @@ def test_initrunner_without_its_role_is_a_finding(tmp_path: Path) -> None:
 def test_wink_validates_all_fields(text: str, code: str, tmp_path: Path) -> None:
     """Field type mismatch or constraint violation is a validation error."""
     here = make_machine(tmp_path, "wink")
-    (here.top / "dir/x").mkdir(parents=True)
-    (here.top / "dir/x/SKILL.md").write_text(f"---\n{text}\n---\nBody.\n")
+    write_file(here.top / "dir/x/SKILL.md", f"---\n{text}\n---\nBody.\n")
     entry = entry_in_folder(here.discover_skills(skill_dirs=[here.top / "dir"]), "x")
     assert str(entry.state) == "rejected"
     assert (code, "error") in [(item.code, item.severity) for item in entry.findings]

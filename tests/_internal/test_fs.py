@@ -22,6 +22,7 @@ from prowess._internal.fs import (
     replacement_file,
     write_all,
 )
+from support.files import write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,8 +107,7 @@ def test_a_file_inside_a_folder_is_opened_without_following_links(
 ) -> None:
     """Also on Windows, which has no descriptors of folders."""
     monkeypatch.setattr(fs, "SUPPORTS_DIR_FD", supported)
-    (tmp_path / "top/inner").mkdir(parents=True)
-    (tmp_path / "top/inner/file").write_text("x")
+    write_file(tmp_path / "top/inner/file", "x")
     (tmp_path / "top/folder-link").symlink_to("inner")
     (tmp_path / "top/inner/file-link").symlink_to("file")
     top = str(tmp_path / "top")
@@ -143,8 +143,7 @@ def test_a_missing_folder_is_made_once(tmp_path: Path) -> None:
 @pytest.fixture
 def sides(tmp_path: Path) -> Iterator[tuple[int, int]]:
     """Two open folders, of which the first holds `a` with a file, the second `b`, which is empty."""
-    (tmp_path / "one/a").mkdir(parents=True)
-    (tmp_path / "one/a/file").write_text("x")
+    write_file(tmp_path / "one/a/file", "x")
     (tmp_path / "two/b").mkdir(parents=True)
     one, two = (os.open(tmp_path / name, os.O_RDONLY) for name in ("one", "two"))
     yield one, two

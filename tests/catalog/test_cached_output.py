@@ -15,6 +15,7 @@ import pytest
 
 from mutations import KINDS, WAIT, batch, cached, counted, difference, folders_of, uncached
 from prowess.hosts import host_names, load_host
+from support.files import write_file
 from support.trees import build_tree, extra_trees, load_trees
 from test_golden import CASES, golden_bytes
 
@@ -68,8 +69,7 @@ def test_the_golden_corpus_prints_the_same_from_the_cache(host: str, tmp_path: P
     project, user = folders_of(load_host(host))
     for number, name in enumerate(sorted(CASES)[HOSTS.index(host) % _EACH_FILE :: _EACH_FILE]):
         folder = tmp_path / (f"home/{user}" if number % 7 == 0 else f"repo/{project}") / name
-        folder.mkdir(parents=True)
-        (folder / "SKILL.md").write_bytes(golden_bytes(name))
+        write_file(folder / "SKILL.md", golden_bytes(name))
     assert compare([*commands(host, tmp_path / "repo", tmp_path / "home")], tmp_path / "cache") == 1
 
 
@@ -147,8 +147,7 @@ def test_a_table_shows_where_a_link_leads_that_no_agent_follows(tmp_path: Path) 
     repo, home = tmp_path / "repo", tmp_path / "home"
     home.mkdir()
     for place, name in ((".agents/skills/alpha", "alpha"), ("other/bravo", "bravo")):
-        (repo / place).mkdir(parents=True)
-        (repo / place / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Reads any form.\n---\nDo it.\n")
+        write_file(repo / place / "SKILL.md", f"---\nname: {name}\ndescription: Reads any form.\n---\nDo it.\n")
     (repo / ".agents/skills/delta").mkdir()
     (repo / ".agents/skills/delta/SKILL.md").symlink_to("../../../current/SKILL.md")
     line = ["list", "--host", "codex", "--host", "camel", "--cwd", str(repo), "--home", str(home)]

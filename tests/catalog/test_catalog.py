@@ -419,8 +419,7 @@ def test_evaluate_file_agrees_with_discover(host: str, tmp_path: Path) -> None:
         "gg": "---\nname: [gg]\ndescription: d\n---\nx\n",
     }
     for name, text in texts.items():
-        (here.top / "extra" / name).mkdir(parents=True)
-        (here.top / "extra" / name / "SKILL.md").write_text(text)
+        write_file(here.top / "extra" / name / "SKILL.md", text)
     catalog = here.discover_skills(skill_dirs=[here.top / "extra"])
     for name in texts:
         alone = evaluate_file(str(here.top / "extra" / name / "SKILL.md"), host)

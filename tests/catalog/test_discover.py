@@ -23,6 +23,7 @@ from prowess.cache import Cache, user_identity
 from prowess.catalog import Catalog, discover
 from prowess.hosts import host_names, load_host
 from support.changed_skills import CHANGES, changing_tree, removed
+from support.files import write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -134,8 +135,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     skill(skills / os.fsdecode(b"caf\xe9"), "latin")
     skill(skills / ".hidden")
     skill(skills / "deep/er/and/deeper")
-    (skills / "wrong").mkdir()
-    (skills / "wrong/skill.md").write_text("x")
+    write_file(skills / "wrong/skill.md", "x")
     (skills / "loose.md").write_text("---\nname: loose\ndescription: x y\n---\n")
     (skills / "folder/SKILL.md").mkdir(parents=True)
     (skills / "pipe").mkdir()
@@ -168,8 +168,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 skill(base / "twin")
                 (base / "twin/data.txt").write_text("same")
     (top / "home/.claude/settings.json").write_text('{"skillOverrides": {"plain": "off"}}')
-    (top / "repo/.gemini").mkdir(exist_ok=True)
-    (top / "repo/.gemini/settings.json").write_text('{"skills": {"disabled": ["plain"]} // so\n}')
+    write_file(top / "repo/.gemini/settings.json", '{"skills": {"disabled": ["plain"]} // so\n}')
     (top / "role.yaml").write_text("spec:\n  auto_skills:\n    enabled: true\n    max_skills: 2\n")
     return top
 

@@ -9,6 +9,7 @@ import pytest
 
 from prowess.catalog import discover
 from prowess.hosts import host_from_table
+from support.files import write_file
 from support.growth import ends
 
 if TYPE_CHECKING:
@@ -21,13 +22,11 @@ ROOT = {"path": ".x/skills", "scope": "project", "depth": 9, "inside": True}
 
 
 def skill(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: d\n---\n")
+    write_file(folder / "SKILL.md", f"---\nname: {folder.name}\ndescription: d\n---\n")
 
 
 def manifest(folder: Path, text: str | bytes, kind: str = ".codex-plugin") -> None:
-    (folder / kind).mkdir(parents=True, exist_ok=True)
-    (folder / kind / "plugin.json").write_bytes(text.encode() if isinstance(text, str) else text)
+    write_file(folder / kind / "plugin.json", text)
 
 
 def entries(top: Path, client: str = "codex", **keys: Any) -> Sequence[Entry]:
@@ -154,8 +153,7 @@ def test_a_file_beside_a_skill_counts_only_if_all_of_it_is_valid(text: str | byt
     """Values have types, as the table says."""
     folder = tmp_path / "repo/.x/skills/one"
     skill(folder)
-    (folder / "x").mkdir()
-    (folder / "x/x.yaml").write_bytes(text.encode() if isinstance(text, str) else text)
+    write_file(folder / "x/x.yaml", text)
     (entry,) = entries(tmp_path, flags=[OTHERS, HIDDEN], sidecar_types=TYPES)
     assert entry.state == state
 

@@ -10,6 +10,7 @@ import pytest
 
 from prowess.errors import SkillNotFoundError
 from prowess.find import RepositorySkills, find_repository_skills
+from support.files import write_file
 from support.growth import calls_at_most
 from support.skills import skill
 
@@ -38,8 +39,7 @@ def kinds(found: RepositorySkills) -> dict[str, str]:
 def test_an_invalid_manifest_hides_no_skill(repo: Path, name: str, text: str) -> None:
     """What cannot be read is a finding."""
     skill(repo / "skills/a")
-    (repo / ".claude-plugin").mkdir()
-    (repo / ".claude-plugin" / name).write_bytes(text.encode("latin-1"))
+    write_file(repo / ".claude-plugin" / name, text.encode("latin-1"))
     found = find_repository_skills(repo)
     assert len(found.skills) == 1
     assert {item.code for item in found.findings} <= {"config-invalid"}
@@ -136,8 +136,7 @@ def test_a_hostile_ignore_file_takes_no_time(repo: Path) -> None:
     """Each folder has rules that are slow to match, for all folders below it."""
     folder = repo
     for _ in range(40):
-        folder.mkdir(exist_ok=True)
-        (folder / ".gitignore").write_text("\n".join(f"**/{'a*' * 40}/**/b{n}/**/c" for n in range(400)))
+        write_file(folder / ".gitignore", "\n".join(f"**/{'a*' * 40}/**/b{n}/**/c" for n in range(400)))
         for number in range(10):
             (folder / f"{'a' * 80}{number}").mkdir()
         folder /= "b"

@@ -11,6 +11,7 @@ from prowess.catalog import discover
 from prowess.filesystem import Question, git_root
 from prowess.find._roots import find_scan_roots
 from prowess.hosts import Host, Root, host_from_table
+from support.files import write_file
 from support.trees import write_repository
 
 if TYPE_CHECKING:
@@ -148,8 +149,7 @@ def test_a_clients_list_may_go_further_up_than_its_model_sees(top: Path) -> None
     roots = [{"path": ".x", "scope": "project", "walk": "git-root", "without_git": "filesystem-root"}]
     roots.append({"path": "~/.x", "scope": "user"})
     for folder, name in (("plain/.x/a", "a"), (".x/a", "a"), (".x/b", "b"), (".x/c", "c"), ("home/.x/b", "b")):
-        (top / folder).mkdir(parents=True)
-        (top / folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n---\n")
+        write_file(top / folder / "SKILL.md", f"---\nname: {name}\ndescription: d\n---\n")
     host = host_from_table("copilot", {"title": "X", "git_marker": "named", "roots": roots})
     found = discover(top / "plain/c", host=host, home=top / "home", env={}, cache=False).skills
     states = {os.path.relpath(entry.path, top).removesuffix("/SKILL.md"): str(entry.state) for entry in found}
@@ -161,8 +161,7 @@ def test_a_clients_list_may_go_further_up_than_its_model_sees(top: Path) -> None
 def test_what_a_clients_list_leaves_out_is_seen_or_not_there(top: Path) -> None:
     """Copilot's leaves out what an argument adds. A skill that is hidden from the model is then nowhere."""
     for name, flag in (("shown", ""), ("hidden", "off: true\n")):
-        (top / "repo/.x" / name).mkdir(parents=True)
-        (top / "repo/.x" / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n{flag}---\n")
+        write_file(top / "repo/.x" / name / "SKILL.md", f"---\nname: {name}\ndescription: d\n{flag}---\n")
     flags = [{"when": {"off": "true"}, "state": "user-only", "reason": "off"}]
     roots = [{"argument": "--add-dir", "path": ".x", "scope": "project"}]
     arguments = [{"name": "--add-dir", "values": "one", "effect": "roots"}]

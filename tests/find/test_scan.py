@@ -12,6 +12,7 @@ from prowess.filesystem._filesystem import Filesystem
 from prowess.find._roots import ScanRoot
 from prowess.find._scan import ScanResult, scan
 from prowess.hosts import Host, Root, load_host
+from support.files import write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -196,8 +197,7 @@ def test_empty_folders_hide_no_skills(client: str, count_empty: bool, tmp_path: 
 def test_a_skill_file_in_another_case_is_reported(name: str, tmp_path: Path) -> None:
     """Clients look for `SKILL.md` exactly."""
     top = tmp_path.resolve()
-    (top / "skills/a").mkdir(parents=True)
-    (top / "skills/a" / name).write_text("---\nname: a\ndescription: d\n---\n")
+    write_file(top / "skills/a" / name, "---\nname: a\ndescription: d\n---\n")
     if (top / "skills/a/SKILL.md").exists():
         pytest.skip("this file system does not tell upper case from lower case")
     assert findings_of(walk(top), top) == [("file-name-case", f"a/{name}")]
@@ -207,8 +207,7 @@ def test_loose_files_are_skills_if_the_host_says_so(tmp_path: Path) -> None:
     """`*.md` in the root itself, not below it."""
     top = tree(tmp_path, "a")
     (top / "skills/flat.md").write_text("---\nname: flat\ndescription: d\n---\n")
-    (top / "skills/b").mkdir()
-    (top / "skills/b/flat.md").write_text("---\nname: flat2\ndescription: d\n---\n")
+    write_file(top / "skills/b/flat.md", "---\nname: flat2\ndescription: d\n---\n")
     assert found(walk(top), top) == ["a"]
     assert sorted(found(walk(top, loose=True), top)) == ["a", "flat.md"]
 

@@ -21,6 +21,7 @@ from prowess.install.archive import pack_skill
 from prowess.install.lock import read_tree
 from prowess.install.sources.bucket import _buckets as objects_module
 from prowess.install.sources.bucket._buckets import run_calls
+from support.files import write_file
 from support.growth import ends
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint
 from support.site_server import Request, Site, redirect
@@ -169,8 +170,7 @@ def test_certificates_are_checked_with_those_of_a_variable(
     ):
         files = ["-keyout", f"{path}.key", "-out", f"{path}.crt"]
         subprocess.run([*request, *files, *more], check=True, capture_output=True)
-    (tmp_path / "buckets/bucket/pdf").mkdir(parents=True)
-    (tmp_path / "buckets/bucket/pdf/SKILL.md").write_bytes(skill("pdf"))
+    write_file(tmp_path / "buckets/bucket/pdf/SKILL.md", skill("pdf"))
     with rclone_server(tmp_path, "--cert", f"{server}.crt", "--key", f"{server}.key") as url:
         assert url.startswith("https://")
         use_endpoint(monkeypatch, url)
@@ -198,8 +198,7 @@ def test_buckets_of_other_clouds_are_read(
 
 
 def packed(folder: Path, body: str = "Body.") -> PackedSkill:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_bytes(skill(folder.name, body))
+    write_file(folder / "SKILL.md", skill(folder.name, body))
     (folder / "run.sh").write_text("run")
     (folder / "run.sh").chmod(0o755)
     return prepare_skill(str(folder))

@@ -11,6 +11,7 @@ from prowess.errors import InstallError
 from prowess.install import OpenStore, Store
 from prowess.install.lock import read_tree
 from prowess.install.sources import Fetched, find_skills
+from support.files import write_file
 from support.skills import skill as write_skill
 from support.sources import fetch as fetch_from
 
@@ -46,11 +47,9 @@ def test_all_skills_below_a_folder_are_fetched_but_not_those_inside_of_others(tm
 
 def test_a_folder_that_is_a_skill_is_one_skill_without_its_repository(tmp_path: Path) -> None:
     skill = write_skill(tmp_path / "pdf").parent
-    (skill / ".git").mkdir()
-    (skill / ".git/config").write_text("x")
+    write_file(skill / ".git/config", "x")
     (skill / "empty/inner").mkdir(parents=True)
-    (skill / "scripts").mkdir()
-    (skill / "scripts/run.py").write_text("print()")
+    write_file(skill / "scripts/run.py", "print()")
     fetched, files = fetch(skill, tmp_path / "store")
     assert [(item.name, item.path) for item in fetched.skills] == [("pdf", "")]
     assert sorted(files["pdf"]) == ["SKILL.md", "scripts/run.py"]
@@ -104,6 +103,5 @@ def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_skill_without_a_name_has_that_of_its_folder(tmp_path: Path) -> None:
-    (tmp_path / "from/pdf").mkdir(parents=True)
-    (tmp_path / "from/pdf/SKILL.md").write_text("no front matter")
+    write_file(tmp_path / "from/pdf/SKILL.md", "no front matter")
     assert find_skills(str(tmp_path / "from"))[0] == [("pdf", "pdf")]

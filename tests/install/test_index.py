@@ -12,6 +12,7 @@ from prowess.errors import InstallError
 from prowess.install import Store
 from prowess.install.lock import read_tree
 from prowess.install.sources.site import index_skills
+from support.files import write_file
 from support.sources import fetch
 from support.web_server import SCHEMA, static_server
 
@@ -20,11 +21,9 @@ if TYPE_CHECKING:
 
 
 def skill(folder: Path, description: str = "Does it.", **files: str) -> str:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {folder.name}\ndescription: {description}\n---\nBody.\n")
+    write_file(folder / "SKILL.md", f"---\nname: {folder.name}\ndescription: {description}\n---\nBody.\n")
     for name, text in files.items():
-        (folder / "scripts").mkdir(exist_ok=True)
-        (folder / "scripts" / name).write_text(text)
+        write_file(folder / "scripts" / name, text)
         (folder / "scripts" / name).chmod(0o755)
     return str(folder)
 

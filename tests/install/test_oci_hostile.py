@@ -19,6 +19,7 @@ from prowess.install.sources.oci._registry import Registry, StoredManifest
 from prowess.install.sources.oci._skills import parse_index, parse_manifest
 from prowess.net import _client as _http
 from support.archives import tar_gz
+from support.files import write_file
 from support.growth import ends
 from support.raw_http import RawServer, Request, answer
 from support.sources import fetch, publish
@@ -222,8 +223,7 @@ def test_a_registry_that_is_down_half_the_time_works(tmp_path: Path) -> None:
 def log_in(server: RawServer, tmp_path: Path, **entry: str) -> None:
     auth = base64.b64encode(b"me:pass-word").decode()
     auths = {f"127.0.0.1:{server.port}": entry or {"auth": auth}}
-    (tmp_path / ".docker").mkdir(exist_ok=True)
-    (tmp_path / ".docker/config.json").write_text(json.dumps({"auths": auths}), encoding="utf-8")
+    write_file(tmp_path / ".docker/config.json", json.dumps({"auths": auths}))
 
 
 def ask(challenge: str) -> bytes:
@@ -354,8 +354,7 @@ def test_a_redirected_blob_takes_no_credentials_along(tmp_path: Path) -> None:
 
 def test_an_upload_goes_to_no_other_host(tmp_path: Path) -> None:
     folder = tmp_path / "pdf"
-    folder.mkdir()
-    (folder / "SKILL.md").write_text("---\nname: pdf\ndescription: x\n---\n", encoding="utf-8")
+    write_file(folder / "SKILL.md", "---\nname: pdf\ndescription: x\n---\n")
     with RawServer(lambda _: answer(status=201)) as other:
 
         def respond(request: Request) -> bytes:
@@ -380,8 +379,7 @@ def test_an_upload_to_an_invalid_url_is_an_error(location: str) -> None:
 
 def test_a_file_of_credentials_that_is_not_json_is_an_error_without_its_content(tmp_path: Path) -> None:
     with FakeRegistry(manifests=ask("Basic")) as server:
-        (tmp_path / ".docker").mkdir()
-        (tmp_path / ".docker/config.json").write_text('{"auths": pass-word', encoding="utf-8")
+        write_file(tmp_path / ".docker/config.json", '{"auths": pass-word')
         with pytest.raises(ConfigError, match="is not valid JSON") as caught:
             pull(server, tmp_path)
     assert "pass-word" not in f"{caught.value} {caught.value.hint}"

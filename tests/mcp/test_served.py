@@ -13,6 +13,7 @@ from prowess import discover
 from prowess.errors import SkillFileError
 from prowess.mcp import ServedCatalog
 from prowess.mcp._contents import SkillContents
+from support.files import write_file
 from support.growth import assert_linear
 from support.rows import rows
 from support.skills import skill
@@ -30,8 +31,7 @@ def serve(project: Path, *only: str) -> ServedCatalog:
 def test_an_entry_has_the_front_matter_and_every_file_with_digest_and_size(tmp_path: Path) -> None:
     """The digest is over the bytes of the file."""
     folder = skill(tmp_path / SKILLS / "pages", more="version: 1.10\n").parent
-    (folder / "notes").mkdir()
-    (folder / "notes/a b.md").write_bytes(b"x\r\n")
+    write_file(folder / "notes/a b.md", b"x\r\n")
     served = serve(tmp_path)
     found = served.skill(served.uris[0])
     assert found is not None
@@ -81,8 +81,7 @@ def entry_of(served: ServedCatalog, uri: str) -> dict[str, Any]:
 def test_directories_have_their_direct_children(tmp_path: Path) -> None:
     """Without a slash at the end; a file is not a directory, and neither is what is outside."""
     folder = skill(tmp_path / SKILLS / "pages").parent
-    (folder / "a/b").mkdir(parents=True)
-    (folder / "a/b/c.txt").write_text("1")
+    write_file(folder / "a/b/c.txt", "1")
     (folder / "empty").mkdir()
     (folder / "up").symlink_to(tmp_path)
     served = serve(tmp_path)

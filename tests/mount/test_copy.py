@@ -109,11 +109,9 @@ def work(tmp_path: Path) -> Path:
     work = tmp_path.resolve()
     skill(work / "pdf")
     for name in ("a.md", "b.md"):
-        (work / "pdf/sub").mkdir(exist_ok=True)
-        (work / "pdf/sub" / name).write_text(name * 10)
+        write_file(work / "pdf/sub" / name, name * 10)
     (work / "into").mkdir()
-    (work / "outside").mkdir()
-    (work / "outside/a.md").write_text(SECRET)
+    write_file(work / "outside/a.md", SECRET)
     return work
 
 

@@ -16,13 +16,13 @@ from prowess.sandbox._profiles import Confinement, bwrap_arguments, seatbelt_pro
 from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from prowess.sandbox._runtime import own_devices, runtime_folder
 from support.commands import run_python, run_shell
+from support.files import write_file
 
 
 def test_a_home_cannot_be_read(bwrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command sees neither the user's keys nor that they exist."""
     home = tmp_path / "home"
-    (home / ".ssh").mkdir(parents=True)
-    (home / ".ssh/id_ed25519").write_text("secret")
+    write_file(home / ".ssh/id_ed25519", "secret")
     (tmp_path / "skill").mkdir()
     line = f"cat {home}/.ssh/id_ed25519 || ls {home} ~/.ssh || cat /etc/shadow || ls /root/.ssh /var /proc/1/root/var"
     done = run_shell(line, tmp_path / "skill", sandbox=bwrap)
@@ -60,8 +60,7 @@ def test_a_working_directory_can_be_writable(bwrap: str, tmp_path: Path) -> None
 def test_a_readable_link_can_be_read_with_its_target(bwrap: str, tmp_path: Path) -> None:
     """Each under its own path."""
     (tmp_path / "skill").mkdir()
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/a.txt").write_text("a")
+    write_file(tmp_path / "data/a.txt", "a")
     (tmp_path / "link").symlink_to("data")
     line = f"cat {tmp_path}/link/a.txt {tmp_path}/data/a.txt; touch {tmp_path}/link/b || ls {tmp_path}"
     done = run_shell(line, tmp_path / "skill", sandbox=bwrap, readable=[tmp_path / "link"])

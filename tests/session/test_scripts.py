@@ -14,7 +14,7 @@ import pytest
 
 from prowess import Scripts, Session, UntrustedSkill
 from prowess.errors import ConfigError
-from support.files import write_files
+from support.files import write_file, write_files
 from support.sessions import SKILLS, new_session
 from support.skills import skill
 
@@ -237,8 +237,7 @@ for name in sys.argv[1:]:
 def test_only_files_that_scripts_wrote_can_be_read(project: Path, trust: Trust, tmp_path: Path) -> None:
     """Not the others of a folder that the application gave, and nothing through a link."""
     work = tmp_path / "work"
-    work.mkdir()
-    (work / "mine.txt").write_text("mine")
+    write_file(work / "mine.txt", "mine")
     write_scripts(project, "pdf", {"w.py": WRITER, "l.py": "import os; os.symlink('mine.txt', 'link.txt')"})
     session, scripts = active(project, trust), Scripts(cwd=work)
     answer = run(session, "w.py", scripts, args=["a.txt"])
@@ -297,8 +296,7 @@ def test_a_folder_that_becomes_a_link_is_neither_listed_nor_read(project: Path, 
     """Not even if a folder above it does, while a script runs."""
     top, other = tmp_path / "top", tmp_path / "other"
     for folder in (top, other):
-        (folder / "work").mkdir(parents=True)
-        (folder / "work/a.txt").write_text("secret")
+        write_file(folder / "work/a.txt", "secret")
     write_scripts(project, "pdf", {"w.py": WRITER, "wait.py": "import time\nopen('b', 'w')\ntime.sleep(0.5)\n"})
     session, scripts = active(project, trust), Scripts(cwd=top / "work")
     run(session, "w.py", scripts, args=["a.txt"])

@@ -16,6 +16,7 @@ from hypothesis import given, strategies as st
 import prowess.skill._integrity
 from prowess.errors import SkillError
 from prowess.skill._integrity import integrity_digest, read_integrity
+from support.files import write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -36,11 +37,9 @@ def folder(tmp_path: Path) -> Path:
     """A skill with one entry of each type."""
     top = tmp_path / "pdf"
     skill(top)
-    (top / "scripts").mkdir()
-    (top / "scripts/fill.py").write_text("print(1)\n")
+    write_file(top / "scripts/fill.py", "print(1)\n")
     (top / "scripts/link").symlink_to("../references/a.md")
-    (top / "references").mkdir()
-    (top / "references/a.md").write_text("a")
+    write_file(top / "references/a.md", "a")
     (top / "empty").mkdir()
     return top
 
@@ -171,8 +170,7 @@ def test_scripts_are_executable_files_and_those_in_scripts(folder: Path, way: st
     """Links in `scripts/` too; sorted."""
     (folder / "run").write_text("#!/bin/sh\n")
     (folder / "run").chmod(0o755)
-    (folder / "references/scripts").mkdir()
-    (folder / "references/scripts/no.py").write_text("")
+    write_file(folder / "references/scripts/no.py", "")
     assert read_integrity(str(folder)).scripts == ("run", "scripts/fill.py", "scripts/link")
 
 
@@ -410,8 +408,7 @@ def test_a_file_that_is_swapped_before_it_is_opened_is_an_error(
 ) -> None:
     """Nothing outside is read, and nothing blocks."""
     secret = tmp_path / "secret"
-    secret.mkdir()
-    (secret / "file").write_text("secret")
+    write_file(secret / "file", "secret")
     name, make = SWAPS[swap]
     real, opened = os.stat, watch_opened(monkeypatch)
 
@@ -472,8 +469,7 @@ def test_a_change_during_reading_is_an_error(
 ) -> None:
     """The status of every entry is compared again."""
     folder = tmp_path / "s"
-    (folder / "scripts").mkdir(parents=True)
-    (folder / "scripts/fill.py").write_text("x")
+    write_file(folder / "scripts/fill.py", "x")
     before = integrity_digest(str(folder))
     assert before is not None
     while_read(monkeypatch, lambda: ACTS[act](folder))

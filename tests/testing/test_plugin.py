@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from support.files import write_file
 from support.processes import processes_end
 from support.skills import skill
 from support.suites import write_suite
@@ -163,8 +164,7 @@ def test_a_project_without_skills_notices_nothing(
     project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its `tests/cases/x.yaml` and hidden folders are ignored, and Prowess is not loaded."""
-    (project / "tests/cases").mkdir(parents=True)
-    (project / "tests/cases/x.yaml").write_text("[broken")
+    write_file(project / "tests/cases/x.yaml", "[broken")
     (project / ".claude/skills").mkdir(parents=True)
     (project / ".claude/test_it.py").write_text("def test_it(): assert False\n")
     (project / ".agents").mkdir()
@@ -188,10 +188,8 @@ def test_other_files_beside_cases_are_left_alone(project: Path, pytester: pytest
     folder = write_suite(project / "pdf", {"a": "true"})
     (folder / "tests/cases/notes.txt").write_text("x")
     (folder / "tests/cases/.hidden.yaml").write_text("x")
-    (folder / "tests/fixtures/cases").mkdir(parents=True)
-    (folder / "tests/fixtures/cases/x.yaml").write_text("[")
-    (folder / "tests/cases/inner").mkdir()
-    (folder / "tests/cases/inner/x.yaml").write_text("[")
+    write_file(folder / "tests/fixtures/cases/x.yaml", "[")
+    write_file(folder / "tests/cases/inner/x.yaml", "[")
     (folder / "tests/cases/b.YML").write_text("name: b\ninput: {command: 'true'}\n")
     assert node_ids(run(pytester, "--collect-only", "-q")) == [
         *("pdf/tests/cases/a.yaml::a", "pdf/tests/cases/b.YML::b")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.files import write_file
 from support.suites import write_suite
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def evil_skill(folder: Path, canary: Path, *, settings: bool = False) -> Path:
 def project(tmp_path: Path) -> Path:
     """A project with a test of its own."""
     top = tmp_path / "project"
-    (top / "tests").mkdir(parents=True)
-    (top / "tests/test_own.py").write_text("def test_own(): pass\n")
+    write_file(top / "tests/test_own.py", "def test_own(): pass\n")
     (top / "pytest.ini").write_text("[pytest]\n")
     return top
 
@@ -254,8 +254,7 @@ def test_the_installed_plugin_is_switched_on_by_settings(name: str, project: Pat
 def installed(tmp_path: Path) -> dict[str, str]:
     """The environment in which Prowess is the only package with a pytest plugin."""
     metadata = tmp_path / "site/prowess-0.1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: prowess\nVersion: 0.1.0\n")
+    write_file(metadata / "METADATA", "Metadata-Version: 2.1\nName: prowess\nVersion: 0.1.0\n")
     (metadata / "entry_points.txt").write_text("[pytest11]\nprowess = prowess.testing.plugin\n")
     return {"PYTHONPATH": f"{SOURCE}:{tmp_path}/site", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}
 

@@ -18,6 +18,7 @@ from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.sandbox import stop
 from prowess.testing import CaseResult, SkillResult, TestReport, load_suite, run_tests
 from prowess.testing._runner import find_suites, run_suites
+from support.files import write_file
 from support.growth import calls_at_most, ends
 from support.processes import processes_end, wait_until
 from support.skills import skill
@@ -64,8 +65,7 @@ def statuses(results: dict[str, CaseResult]) -> dict[str, str]:
 def test_a_command_runs_in_the_root_of_a_fresh_copy(tmp_path: Path, sandbox: str) -> None:
     """Not in the skill itself, but all is there as it is in the skill, under its name."""
     folder = write_suite(tmp_path / "pdf", {"a": "pwd; ls; cat scripts/x; ls tests"})
-    (folder / "scripts").mkdir()
-    (folder / "scripts/x").write_text("hei\n")
+    write_file(folder / "scripts/x", "hei\n")
     (result,) = run_tests(folder, sandbox=sandbox).skills[0].cases
     where, *rest = result.stdout.splitlines()
     assert where.endswith("/pdf")
@@ -93,8 +93,7 @@ def test_the_skill_stays_clean(tmp_path: Path, place: Path, sandbox: str) -> Non
     """Whatever a case writes, deletes, renames or locks: names, modes, times and bytes are what they were."""
     folder = write_suite(tmp_path / "pdf", {"a": SPOIL, "b": "test -d scripts/inner -a -d assets -a ! -e deep"})
     for inner in ("scripts/inner", "assets"):
-        (folder / inner).mkdir(parents=True)
-        (folder / inner / "file").write_text("x")
+        write_file(folder / inner / "file", "x")
     (folder / "scripts/x").write_text("x")
     before = snapshot(folder)
     results = run_tests(folder, sandbox=sandbox, jobs=1).skills[0].cases
@@ -119,8 +118,7 @@ def test_a_case_cannot_make_the_cleanup_remove_other_files(tmp_path: Path, sandb
         f'rm -r scripts; ln -s {tmp_path}/pdf/scripts scripts; cd "$HOME"; mv pdf moved; ln -s {tmp_path}/pdf pdf; :'
     )
     folder = write_suite(tmp_path / "pdf", {"a": spoil})
-    (folder / "scripts").mkdir()
-    (folder / "scripts/x").write_text("x")
+    write_file(folder / "scripts/x", "x")
     before = snapshot(folder)
     assert run_tests(folder, sandbox=sandbox).counts["passed"] == 1
     assert snapshot(folder) == before

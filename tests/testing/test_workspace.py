@@ -13,6 +13,7 @@ import pytest
 
 from prowess.errors import SandboxError, SkillError
 from prowess.testing._runner import fixture_error, scan_contents, workspace
+from support.files import write_file
 from support.rows import rows
 from support.suites import snapshot, write_suite
 
@@ -35,13 +36,10 @@ def made(tmp_path: Path) -> Path:
     (folder / "scripts/linked").symlink_to("run")
     (folder / "dangling").symlink_to("nowhere")
     (folder / "out").symlink_to("../../beside")
-    (folder / "tests/fixtures").mkdir()
-    (folder / "tests/fixtures/ä\n.csv").write_text("1")
-    (folder / ".git").mkdir()
-    (folder / ".git/config").write_text("[core]")
+    write_file(folder / "tests/fixtures/ä\n.csv", "1")
+    write_file(folder / ".git/config", "[core]")
     (folder / ".hidden").write_text("x")
-    (tmp_path / "beside").mkdir()
-    (tmp_path / "beside/keep").write_text("keep")
+    write_file(tmp_path / "beside/keep", "keep")
     return folder
 
 
@@ -210,8 +208,7 @@ def test_a_file_that_grows_while_it_is_copied_is_an_error(
 
 def test_compiled_files_are_not_copied(made: Path) -> None:
     """Python would run them in place of their sources."""
-    (made / "scripts/__pycache__").mkdir()
-    (made / "scripts/__pycache__/run.pyc").write_bytes(b"\0")
+    write_file(made / "scripts/__pycache__/run.pyc", b"\0")
     with workspace(scan_contents(str(made))) as (_, copy):
         assert list(Path(copy).rglob("__pycache__")) == []
 

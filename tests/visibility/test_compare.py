@@ -74,8 +74,7 @@ def test_a_folder_that_an_agent_does_not_search_is_a_loss_by_place(project: Path
 
 
 def test_a_text_that_an_agent_rejects_is_a_loss_by_text(project: Path) -> None:
-    (project / ".agents/skills/notes").mkdir(parents=True)
-    (project / ".agents/skills/notes/SKILL.md").write_text(REPAIRED)
+    write_file(project / ".agents/skills/notes/SKILL.md", REPAIRED)
     (row,) = compared("codex", "copilot", "pi").skills
     assert row.losers == ("copilot", "pi")
     loss = row.views["copilot"].loss
@@ -88,8 +87,7 @@ def test_a_text_that_an_agent_rejects_is_a_loss_by_text(project: Path) -> None:
 
 
 def test_in_another_folder_a_text_that_would_be_rejected_names_both(project: Path) -> None:
-    (project / ".claude/skills/notes").mkdir(parents=True)
-    (project / ".claude/skills/notes/SKILL.md").write_text(REPAIRED)
+    write_file(project / ".claude/skills/notes/SKILL.md", REPAIRED)
     loss = compared("claude-code", "pi@0.7").skills[0].views["pi@0.7"].loss
     assert loss is not None
     assert (loss.kind, loss.codes) == ("place", ("repair-colon",))
@@ -159,8 +157,7 @@ def test_another_skill_of_the_same_name_is_a_loss_by_name(project: Path) -> None
 
 def test_the_setting_for_one_skill_is_named_not_the_one_for_all(project: Path) -> None:
     """Both are in one file."""
-    (project / ".infer").mkdir()
-    (project / ".infer/config.yaml").write_text("agent: {skills: {enabled: true, disabled_skills: [pdf]}}\n")
+    write_file(project / ".infer/config.yaml", "agent: {skills: {enabled: true, disabled_skills: [pdf]}}\n")
     skill(project / ".infer/skills/pdf")
     for view in compared("infer", "infer-cli").skills[0].views.values():
         loss = view.loss

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from prowess.agent.policy import ToolFailedError
+from support.files import write_file
 from support.growth import calls_at_most
 from support.tool_calls import failure_message, make_tool_context, tools_by_name
 
@@ -88,10 +89,8 @@ def test_a_folder_that_became_a_link_is_refused(folder: Path) -> None:
 
 
 def test_a_folder_that_keeps_changing_into_a_link_never_leads_out(folder: Path) -> None:
-    (folder.parent / "outside").mkdir()
-    (folder.parent / "outside/secret.md").write_text(SECRET)
-    (folder / "swap").mkdir()
-    (folder / "swap/secret.md").write_text("harmless")
+    write_file(folder.parent / "outside/secret.md", SECRET)
+    write_file(folder / "swap/secret.md", "harmless")
     (folder / "link").symlink_to("../outside")
     stop = threading.Event()
 

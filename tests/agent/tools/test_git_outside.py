@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.agent.policy import ToolFailedError
+from support.files import write_file
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, run_as_owner as sh, tools_by_name
 
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ def replace_dot_git(text: str) -> Callable[[Path, Path], object]:
 
 
 def alternates_of_alternates(role: Path, outside: Path) -> None:
-    (role / "store/info").mkdir(parents=True)
-    (role / "store/info/alternates").write_text(f"{outside}/.git/objects\n")
+    write_file(role / "store/info/alternates", f"{outside}/.git/objects\n")
     (role / ".git/objects/info/alternates").write_text("../../store\n")
 
 
@@ -149,8 +149,7 @@ def test_no_other_repository_is_read_or_changed(escape: str, sandbox: str, folde
     before = {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()}
     ESCAPES[escape](role, outside)
     home = role.parent / "home"
-    home.mkdir()
-    (home / ".gitconfig").write_text("[user]\nname = Bob\nemail = bob@example.com\n")
+    write_file(home / ".gitconfig", "[user]\nname = Bob\nemail = bob@example.com\n")
     context = make_tool_context(role, sandbox=sandbox, env={"HOME": str(home)})
     tools = tools_by_name("git", context, read_only=False)
     (role / "new.txt").write_text("new\n")
@@ -180,8 +179,7 @@ def test_the_commit_of_an_inner_repository_is_not_shown_or_added(folders: tuple[
     commit = sh(outside, "git rev-parse HEAD").strip()
     own = sh(role, "git rev-parse HEAD").strip()
     for name in ("inner", "fresh", "deep/fresh"):
-        (role / name).mkdir(parents=True)
-        (role / name / ".git").write_text(f"gitdir: {outside}/.git\n")
+        write_file(role / name / ".git", f"gitdir: {outside}/.git\n")
     sh(role, f"git update-index --add --cacheinfo 160000,{own},inner; git commit -qm Inner")
     tools = tools_by_name("git", make_tool_context(role), read_only=False)
     assert commit in sh(role, "git diff")

@@ -13,7 +13,7 @@ import pytest
 
 from prowess.agent.protected import KINDS
 from prowess.agent.tools import _write_guard
-from support.files import write_files
+from support.files import write_file, write_files
 from support.growth import ends
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
 
@@ -192,8 +192,7 @@ def test_a_repository_that_a_command_makes_is_removed(folder: Path) -> None:
 @pytest.mark.slow
 def test_what_links_lead_to_is_protected(folder: Path) -> None:
     """Instructions and settings are often links to one file."""
-    (folder / "docs").mkdir()
-    (folder / "docs/agents.txt").write_text("obey")
+    write_file(folder / "docs/agents.txt", "obey")
     (folder / "step").symlink_to("docs/agents.txt")
     (folder / "CLAUDE.md").symlink_to("step")
     os.link(folder / "pkg/conftest.py", folder / "docs/same.py")
