@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from mutations import WAIT, counted
 from prowess.cli import main
 from support.skills import skill
 
@@ -72,3 +74,21 @@ def test_the_three_commands_run(
             # An inventory of nothing, and a check of nothing, are failures, not wrong use.
             assert main([*arguments, "--help"] if step == "nothing" else arguments) in (0, 1), line
         capsys.readouterr()
+
+
+def test_the_screen_is_cached_and_never_stale(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A skill in a folder that no agent searches changes it too."""
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("PROWESS_NO_CACHE", raising=False)
+    skill(project / ".agents/skills/pdf")
+    time.sleep(WAIT)
+    with counted() as counts:
+        first = screen(monkeypatch, capsys)
+        assert "1 skill, 2 agents" in first[1]
+        assert (counts["hits"], screen(monkeypatch, capsys), counts["hits"]) == (0, first, 1)
+        skill(project / "skills/other")
+        later = screen(monkeypatch, capsys)
+        assert "2 skills, 2 agents" in later[1]
+        assert later[2] == "(1 is in a folder that no agent searches)"

@@ -11,17 +11,14 @@ import sys
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import display_width, neutral, quoted
-from prowess.cli._arguments import chosen_hosts, print_for_several, question_from_args
 from prowess.cli._output import (
     Message,
-    Result,
     as_dicts,
     evidence_json,
     evidence_notes,
     finding_messages,
     paint,
     pluralize,
-    print_stderr,
     terminal_width,
     truncate_or_pad,
 )
@@ -37,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, Entry
-    from prowess.cli._parser import Arguments
     from prowess.filesystem import Filesystem, Question
     from prowess.visibility import ComparedSkill, Comparison
 
@@ -45,26 +41,11 @@ _PIPE_WIDTH = 80
 """The width of the matrix if stdout is not a terminal."""
 
 
-def list_matrix(args: Arguments, names: Sequence[str]) -> int:
-    """Print the skills of some agents, or of all agents on this machine, as a table or as JSON."""
-    args.host = [*names]
-    hosts, note = chosen_hosts(args)
-    if note is not None:
-        print_stderr(note)
-    hosts = hosts if names else [DEFAULT_HOST, *hosts]
-
-    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
-        matrix = _Matrix(catalogs, filesystem, question_from_args(args), digests=args.digest)
-        return Result(matrix.as_dict, matrix.text(merge=not args.rows, is_chosen=bool(names)))
-
-    return print_for_several(args, hosts, f"matrix {args.rows} {args.digest} {bool(names)}", make)
-
-
 def _width() -> int:
     return terminal_width() if sys.stdout.isatty() else _PIPE_WIDTH
 
 
-class _Matrix:
+class Matrix:
     """What some agents make of each skill."""
 
     def __init__(

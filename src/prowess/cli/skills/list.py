@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from prowess.cli._arguments import print_for_several, require_paths
+from prowess.cli._arguments import chosen_hosts, print_for_several, question_from_args, require_paths
+from prowess.cli._output import Result, print_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from prowess.catalog import Catalog
-    from prowess.cli._output import Result
     from prowess.cli._parser import Arguments, Parser
     from prowess.filesystem import Filesystem
 
@@ -49,9 +49,7 @@ def run(args: Arguments) -> Result | int:
 
         return list_with_servers(args, *hosts)
     if len(hosts) != 1 or args.all:
-        from ._matrix import list_matrix
-
-        return list_matrix(args, [] if args.all else hosts)
+        return _list_for_several(args, [] if args.all else hosts)
 
     def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
         from ._host_table import details
@@ -59,3 +57,22 @@ def run(args: Arguments) -> Result | int:
         return details(args, catalogs[hosts[0]], filesystem)
 
     return print_for_several(args, hosts, f"host {args.digest}", make)
+
+
+def _list_for_several(args: Arguments, names: Sequence[str]) -> int:
+    """Print the skills of some agents, or of all agents on this machine, as a table or as JSON."""
+    from prowess.hosts import DEFAULT_HOST
+
+    args.host = [*names]
+    hosts, note = chosen_hosts(args)
+    if note is not None:
+        print_stderr(note)
+    hosts = hosts if names else [DEFAULT_HOST, *hosts]
+
+    def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
+        from ._matrix import Matrix
+
+        matrix = Matrix(catalogs, filesystem, question_from_args(args), digests=args.digest)
+        return Result(matrix.as_dict, matrix.text(merge=not args.rows, is_chosen=bool(names)))
+
+    return print_for_several(args, hosts, f"matrix {args.rows} {args.digest} {bool(names)}", make)

@@ -1,0 +1,190 @@
+"""Answer `prowess` alone: how many skills, which agents, what each sees, and what to type next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+from prowess._internal.files import shorten_home
+from prowess._internal.text import display_width, neutral
+from prowess.filesystem import git_root
+from prowess.find import find_repository_skills
+from prowess.hosts import load_host
+from prowess.visibility import ABSENT, Kind, compare, describe_others, describe_unsearched, headline, mount_argument
+
+from ._output import (
+    ProgressLine,
+    format_table,
+    join_words,
+    paint,
+    pluralize,
+    terminal_width,
+    truncate_or_pad,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prowess.filesystem import Filesystem, Question
+    from prowess.find import RepositorySkill
+    from prowess.visibility import ComparedSkill, Comparison
+
+    Counts = Mapping[str, Mapping[Kind, int]]
+    """How many skills of each kind each agent has."""
+
+_MAX_ROWS = 8
+"""Agents that are listed; a terminal has 24 lines."""
+
+
+def first_screen(question: Question, filesystem: Filesystem, hosts: Sequence[str], note: str | None) -> Iterator[str]:
+    """Yield the lines of the first screen.
+
+    Args:
+        question: where the agents are started.
+        filesystem: what was read so far.
+        hosts: the agents.
+        note: about how they were chosen.
+    """
+    progress = ProgressLine()
+    found: Sequence[RepositorySkill] = ()
+    # Outside a repository the working directory may be the home, with any number of folders.
+    if git_root(question.cwd, filesystem=filesystem):
+        found = find_repository_skills(question.cwd, progress=progress.show_folders, filesystem=filesystem).skills
+    files = [skill.path for skill in found if not skill.inside]
+    comparison = compare(
+        question, hosts=hosts, files=files, cache=False, filesystem=filesystem, progress=progress.show_skills
+    )
+    progress.clear()
+    yield from _format(comparison, found, note)
+
+
+def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str | None) -> Iterator[str]:
+    total = len(comparison.distinct)
+    where = neutral(shorten_home(comparison.cwd, comparison.home))
+    offered = _offered(comparison, found)
+    counts = comparison.kinds
+    yield _offer(offered, found) if offered else f"{headline(counts, total)}."
+    counted = f"{pluralize(total, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}, in {where}"
+    yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
+    if comparison.unsearched:
+        yield f"({describe_unsearched(comparison)})"
+    if note:
+        yield f"({note})"
+    yield ""
+    yield from _agent_lines(counts)
+    yield ""
+    yield "Next:"
+    commands = _next_commands(comparison, offered)
+    room = terminal_width() - 2
+    # A long command is alone on its line, and moves the meanings of the others no further.
+    fitting = [len(command) + 2 for command, meaning in commands if len(command) + 2 + len(meaning) <= room]
+    width = max(fitting, default=0)
+    for command, meaning in commands:
+        if max(width, len(command) + 2) + len(meaning) > room:
+            yield f"  {paint(command, 'command')}"
+            yield f"      {meaning}"
+        else:
+            yield f"  {paint(truncate_or_pad(command, width), 'command')}{meaning}"
+    yield ""
+    yield "`prowess --help` lists all commands."
+
+
+def _agent_lines(counts: Counts) -> Iterator[str]:
+    """Yield a line for each agent: how many skills its model sees, and what it is with the others."""
+    seen = {host: kinds.get(Kind.SEEN, 0) for host, kinds in counts.items()}
+    rows = [("AGENT", "SEES", "THE OTHERS")]
+    hosts = sorted(counts, key=lambda host: seen[host])
+    rows += [(load_host(host).title, f"{seen[host]:,}", describe_others(counts[host])) for host in hosts[:_MAX_ROWS]]
+    yield from format_table(rows)
+    if len(hosts) > _MAX_ROWS:
+        yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
+    untrusting = [load_host(host).title for host in hosts if Kind.UNTRUSTED in counts[host]]
+    if untrusting:
+        yield f"(not trusted: trust this folder in {join_words(untrusting)} first)"
+
+
+# ── repositories of skills ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _offered(comparison: Comparison, found: Sequence[RepositorySkill]) -> tuple[ComparedSkill, ...]:
+    """Return the skills of a repository that offers skills and has installed none; else nothing."""
+    real = {skill.real for skill in found if skill.kind in ("skills-folder", "plugin", "marketplace")}
+    skills = tuple(skill for skill in comparison.distinct if skill.real in real)
+    of_project = {skill.real for skill in found} - real
+    is_installed = any(view.state != ABSENT for skill in skills for view in skill.views.values())
+    return () if is_installed or any(skill.real in of_project for skill in comparison.distinct) else skills
+
+
+def _offer(offered: Sequence[ComparedSkill], found: Sequence[RepositorySkill]) -> str:
+    """Return what a repository offers, in one sentence."""
+    real = {skill.real for skill in offered}
+    plugins = {skill.plugin for skill in found if skill.plugin is not None and skill.real in real}
+    broken = sum(map(_has_errors, offered))
+    in_plugins = f" in {pluralize(len(plugins), 'plugin')}" if plugins else ""
+    parts = [f"{pluralize(len(offered), 'skill')}{in_plugins}"]
+    if broken:
+        parts.append(f"{broken:,} {'has' if broken == 1 else 'have'} errors")
+    return f"This repository offers {'; '.join(parts)}; none is installed here."
+
+
+def _add_command(offered: Sequence[ComparedSkill]) -> tuple[str, str]:
+    """Return the command that installs a skill of the repository, if one has a plain name and no errors, or all."""
+    name = next((skill.name for skill in offered if _is_plain(skill.name) and not _has_errors(skill)), None)
+    if name is None:
+        return "prowess add .", "install them here, for the agents that you use"
+    return f"prowess add . {name}", "install one of them here, for the agents that you use"
+
+
+def _has_errors(skill: ComparedSkill) -> bool:
+    return any(item.severity == "error" for item in skill.findings)
+
+
+def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> list[tuple[str, str]]:
+    """Return the three commands to type next, each with what it does."""
+    if not comparison.distinct:
+        return [
+            ("prowess new my-skill", "create a skill where your agents look"),
+            ("prowess inventory", "every SKILL.md below this folder, found or not"),
+            ("prowess hosts", "the agents that Prowess knows, and their folders"),
+        ]
+    if offered:
+        return [
+            ("prowess inventory", "what it offers, place by place"),
+            ("prowess check", "problems in these skills, and how to fix them"),
+            _add_command(offered),
+        ]
+    lost = [skill for skill in comparison.distinct if skill.losers]
+    if not lost:
+        return [
+            ("prowess list", "each skill at each agent"),
+            ("prowess check", "problems in these skills, and how to fix them"),
+            (
+                f"prowess show {_path(comparison)}",
+                "one skill: its fields, files, sizes and tokens",
+            ),
+        ]
+    most = max(lost, key=lambda skill: len(skill.losers))
+    return [
+        ("prowess check", "what each agent loses, and the command that fixes it"),
+        ("prowess list", "each skill at each agent"),
+        (f"prowess why {_argument(most)}", "one of the lost skills, step by step"),
+    ]
+
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+"""Characters of a name that a shell takes as they are."""
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and not set(name) - _PLAIN and not name.startswith("-")
+
+
+def _argument(skill: ComparedSkill) -> str:
+    """Return a skill's name as an argument of a command, or its path if the name would have to be quoted."""
+    return skill.name if _is_plain(skill.name) else shlex.quote(neutral(os.path.dirname(skill.path)))
+
+
+def _path(comparison: Comparison) -> str:
+    """Return the path of a skill as an argument: its name would be looked for where `prowess` looks."""
+    return mount_argument(os.path.dirname(comparison.distinct[0].path), comparison.cwd)
