@@ -91,13 +91,15 @@ def _ignore_in_project(repo: Path) -> None:
     (repo / "pyproject.toml").write_text(rule)
 
 
+LINKED = ".agents/skills/alpha/references/notes.md"
+
 CHANGES: dict[str, Callable[[Path], object]] = {
-    "the file that a body links to": lambda repo: (repo / ".agents/skills/alpha/notes.md").write_text("Notes.\n"),
-    "a link in its place": lambda repo: (repo / ".agents/skills/alpha/notes.md").symlink_to("nowhere"),
+    "the file that a body links to": lambda repo: (repo / LINKED).write_text("Notes.\n"),
+    "a link in its place": lambda repo: (repo / LINKED).symlink_to("nowhere"),
     "a rule of the project": _ignore_in_project,
     "what git ignores": lambda repo: (repo / ".git/info/exclude").write_text("docs\n"),
-    "a skill elsewhere in the repository": lambda repo: (repo / "docs/beta/SKILL.md").unlink(),
-    "a folder where a copy would be": lambda repo: (repo / ".claude/skills").symlink_to("../docs"),
+    "a skill elsewhere in the repository": lambda repo: (repo / "docs/delta/SKILL.md").write_text("Text.\n"),
+    "a folder where a copy would be": lambda repo: (repo / ".agents/skills/gamma").mkdir(),
 }
 """What only `check` depends on, by what changes."""
 
@@ -107,13 +109,14 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 def test_a_check_is_repeated_when_what_it_depends_on_changes(change: str, tmp_path: Path) -> None:
     """Until then its text, notes and exit code come from the cache."""
     repo, home = tmp_path / "repo", tmp_path / "home"
-    for folder in (repo / ".git/info", repo / ".claude", repo / ".agents/skills/alpha", repo / "docs/beta", home):
-        folder.mkdir(parents=True)
+    for folder in (".git/info", ".agents/skills/alpha/references", "docs/beta", "docs/delta"):
+        (repo / folder).mkdir(parents=True)
+    home.mkdir()
     for path, name in ((".agents/skills/alpha", "alpha"), ("docs/beta", "gamma")):
-        text = f"---\nname: {name}\ndescription: Reads forms.\n---\nSee [this](notes.md).\n"
+        text = f"---\nname: {name}\ndescription: Reads forms.\n---\nSee [this](references/notes.md).\n"
         (repo / path / "SKILL.md").write_text(text)
     (repo / "pyproject.toml").write_text('[[tool.prowess.ignore]]\ncode = "name-case"\nskill = "*"\nreason = "known"\n')
-    line = ["check", "--strict", "--host", "claude-code", "--cwd", str(repo), "--home", str(home)]
+    line = ["check", "--strict", "--host", "codex", "--cwd", str(repo), "--home", str(home)]
     time.sleep(WAIT)
     with counted() as counts:
         before, again = (cached(line, {}, str(tmp_path / "cache")) for _ in range(2))
