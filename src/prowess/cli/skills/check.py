@@ -282,6 +282,9 @@ def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool
             continue
         if done:
             fixed.append((new_path, done))
+            # A named `skill.md` is checked under its new name.
+            named = absolute_paths(args.path, args.cwd or ".")
+            args.path = [new_path if each == path else each for each in named]
             shown = new_path[len(cwd) + 1 :] if new_path.startswith(cwd + os.sep) else new_path
             print_stderr(f"fixed {neutral(shown)}: {neutral(', '.join(done))}")
     return fixed, failed
@@ -299,6 +302,8 @@ def _files_to_fix(args: Arguments) -> Iterator[tuple[str, str]]:
         return
     repository = find_repository_skills(args.cwd or ".")
     yield from ((skill.path, repository.top) for skill in repository.skills)
+    misnamed = (item.path for item in repository.findings if item.code == "file-name-case" and item.path)
+    yield from ((path, repository.top) for path in misnamed)
     filesystem, skipped = Filesystem(), 0
     for host in args.host or ["prowess"]:
         catalog = catalog_from_args(args, host=host, filesystem=filesystem)
