@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._internal.text import display_width
 from prowess.checks._check import check
 from prowess.cli import main
 from prowess.findings import CODES
@@ -160,3 +162,30 @@ def test_fix_survives_a_full_disk(
         f"error: cannot fix {file}: no space left on device\n\n"
         "hint: fix the permissions of its folder, or free disk space\n"
     )
+
+
+def test_a_terminal_shows_the_first_of_each_kind(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With counts, in lines that fit it; `--full` and a pipe show all of them."""
+    for number in range(10):
+        name = f"release-notes-for-people-who-read-them-{number}"
+        write(project, f".agents/skills/{name}/SKILL.md", f"---\nname: {name}\ndescription: Use: it\n---\nDo it.\n")
+    write(project, ".agents/skills/empty/SKILL.md", "---\nname: empty\ndescription:\n---\nDo it.\n")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert run(project) == 1
+    piped = capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run(project) == 1
+    shown, words = capsys.readouterr()
+    assert run(project, "--full") == 1
+    assert capsys.readouterr().out.count("[repair-colon]") == piped.count("[repair-colon]") == 10
+    assert [line for line in shown.splitlines() if "[" in line] == [
+        "error: the description is empty [description-empty], 1 time",
+        "warning: an unquoted value contains `: ` [repair-colon], 10 times",
+    ]
+    assert "  ... and 7 more\n" in shown
+    assert "11 skills checked: 1 error, 10 warnings; `prowess check --full` shows each\n" in words
+    too_long = [line for line in (shown + words).splitlines() if display_width(line) > 80]
+    assert [line for line in too_long if "/" not in line] == []

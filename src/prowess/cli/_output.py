@@ -552,6 +552,21 @@ def look() -> str:
     return f"{terminal_width()} {has_color(sys.stdout)} {has_color(sys.stderr)} {sys.stdout.isatty()}"
 
 
+def wrap_for_terminal(text: str, indent: str = "    ") -> list[str]:
+    """Return a line as several that fit the terminal, or as it is without one; words such as paths stay whole.
+
+    Args:
+        text: without colour.
+        indent: of the lines after the first.
+    """
+    if not sys.stdout.isatty() or display_width(text) <= terminal_width():
+        return [text]
+    from textwrap import wrap
+
+    width = terminal_width()
+    return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
 def truncate_or_pad(text: str, width: int) -> str:
     """Cut or pad a text to a number of cells."""
     if display_width(text) > width:

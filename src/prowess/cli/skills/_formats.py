@@ -9,8 +9,8 @@ import os
 from itertools import groupby
 
 from prowess._internal.text import display_width, neutral
-from prowess.cli._output import format_finding
-from prowess.findings import Finding, Severity, relative_path
+from prowess.cli._output import format_finding, paint, pluralize, wrap_for_terminal
+from prowess.findings import CODES, Finding, Severity, relative_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,44 @@ def text(findings: Iterable[Finding], base: str) -> Iterator[str]:
             yield f"./{head}" if head.startswith(("::", "##[")) else head
             yield from lines.excerpt(item)
             yield from hint
+
+
+_MAX_OF_CODE = 3
+"""Findings of one kind that a terminal shows."""
+
+
+def grouped(findings: Iterable[Finding], base: str) -> Iterator[str]:
+    """Yield the findings of each kind together, the worst kind first, and of each kind the first few.
+
+    Args:
+        findings: those to show.
+        base: the directory that paths are relative to.
+    """
+    groups: dict[tuple[Severity, str], list[Finding]] = {}
+    for item in findings:
+        groups.setdefault((item.severity, item.code), []).append(item)
+    severities = [*Severity]
+    for (severity, code), items in sorted(
+        groups.items(), key=lambda pair: (severities.index(pair[0][0]), -len(pair[1]))
+    ):
+        times = pluralize(len(items), "time")
+        yield f"{paint(f'{severity}:', severity)} {CODES[code].title} {paint(f'[{code}]', 'dim')}, {times}"
+        for item in items[:_MAX_OF_CODE]:
+            path = (item.path or "").removeprefix(base + os.sep)
+            place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
+            yield f"  ./{place}" if place.startswith(("::", "##[")) else f"  {place}"
+            yield from wrap_for_terminal(f"      {neutral(item.message)}", "      ")
+        if len(items) > _MAX_OF_CODE:
+            yield f"  ... and {len(items) - _MAX_OF_CODE:,} more"
+        agents = dict.fromkeys(agent for item in items for agent in item.agents)
+        if agents:
+            yield from wrap_for_terminal(f"    invisible to {', '.join(agents)}", "      ")
+        hints = {item.hint for item in items}
+        if (hint := items[0].hint) and len(hints) == 1:
+            first, *rest = wrap_for_terminal(f"    hint: {neutral(hint)}", "      ")
+            yield first.replace("hint:", paint("hint:", "hint"), 1)
+            yield from rest
+        yield ""
 
 
 class _SourceLines:

@@ -6,7 +6,7 @@ import os
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
-from prowess.cli._output import join_words, paint, pluralize
+from prowess.cli._output import join_words, paint, pluralize, wrap_for_terminal
 from prowess.visibility import KIND_WORDS, Kind, describe_others, describe_unsearched, group_losses
 
 TYPE_CHECKING = False
@@ -27,23 +27,23 @@ KIND_STYLES = dict.fromkeys(Kind, "warning") | {
 STYLES_OF_WORDS = {KIND_WORDS[kind]: style for kind, style in KIND_STYLES.items()}
 """The same by the words for kinds, for the column of a table."""
 
-_MAX_GROUPS = 10
+MAX_GROUPS = 10
 _MAX_NAMES = 6
 
 
-def describe_losses(comparison: Comparison, *, text: bool = True, limit: int = _MAX_GROUPS) -> Iterator[str]:
+def describe_losses(comparison: Comparison, *, text: bool = True, limit: int | None = MAX_GROUPS) -> Iterator[str]:
     """Yield the lines that describe the losses, each with what to do.
 
     Args:
         comparison: of the agents.
         text: whether to describe losses by text too.
-        limit: groups to describe; the others are counted.
+        limit: groups to describe; the others are counted. `None` describes all.
     """
     groups = group_losses(comparison, text=text)
     for group in groups[:limit]:
         yield from _describe_group(comparison, group)
-    if len(groups) > limit:
-        yield f"... and {len(groups) - limit:,} more groups; `prowess inventory` lists every skill"
+    if limit is not None and len(groups) > limit:
+        yield f"... and {len(groups) - limit:,} more groups; `prowess check --full` shows them"
 
 
 def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
@@ -54,17 +54,21 @@ def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
         folder = neutral(display_path(group.folder, comparison.cwd, comparison.home))
         subject = pluralize(len(group.skills), "skill")
         verb = "does not search" if len(group.hosts) == 1 else "do not search"
-        yield f"{folder}: {subject} invisible to {agents}, which {verb} this folder{_names(group)}"
+        lines = wrap_for_terminal(f"{folder}: {subject} invisible to {agents}, which {verb} this folder{_names(group)}")
     elif len(group.skills) == 1:
         path = os.path.dirname(group.skills[0].path)
         shown = neutral(display_path(path, comparison.cwd, comparison.home))
-        yield f"{shown}: invisible to {agents}: {neutral(reason)}"
+        lines = wrap_for_terminal(f"{shown}: invisible to {agents}: {neutral(reason)}")
     else:
-        yield f"{pluralize(len(group.skills), 'skill')} invisible to {agents}: {neutral(reason)}{_names(group)}"
+        subject = pluralize(len(group.skills), "skill")
+        lines = wrap_for_terminal(f"{subject} invisible to {agents}: {neutral(reason)}{_names(group)}")
+    yield from lines
     for cure in group.cures:
         helped = f"  # {', '.join(cure.hosts)}" if cure.is_command and cure.hosts != group.hosts else ""
-        text = paint(cure.text, "command") if cure.is_command else f"hint: {cure.text}"
-        yield f"    {text}{paint(helped, 'dim') if helped else ''}"
+        if cure.is_command:
+            yield f"    {paint(cure.text, 'command')}{paint(helped, 'dim') if helped else ''}"
+        else:
+            yield from wrap_for_terminal(f"    hint: {cure.text}", "      ")
 
 
 def _names(group: LossGroup) -> str:
@@ -94,7 +98,13 @@ def summarize_kinds(comparison: Comparison) -> Iterator[str]:
     """Yield how many skills the models of agents see, and the others by kind."""
     total = len(comparison.distinct)
     skills = pluralize(total, "skill")
-    where = f"; {describe_unsearched(comparison)}" if comparison.unsearched else ""
+    more = len(comparison.skills) - total
+    where = (
+        f" ({more:,} more {'is a copy, or ships' if more == 1 else 'are copies, or ship'} with an agent)"
+        if more
+        else ""
+    )
+    where += f"; {describe_unsearched(comparison)}" if comparison.unsearched else ""
     groups: dict[tuple[int, str], list[str]] = {}
     for host, kinds in comparison.kinds.items():
         groups.setdefault((kinds.get(Kind.SEEN, 0), describe_others(kinds)), []).append(host)

@@ -98,10 +98,8 @@ class Matrix:
         with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
         asked = self.comparison if is_chosen else self._without_prowess()
         own = len(self.comparison.distinct) - len(asked.distinct)
-        copies = len(self.skills) - len(self.comparison.distinct)
-        apart = [f"{copies:,} not counted below: copies, and those of agents"] if copies else []
-        apart += [f"{own:,} only for Prowess itself"] if own else []
-        skills = pluralize(len(self.skills), "skill") + (f" ({'; '.join(apart)})" if apart else "")
+        apart = f" ({own:,} only for Prowess itself)" if own else ""
+        skills = pluralize(len(self.skills), "skill") + apart
         explained = "; `prowess why NAME` explains a skill" if self.skills else ""
         yield Message(f"{skills}, {pluralize(len(asked.hosts), 'agent')}{with_errors}{explained}")
         if self.skills:

@@ -36,13 +36,14 @@ from prowess.cli._output import (
     pluralize,
     print_error,
     print_stderr,
+    wrap_for_terminal,
 )
 from prowess.errors import ConfigError, SkillFileError
 from prowess.filesystem import Filesystem, git_root
 from prowess.find import find_repository_skills
 from prowess.findings import Severity
 
-from ._losses import describe_losses, rejected_counts, summarize_kinds, summarize_rejections
+from ._losses import MAX_GROUPS, describe_losses, rejected_counts, summarize_kinds, summarize_rejections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "sarif", "github", "gitlab")
 EPILOG = "Exit codes: 0 no errors; 1 errors found (with --strict also warnings), or no skills found."
 _MAX_NOTES = 20
+_MAX_IN_FULL = 8
+"""More findings than these are shown by kind on a terminal."""
 
 
 def options(parser: Parser) -> None:
@@ -76,6 +79,7 @@ def options(parser: Parser) -> None:
     parser.add_argument("--format", choices=FORMATS, default="text", help="the output format (default: text)")
     parser.add_argument("--json", dest="format", action="store_const", const="json", help="the same as `--format json`")
     parser.flag("--strict", "also fail on warnings")
+    parser.flag("--full", "print every loss, and every finding on a terminal too (elsewhere they always are)")
     parser.flag("--quiet", "print only the findings that cause a failure, and no summary")
     parser.add_allow_empty()
     group = parser.group("which findings count")
@@ -98,7 +102,7 @@ def run(args: Arguments) -> Result | int:
     # A fix changes what is checked, and lines for GitHub must not be mistaken for data.
     if args.path or args.fix or args.baseline is not None or args.format == "github":
         return _check(args, hosts, question, Filesystem())
-    names = ("format", "policy", "strict", "quiet", "ignore", "allow_empty", "host", "cwd")
+    names = ("format", "policy", "strict", "full", "all", "quiet", "ignore", "allow_empty", "host", "cwd")
     purpose = f"check {[getattr(args, name) for name in names]} {hosts}"
     return print_for_question(args, question, purpose, lambda *recorded: _check(args, hosts, *recorded))
 
@@ -196,8 +200,11 @@ def _report_lines(
     from . import _formats as formats
 
     shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
+    is_cut = False
     if args.format == "github":
         yield from map(CiCommand, formats.github(shown, base))
+    elif is_cut := sys.stdout.isatty() and len(shown) > _MAX_IN_FULL and not (args.full or args.all):
+        yield from formats.grouped(shown, real_path(args.cwd or "."))
     else:
         yield from formats.text(shown, real_path(args.cwd or "."))
     if args.quiet:
@@ -205,19 +212,21 @@ def _report_lines(
     comparison, losses = result.comparison, list[str]()
     # A path asks about the text of its skills, not about where they are.
     if args.format == "text" and comparison is not None and not args.path:
-        losses = [*describe_losses(comparison, text=False)]  # those that no finding describes
-    yield from ["", *losses] if losses and shown else losses
+        limit = None if args.full or args.all else MAX_GROUPS
+        losses = [*describe_losses(comparison, text=False, limit=limit)]  # those that no finding describes
+    yield from ["", *losses] if losses and shown and not is_cut else losses
     if (shown or losses) and args.format == "text" and sys.stdout.isatty():
         yield Message("")
     yield from _accepted_notes(accepted)
-    yield Message(_summary(result, accepted))
+    all_of_them = "; `prowess check --full` shows each" if is_cut else ""
+    yield Message(f"{_summary(result, accepted)}{all_of_them}")
     if comparison is not None and comparison.skills:
         if args.path:
             summary = [summarize_rejections(rejected_counts(comparison), len(comparison.distinct))]
         else:
             summary = [*summarize_kinds(comparison)]
-        yield Message(f"{summary[0]} ({agents_note})" if agents_note else summary[0])
-        yield from map(Message, summary[1:])
+        first = f"{summary[0]} ({agents_note})" if agents_note else summary[0]
+        yield from (Message(line) for each in (first, *summary[1:]) for line in wrap_for_terminal(each))
         yield from evidence_notes(comparison.hosts)
 
 
