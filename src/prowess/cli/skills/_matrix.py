@@ -167,7 +167,8 @@ def _row_json(
     from prowess.skill import check_skill
 
     is_readable = all(entry.readable for entry in row.values())
-    skill = filesystem.skill(compared.path, real=compared.real, whole=True)
+    # A SKILL.md that is a link is followed only where an agent did so.
+    skill = filesystem.skill(compared.path, real=first_entry(row).real if row else None, whole=True)
     description = (skill.description or "").strip()
     return {
         "name": compared.name,
