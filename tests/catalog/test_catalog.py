@@ -392,6 +392,16 @@ def test_names_that_differ_only_in_case_are_reported(tmp_path: Path) -> None:
     assert "name-lookalike" in finding_codes(here.discover_skills())
 
 
+def test_skills_of_two_packages_may_have_the_same_name(tmp_path: Path) -> None:
+    """Claude Code shows each in its own package; the names do not differ in case."""
+    here = make_machine(tmp_path, "claude-code")
+    for package in ("one", "two"):
+        skill(here.repo / package / ".claude/skills/pdf", "pdf", f"Reads PDF of {package}.")
+    catalog = here.discover_skills()
+    assert [entry.state for entry in catalog.skills] == ["deferred", "deferred"]
+    assert "name-lookalike" not in finding_codes(catalog)
+
+
 def test_hidden_characters_in_a_name_do_not_count(here: FakeMachine) -> None:
     """Names that look the same are the same."""
     skill(here.repo / ".agents/skills/pdf")

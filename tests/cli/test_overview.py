@@ -79,7 +79,7 @@ def test_the_three_commands_run(
 def test_the_screen_is_cached_and_never_stale(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A skill in a folder that no agent searches changes it too."""
+    """A skill in a folder that no agent reads changes it too."""
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("PROWESS_NO_CACHE", raising=False)
     skill(project / ".agents/skills/pdf")
@@ -91,4 +91,4 @@ def test_the_screen_is_cached_and_never_stale(
         skill(project / "skills/other")
         later = screen(monkeypatch, capsys)
         assert "2 skills, 2 agents" in later[1]
-        assert later[2] == "(1 is in a folder that no agent searches)"
+        assert later[2] == "(1 is in a folder that no agent reads)"

@@ -94,7 +94,7 @@ class Precedence:
             entry = entries[index]
             if first == index:
                 similar = spellings.setdefault(normalize_name(entry.name), entry)
-                if similar is not entry:
+                if similar.name != entry.name:  # those of two packages may have the same name
                     names = f"{quoted(similar.name)} and {quoted(entry.name)}"
                     message = f"the names {names} differ only in case or Unicode form"
                     self.findings.append(finding("name-lookalike", message, path=entry.path, hint="rename one of them"))

@@ -47,6 +47,4 @@ def describe_others(counts: Counts) -> str:
 def describe_unsearched(comparison: Comparison) -> str:
     """Return how many of the counted skills `prowess list` does not show."""
     count = comparison.unsearched
-    return (
-        "1 is in a folder that no agent searches" if count == 1 else f"{count:,} are in folders that no agent searches"
-    )
+    return "1 is in a folder that no agent reads" if count == 1 else f"{count:,} are in folders that no agent reads"
