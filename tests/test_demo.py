@@ -82,7 +82,8 @@ def test_each_command_of_the_readme_works_there(line: str, capfd: pytest.Capture
     assert name in COMMANDS
     if name == "update":
         assert main(["add", "../source", "--yes"]) == 0
-    code = main([name, *arguments])
+    # Here is no terminal to ask on.
+    code = main([name, *arguments, *(["--yes"] if name == "trust" else [])])
     out, err = capfd.readouterr()
     assert code in ((0, 1) if name == "check" else (0,)), out + err
 

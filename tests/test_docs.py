@@ -154,7 +154,7 @@ SHAPES = {
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),
     "trust": (
-        ["trust", "csv-profile", "--json"],
+        ["trust", "csv-profile", "--yes", "--json"],
         ["trust", "--list", "--json"],
         ["trust", "--remove", "csv-profile", "--json"],
     ),

@@ -20,6 +20,10 @@ from prowess.session import Trust
 from support.skills import skill
 
 DAY = time.strftime("%Y-%m-%d", time.gmtime())
+REFUSED = (
+    "error: there is no terminal to ask on; nothing was recorded\n\n"
+    "hint: review the skill, then type `prowess trust pdf --yes`\n"
+)
 TRUSTED = "trusted: its tools and scripts may be used until a file in its folder changes\n"
 
 
@@ -98,19 +102,18 @@ def test_on_a_terminal_it_asks(
     assert len(Trust().all()) == (code == 0)
 
 
-@pytest.mark.parametrize("option", ["--yes", "-y", "--json"])
-def test_it_does_not_ask_with_yes_or_json(
+@pytest.mark.parametrize("option", ["--yes", "-y"])
+def test_it_does_not_ask_with_yes(
     option: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor without a terminal at both ends, nor if it is already trusted."""
+    """Nor if it is already trusted."""
     monkeypatch.setattr(sys, "stdin", Terminal())
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", Terminal())
         assert run(project, "pdf", option) == 0
         assert run(project, "pdf") == 0
-    assert run(project, "xls") == 0
     assert "[y/N]" not in capsys.readouterr().err
-    assert len(Trust().all()) == 2
+    assert len(Trust().all()) == 1
 
 
 def test_a_skill_that_changes_before_confirmation_is_not_trusted(
@@ -158,13 +161,18 @@ def test_what_is_shown_is_what_is_trusted(
 
 
 def test_trust_as_a_process(project: Path) -> None:
-    """Without a terminal or without stdin it does not ask; with a terminal it does."""
+    """Without a terminal or without stdin it refuses, as `add` does; with a terminal it asks."""
     command = [sys.executable, "-m", "prowess", "trust", "pdf", *where(project)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, shown(project), TRUSTED)
-    assert main(["trust", "--remove", "pdf", *where(project)]) == 0
+    assert (done.returncode, done.stdout, done.stderr) == (2, shown(project), REFUSED)
     done = subprocess.run(["sh", "-c", '"$@" <&-', "sh", *command], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, TRUSTED)
+    assert (done.returncode, done.stderr) == (2, REFUSED)
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "`--json` does not ask; nothing was recorded" in done.stderr
+    assert Trust().all() == ()
+    done = subprocess.run([*command, "--yes"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, shown(project), TRUSTED)
     assert main(["trust", "--remove", "pdf", *where(project)]) == 0
     ours, theirs = pty.openpty()
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True) as process:
@@ -186,7 +194,7 @@ def test_the_page_shows_a_list_as_it_is(project: Path, capsys: pytest.CaptureFix
     home = project.parent
     for name in ("csv-profile", "python-traceback"):
         skill(folder(project, name))
-        run(project, name)
+        run(project, name, "--yes")
     skill(folder(project, "python-traceback"), description="Another one.")
     capsys.readouterr()
     assert run(project, "--list") == 0

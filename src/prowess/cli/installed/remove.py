@@ -22,7 +22,7 @@ def options(parser: Parser) -> None:
     """Add the command's options."""
     parser.argument("skills", "SKILL", "the names of installed skills", nargs="+")
     parser.flag("--force", FORCE_HELP)
-    add_install_options(parser, yes=False)
+    add_install_options(parser)
 
 
 def run(args: Arguments) -> Result:

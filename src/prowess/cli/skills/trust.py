@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from functools import partial
 
 from prowess._internal.files import real_path, skill_digest
@@ -50,8 +51,8 @@ def options(parser: Parser) -> None:
     parser.argument("skill", "SKILL", "the skill to trust", nargs="?")
     parser.flag("--list", "list the trusted skills, and which have changed since")
     parser.value("--remove", "SKILL", "stop trusting a skill and all its copies")
-    parser.flag("--yes", "-y", "do not ask for confirmation on a terminal")
-    parser.add_json("print JSON; do not ask for confirmation")
+    parser.flag("--yes", "-y", "do not ask for confirmation; needed without a terminal and with `--json`")
+    parser.add_json()
     parser.discovery()
 
 
@@ -123,8 +124,13 @@ def _trust_files(trust: Trust, entry: Entry, fetched: str | None, args: Argument
     if not args.json:
         print_lines(_summary_lines(summary))
     known = summary.previous is not None and summary.previous.digest == summary.integrity
-    if not (known or args.yes or args.json) and can_ask() and not ask("trust this skill?"):
-        return Result(None, [Message("nothing recorded")], FAILED)
+    if not (known or args.yes):
+        if args.json or not can_ask():
+            message = "`--json` does not ask" if args.json else "there is no terminal to ask on"
+            command = f"prowess trust {shlex.quote(neutral(args.skill))} --yes"
+            raise ConfigError(f"{message}; nothing was recorded", hint=f"review the skill, then type `{command}`")
+        if not ask("trust this skill?"):
+            return Result(None, [Message("nothing recorded")], FAILED)
     trusted = trust.allow(entry, digest=summary.integrity, folder=fetched)
     since = f"already trusted, since {trusted.since}"
     new = "trusted: its tools and scripts may be used until a file in its folder changes"
