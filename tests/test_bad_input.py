@@ -14,9 +14,10 @@ import pytest
 
 from prowess.catalog import Catalog, discover
 from prowess.checks import check
+from prowess.cli import main
 from prowess.hosts import host_names
 from prowess.prompt import render
-from support.growth import END, assert_linear, calls_at_most, ends
+from support.growth import END, assert_linear, calls_at_most, counted_calls, ends
 from support.sarif import validate
 from support.skills import finding_codes, skill
 
@@ -654,3 +655,28 @@ def test_a_deleted_working_directory_is_an_error(bad: Bad) -> None:
     assert done.returncode == 1
     assert b"working directory" in done.stderr
     assert b"bug" not in done.stderr
+
+
+def test_broken_skills_take_work_in_proportion_to_their_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` parses, fixes and mounts each in its head, for seven agents; that is a few times a good skill's work."""
+    hosts = ("claude-code", "codex", "cursor", "gemini-cli", "opencode", "copilot", "pi")
+    options = [option for host in hosts for option in ("--host", host)]
+
+    def work(description: str, count: int) -> int:
+        top = tmp_path / f"{len(description)}-{count}"
+        (top / "repo/.git").mkdir(parents=True)
+        for number in range(count):
+            skill(top / f"repo/.agents/skills/s{number:02}", description=description)
+        with counted_calls() as calls:
+            main(["check", *options, "--cwd", str(top / "repo"), "--home", str(top)])
+        assert "bad: yaml" not in description or "repair-colon" in capsys.readouterr().out
+        return calls.count
+
+    good, broken = "Use when it is good.", "Use when: bad: yaml"
+    work(broken, 1)  # loads modules
+    of_good = work(good, 40) - work(good, 20)
+    twenty, forty = work(broken, 20), work(broken, 40)
+    assert forty < 2.5 * twenty
+    assert forty - twenty < 5 * of_good

@@ -39,23 +39,35 @@ def ends(seconds: float = END) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
-@contextmanager
-def calls_at_most(limit: int) -> Iterator[None]:
-    """Fail if the block calls more functions than this, of Python or C, or never ends."""
+class Calls:
+    """How many functions were called."""
+
     count = 0
 
+
+@contextmanager
+def counted_calls() -> Iterator[Calls]:
+    """Count the functions that the block calls, of Python or C; fail if it never ends."""
+    calls = Calls()
+
     def profile(_: object, event: str, __: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
+        calls.count += event in ("call", "c_call")
 
     with ends():
         previous = sys.getprofile()
         sys.setprofile(profile)
         try:
-            yield
+            yield calls
         finally:
             sys.setprofile(previous)
-    assert count <= limit, f"{count:,} calls are more than {limit:,}"
+
+
+@contextmanager
+def calls_at_most(limit: int) -> Iterator[None]:
+    """Fail if the block calls more functions than this, of Python or C, or never ends."""
+    with counted_calls() as calls:
+        yield
+    assert calls.count <= limit, f"{calls.count:,} calls are more than {limit:,}"
 
 
 def assert_linear(

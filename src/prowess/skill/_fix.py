@@ -243,7 +243,8 @@ def _keeps_meaning(before: bytes, after: bytes, folder: str) -> bool:
 
     Control characters in values do not count, since their removal is a repair.
     """
-    old, new = (without_control_characters(parse_frontmatter(data)) for data in (before, after))
+    # The next repair asks for the text that was asked for last.
+    old, new = (without_control_characters(_parse(data)) for data in (before, after))
     old_skill, new_skill = from_document(old), from_document(new)
     if old_skill.name is None and "name" not in old.fields and new_skill.name == folder:
         old_skill = old_skill.with_changes(name=folder)

@@ -135,12 +135,10 @@ def _argument(comparison: Comparison, skill: ComparedSkill, losses: list[Loss]) 
 def _arguments(comparison: Comparison, skills: list[ComparedSkill], arguments: list[str]) -> list[str]:
     """Return the arguments of `mount`: the skills, or the folder that contains them and nothing else, if shorter."""
     folder = os.path.dirname(os.path.dirname(skills[0].path))
-    below = [skill for skill in comparison.skills if skill.path.startswith(folder + os.sep)]
-    is_whole = (
-        comparison.is_complete
-        and len(below) == len(skills)
-        and all(is_portable_name(skill.folder) and skill.name == skill.folder for skill in skills)
-    )
-    if len(skills) <= _MAX_NAMED or not is_whole or folder == comparison.cwd:
+    if len(skills) <= _MAX_NAMED or folder == comparison.cwd or not comparison.is_complete:
         return arguments
-    return [mount_argument(folder, comparison.cwd)]
+    below = sum(skill.path.startswith(folder + os.sep) for skill in comparison.skills)
+    is_whole = below == len(skills) and all(
+        is_portable_name(skill.folder) and skill.name == skill.folder for skill in skills
+    )
+    return [mount_argument(folder, comparison.cwd)] if is_whole else arguments

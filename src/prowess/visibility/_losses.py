@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog
     from prowess.filesystem import Filesystem
+    from prowess.findings import Finding
     from prowess.skill import Skill
 
     from ._fixed_filesystem import FixedFilesystem
@@ -211,11 +212,20 @@ class LossFinder:
 
     def _limit_before(self, path: str) -> Loss | None:
         """Return the loss of a skill in a folder that the agent searches, if it stops before this one."""
-        for item in self.catalog.findings:
-            if item.code == "folder-limit" and item.path is not None and path.startswith(os.path.join(item.path, "")):
-                reason = f"{self.host.title} stops in {neutral(self.display(item.path))}: {item.message}"
-                return Loss(kind="limit", reason=reason, cure=item.hint or "move skills into fewer folders")
-        return None
+        folder = os.path.dirname(path)
+        while folder not in self._limited:
+            folder, below = os.path.dirname(folder), folder
+            if folder == below:
+                return None
+        item = self._limited[folder]
+        reason = f"{self.host.title} stops in {neutral(self.display(folder))}: {item.message}"
+        return Loss(kind="limit", reason=reason, cure=item.hint or "move skills into fewer folders")
+
+    @cached_property
+    def _limited(self) -> dict[str, Finding]:
+        """The findings about folders in which the agent stops, by folder."""
+        findings = reversed(self.catalog.findings)
+        return {item.path: item for item in findings if item.code == "folder-limit" and item.path is not None}
 
     def _mount_folder(self, user: bool) -> tuple[str, str]:
         """Return the home or the folder of the project that `mount` uses, and the skills folder relative to it."""
