@@ -505,3 +505,12 @@ def test_no_call_begins_after_one_that_failed() -> None:
     with pytest.raises(LookupError, match="one"):
         [*run_calls([fail] * 1000, 10)]
     assert len(begun) < 5
+
+
+def test_a_folder_without_skills_may_be_a_repository(fetched: Fetch, tmp_path: Path) -> None:
+    """Such as a bare one."""
+    (tmp_path / "objects").mkdir()
+    with pytest.raises(InstallError, match="no skills in ") as caught:
+        fetched(None, url=f"file://{tmp_path}")
+    assert caught.value.hint is not None
+    assert f"if this is a git repository, write `git+file://{tmp_path}`" in caught.value.hint

@@ -1,6 +1,6 @@
 """Parse the text that says where skills come from.
 
-    SOURCE      = GIT [":" PATH] ["#" REF] ["@" SKILL] | OCI | BUCKET | WELL-KNOWN | FOLDER
+    SOURCE      = GIT [":" PATH] ["#" REF] ["@" SKILL] (or "@" SKILL "#" REF) | OCI | BUCKET | WELL-KNOWN | FOLDER
     GIT         = OWNER "/" REPO ["/" PATH] | "https://" SITE "/" OWNER "/" REPO | URL ".git" | "git+" URL
                   | "ssh://" [USER "@"] HOST "/" PATH | [USER "@"] HOST ":" PATH
     OCI         = "oci://" REGISTRY "/" REPOSITORY [":" TAG | "@" DIGEST] ["@" SKILL]
@@ -210,14 +210,14 @@ def _check_authority(scheme: str, authority: str, text: str) -> str:
 
 
 def _split_end(text: str) -> tuple[str, str | None, str | None]:
-    """Split `[#REF][@SKILL]` off the end of a source."""
+    """Split `[#REF][@SKILL]` off the end of a source, in either order."""
     base, mark, end = text.partition("#")
     ref: str | None = None
     skill: str | None = None
     if mark:
         ref, skill = _split_skill(end)
         ref = _check_ref(ref, text)
-    else:
+    if skill is None:
         base, skill = _split_skill(base)
     return base, ref, skill
 

@@ -90,6 +90,8 @@ def fetch(wanted: Wanted) -> Fetched:
     skills, findings = _read_skills(bucket.url, fetched, names)
     if not skills:
         hint = f"a skill is a folder with a {SKILL_FILE}, or NAME{_ARCHIVE}"
+        if bucket.url.startswith("file://"):
+            hint += f"; if this is a git repository, write `git+{bucket.url}`"
         raise InstallError(f"no skills in {bucket.url}", hint=hint)
     return Fetched(skills=skills, revision=_revision(chosen), findings=findings)
 
