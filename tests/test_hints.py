@@ -83,6 +83,7 @@ FRONTS = {
         "pdf-forms",
     ),
     "description long, emoji": (f"name: pdf-forms\ndescription: Use it. {'📄' * 1100}", "pdf-forms"),
+    "description of a new skill": ("name: pdf-forms\ndescription: Describe in one sentence what it does.", "pdf-forms"),
     "description hidden": ("name: pdf-forms\ndescription: Fills\u200b PDF\u202e forms. Use it.", "pdf-forms"),
     "description only hidden": ("name: pdf-forms\ndescription: '\u200b\u2060'", "pdf-forms"),
     "compatibility long": (f"name: pdf-forms\n{GOOD}\ncompatibility: {'Needs git. ' * 60}", "pdf-forms"),

@@ -143,6 +143,7 @@ CODES: Mapping[str, Code] = {
         ("description-type", _W, _W, "YAML does not read the description as text"),
         ("description-too-long", _W, _E, "the description is longer than 1,024 characters"),
         ("description-hidden", _W, _W, "the description contains hidden characters"),
+        ("description-placeholder", _W, _I, "the description is the one that `prowess new` wrote"),
         ("description-markup", _I, _I, "the description contains `<` or `>`"),
         ("special-token", _W, _W, "a field contains a special token of a language model"),
         ("license-type", _W, _W, "the license is not text"),

@@ -74,6 +74,7 @@ SHAPES = {
     "description-too-long": written(description="a " + "b" * 1023),
     "description-as-long-as-may-be": written(description="a " + "b" * 1022),
     "description-too-long-by-its-line-end": written(description="|\n  a " + "b" * 1022),
+    "description-placeholder": written(description="Describe in one sentence what it does"),
     "description-markup": written(description="Fills <forms>"),
     "description-ampersand": written(description="Fills forms & more"),
     "description-less-than": written(description="Fills a < b"),

@@ -148,6 +148,13 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
             id="escape",
         ),
         pytest.param(
+            DESCRIPTION + "Describe in one sentence what pdf does.",
+            "description-placeholder",
+            3,
+            "the description is still the one that `prowess new` wrote",
+            id="placeholder",
+        ),
+        pytest.param(
             DESCRIPTION + "a <b>", "description-markup", 3, "the description contains `<` or `>`", id="markup"
         ),
         pytest.param(GOOD + "\nlicense: [MIT]", "license-type", 4, "the license is a list, not text", id="license"),
@@ -262,3 +269,13 @@ def test_no_bytes_make_the_rules_raise(data: bytes) -> None:
     assert {item.path for item in found} <= {"x/SKILL.md"}
     assert all("\x1b" not in item.message for item in found)
     list(find_body_links(one))
+
+
+@pytest.mark.parametrize("fence", ["\u2014\u2014\u2014", "\u201c---\u201d", "'---'", "\u2013-", "--"])
+def test_a_fence_of_long_dashes_or_in_quotes_is_named_as_such(fence: str) -> None:
+    """As word processors write it."""
+    (item,) = check_skill(
+        from_document(parse_frontmatter(f"{fence}\nname: pdf\ndescription: Reads it.\n---\nDo.\n".encode()))
+    )
+    assert item.code == "frontmatter-missing"
+    assert item.hint == "write the first line as `---`: three hyphens, no long dashes, no quotes"

@@ -6,6 +6,7 @@ import re
 
 from prowess._internal.special_tokens import may_have_special_token
 from prowess.skill import (
+    DESCRIPTION_PLACEHOLDER,
     MAX_COMPATIBILITY,
     MAX_DESCRIPTION,
     RESERVED_WORDS,
@@ -42,6 +43,7 @@ def has_no_findings(fast_fields: FastFrontmatter, path: str) -> bool:
         len(description) > MAX_DESCRIPTION - 2
         or not path.endswith(f"/{name}/SKILL.md")
         or _has_reserved_word(name) is not None
+        or description.startswith(DESCRIPTION_PLACEHOLDER)
     ):
         return False
     return _is_simplest_frontmatter(front) is not None or (

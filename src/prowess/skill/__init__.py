@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ._render import render as render
     from ._requirements import find_missing as find_missing
     from ._rules import (
+        DESCRIPTION_PLACEHOLDER as DESCRIPTION_PLACEHOLDER,
         MAX_COMPATIBILITY as MAX_COMPATIBILITY,
         MAX_DESCRIPTION as MAX_DESCRIPTION,
         MAX_NAME as MAX_NAME,

@@ -20,6 +20,9 @@ _PROGRAM_LANGUAGES = frozenset(
 _JAVASCRIPT_BLANKS = compile_on_use(r"^[\s\ufeff]+|[\s\ufeff]+\Z")
 
 _BLANKS_HINT = "write exactly `---`, or run `prowess check --fix`"
+_QUOTE, _DASH = "['\"\u2018\u2019\u201c\u201d]", "[-\u2010-\u2015\u2212]"
+_LOOKS_LIKE_FENCE = compile_on_use(rf"{_QUOTE}*{_DASH}{{1,6}}{_QUOTE}*[ \t]*(?:\n|$)")
+"""Dashes and quotes as word processors write them."""
 _FIRST_FIELD = compile_on_use(r"(?:name|description):[ \t]")
 _FIELD_LINE = compile_on_use(r"[ \t]+\S|- |[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$)")
 """A field, or a line that continues one."""
@@ -115,6 +118,8 @@ def _report_no_opening(text: str, report: FindingRecorder) -> None:
         hint = "begin with `---`, then `name:` and `description:`, then `---`"
         if not text.strip():
             hint += ", then what the agent should do"
+        elif _LOOKS_LIKE_FENCE.match(text):
+            hint = "write the first line as `---`: three hyphens, no long dashes, no quotes"
         elif _FIRST_FIELD.match(text) and _CLOSING_FENCE.search(text):
             hint = "put a line that is exactly `---` above the first line"
         report("frontmatter-missing", message, 1, 1, hint)

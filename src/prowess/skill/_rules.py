@@ -57,6 +57,8 @@ def _check(skill: Skill) -> tuple[Finding, ...]:
     return (*findings, *_limit_per_code(check_special_tokens(skill)))
 
 
+DESCRIPTION_PLACEHOLDER = "Describe in one sentence what "
+"""The beginning of the description that `prowess new` writes if none is given."""
 MAX_FINDINGS_PER_CODE = 20
 """Findings of one code in one file."""
 
@@ -166,6 +168,9 @@ def _check_description(skill: Skill) -> Iterator[Finding]:
         shown = " ".join(f"U+{ord(c):04X}" for c in hidden[:8])
         message = f"the description contains hidden characters: {shown}"
         yield at_description("description-hidden", message, "remove them" if without_hidden(text).strip() else advice)
+    if text.startswith(DESCRIPTION_PLACEHOLDER):
+        message = "the description is still the one that `prowess new` wrote"
+        yield at_description("description-placeholder", message, advice)
     if "<" in text or ">" in text:
         hint = advice if not text.strip("<> \n") else "remove them: some clients show a description inside XML"
         yield at_description("description-markup", "the description contains `<` or `>`", hint)

@@ -8,7 +8,7 @@ import os
 import sys
 from contextlib import suppress
 
-from prowess._internal.text import describe_os_error, did_you_mean, neutral, quoted
+from prowess._internal.text import describe_os_error, did_you_mean, neutral, quoted, without_secrets
 from prowess.cli._arguments import OptionalExtra, catalog_from_args, client_arguments, require_paths, skill_dirs
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._output import (
@@ -313,7 +313,8 @@ def _check(target: Sequence[str], *, token: str | None, allow_private: bool) -> 
             yield f"offers    {', '.join(report.capabilities)}; skills{directories}"
             yield f"skills    {report.skills:,} ({size})"
         for finding in report.findings:
-            where = f"{finding.skill}: " if finding.skill else ""
+            server = neutral(without_secrets(target[0])) if finding.rule == "connection" else None
+            where = "".join(f"{part}: " for part in (server, finding.skill) if part)
             yield f"{finding.level}: {where}{finding.message} [{finding.rule}]"
             yield f"    hint: {finding.hint}"
         yield f"{pluralize(errors, 'error')}, {pluralize(len(report.findings) - errors, 'warning')}"

@@ -8,6 +8,7 @@ import shlex
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral
 from prowess.cli._output import Message, Result
+from prowess.skill import DESCRIPTION_PLACEHOLDER
 from prowess.visibility import ABSENT
 
 from ._new_skill import Seen, SkillPlace, add_project_options, check_name, skill_text, write_skill
@@ -135,7 +136,7 @@ def _skill_files(args: Arguments) -> dict[str, str]:
     title = args.name.replace("-", " ").capitalize()
     description = args.description
     if description is None:
-        description = f"Describe in one sentence what {args.name} does. Use when the user asks for it."
+        description = f"{DESCRIPTION_PLACEHOLDER}{args.name} does. Use when the user asks for it."
     text = skill_text(args.name, description, _BODY.format(title=title, links=list_of_links))
     return {
         SKILL_FILE: text,
