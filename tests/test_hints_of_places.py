@@ -33,7 +33,7 @@ def create(built: Built, item: Item) -> Built:
     """Run the command of the hint."""
     command = re.search("`prowess new NAME --dir (.+)` writes a skill", item["hint"])
     assert command is not None
-    assert main(["new", "fill-forms", "--dir", command[1]]) == 0
+    assert main(["new", "fill-forms", "--dir", command[1], "--description", "Fills forms. Use it for forms."]) == 0
     return built
 
 

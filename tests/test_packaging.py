@@ -127,7 +127,9 @@ def test_a_source_tree_without_tables_says_what_to_type(clone: Path, arguments: 
 @pytest.mark.parametrize("task", ["demo", "quick", "test"])
 def test_make_without_python_says_what_to_install(clone: Path, task: str) -> None:
     """Before anything else is installed."""
-    done = subprocess.run(["make", "PYTHON=python3.none", task], cwd=clone, capture_output=True, text=True, check=False)
+    # Below `make test`, a make says where it is.
+    command = ["make", "--no-print-directory", "PYTHON=python3.none", task]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     first, *_ = done.stderr.splitlines()
     assert first.startswith("make: there is no python3.none; install Python 3.11 or newer ")

@@ -140,7 +140,7 @@ def test_every_random_change_is_noticed() -> None:
     assert counts["changes"] >= 300
     assert counts["hits"] > counts["misses"]
     assert counts["stored"] > counts["changes"] / 2
-    assert counts["updated"] > 0, "no result was brought up to date"
+    assert counts["outdated"] > 0  # about one of thirty is brought up to date; the others are made anew
     assert sum(counts[kind] > 0 for kind in KINDS) > len(KINDS) * 0.9
 
 
