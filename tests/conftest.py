@@ -12,6 +12,8 @@ import pytest
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell, and so in all programs
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # below `nohup`, likewise
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _tables = runpy.run_path(str(Path(__file__).parents[1] / "tools/host_tables.py"))
 if not _tables["are_current"]():  # a host file changed, or git removed them
