@@ -74,10 +74,14 @@ def drip(client: socket.socket, data: bytes) -> bytes:
     for byte in data:
         try:
             client.sendall(bytes([byte]))
+        except OSError:
+            received += read_all(client)
+            break
+        try:
             part = client.recv(65536)
         except TimeoutError:
             continue
-        except OSError:
+        except ConnectionResetError:
             break
         received += part
         if not part:

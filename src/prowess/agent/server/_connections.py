@@ -270,10 +270,13 @@ class Connection(H11Protocol):
                 h11.Data(data=body),
                 h11.EndOfMessage(),
             )
+            answer = b""
             # A response to HEAD has no body.
             with suppress(h11.LocalProtocolError):
                 for part in parts:
-                    self.transport.write(self.conn.send(part) or b"")
+                    answer += self.conn.send(part) or b""
+            # In one write: a client that goes on sending reads nothing more once the connection is reset.
+            self.transport.write(answer)
         self.transport.close()
         self._update_phase()
 
