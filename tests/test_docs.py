@@ -23,8 +23,9 @@ from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli._parser import command_parser
 from prowess.findings import CODES
-from prowess.hosts import host_from_table, host_names, load_host
+from prowess.hosts import host_names, load_host
 from prowess.skill import SPEC_FIELDS
+from support.hosts import host_from_table
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

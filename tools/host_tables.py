@@ -58,14 +58,14 @@ SPEC_FIELDS = ("name", "description", "license", "compatibility", "metadata", "a
 def tables() -> dict[str, Any]:
     """Return the tables of all host files by name, with tuples instead of lists."""
     files = sorted((PACKAGE / "hosts").glob("*.toml"))
-    return {file.stem: _lists_to_tuples(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files}
+    return {file.stem: lists_to_tuples(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 
-def _lists_to_tuples(value: Any) -> Any:
+def lists_to_tuples(value: Any) -> Any:
     """Return a value with tuples instead of lists, at every depth."""
     if isinstance(value, list):
-        return tuple(map(_lists_to_tuples, value))
-    return {key: _lists_to_tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return tuple(map(lists_to_tuples, value))
+    return {key: lists_to_tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def module() -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import discover
-from prowess.hosts import host_from_table
 from support.files import write_file
 from support.growth import ends
+from support.hosts import host_from_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

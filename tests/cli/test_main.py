@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -132,3 +133,32 @@ def test_python_m_imports_nothing_of_the_working_directory(tmp_path: Path) -> No
         command = [sys.executable, "-m", "prowess", "list", "--json", "--home", str(tmp_path)]
         done = subprocess.run(command, cwd=tmp_path, env=env | more, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("seconds_later", "folder", "error"),
+    [
+        (1, "src", "error: the tables of hosts are older than the host files of this source tree\n"),
+        (-1, "src", "error: this is a bug in Prowess: TypeError: "),
+        (1, "site-packages/python/src", "error: this is a bug in Prowess: TypeError: "),
+    ],
+)
+def test_old_tables_of_a_source_tree_are_named(tmp_path: Path, seconds_later: int, folder: str, error: str) -> None:
+    """After `git pull` tables may have keys that no class knows; an installation's file times say nothing."""
+    source = Path(prowess.__file__).parent
+    package = tmp_path / folder / "prowess"
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools/host_tables.py").touch()
+    tables = package / "hosts/_tables.py"
+    tables.write_text(tables.read_text("utf-8") + "\nTABLES['codex']['removed_key'] = True\n", "utf-8")
+    made = tables.stat().st_mtime_ns
+    for path in (tmp_path / "tools/host_tables.py", *(package / "hosts").glob("*.toml")):
+        os.utime(path, ns=(made, made + seconds_later * 10**9))
+    env = {key: value for key, value in os.environ.items() if key != "PROWESS_DEBUG"}
+    done = subprocess.run(
+        [sys.executable, "-m", "prowess", "hosts", "codex"],
+        env={**env, "PYTHONPATH": str(tmp_path / folder), "HOME": str(tmp_path)},
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stderr.startswith(error), done.stderr

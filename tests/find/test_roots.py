@@ -10,8 +10,9 @@ import pytest
 from prowess.catalog import discover
 from prowess.filesystem import Question, git_root
 from prowess.find._roots import find_scan_roots
-from prowess.hosts import Host, Root, host_from_table
+from prowess.hosts import Host, Root
 from support.files import write_file
+from support.hosts import host_from_table
 from support.trees import write_repository
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.hosts import FOLDERS_TITLE, describe_rules, host_from_table, host_names, load_host
+from prowess.hosts import FOLDERS_TITLE, describe_rules, host_names, load_host
 from prowess.hosts._describe_plugins import PLUGIN_PHRASES
 from prowess.hosts._describe_tables import (
     BUDGET_PHRASES,
@@ -20,6 +20,7 @@ from prowess.hosts._describe_tables import (
 from prowess.hosts._host import Budget, IsolatedLaunch
 from prowess.hosts._plugins import PluginRules
 from prowess.hosts._reading import DescriptionRules, NameRules, ReadingRules
+from support.hosts import host_from_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import discover
-from prowess.hosts import describe_rules, host_from_table, host_names, load_host, skills_folder
+from prowess.hosts import describe_rules, host_names, load_host, skills_folder
+from support.hosts import host_from_table
 
 if TYPE_CHECKING:
     from pathlib import Path

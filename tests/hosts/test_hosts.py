@@ -15,20 +15,10 @@ import pytest
 from prowess.catalog._entry import State
 from prowess.errors import HostNotFoundError
 from prowess.findings import CODES
-from prowess.hosts import (
-    Budget,
-    DescriptionRules,
-    Host,
-    NameRules,
-    ReadingRules,
-    Root,
-    Template,
-    host_from_table,
-    host_names,
-    load_host,
-)
+from prowess.hosts import Budget, DescriptionRules, Host, NameRules, ReadingRules, Root, Template, host_names, load_host
 from prowess.hosts._tables import TABLES
 from prowess.skill._client_fields import CLIENT_FIELDS
+from support.hosts import host_from_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

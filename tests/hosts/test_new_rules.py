@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import discover
-from prowess.hosts import host_from_table
 from support.clients import states as client_states
+from support.hosts import host_from_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,9 +13,10 @@ import pytest
 
 from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
 from prowess.filesystem import Question
-from prowess.hosts import DEFAULT_HOST, host_from_table, host_names, load_host, observed_hosts
+from prowess.hosts import DEFAULT_HOST, host_names, load_host, observed_hosts
 from prowess.visibility import ABSENT, Comparison, compare, compare_catalogs
 from support.files import write_file
+from support.hosts import host_from_table
 from support.skills import skill
 from support.trees import write_repository
 

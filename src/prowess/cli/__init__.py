@@ -19,6 +19,7 @@ __all__ = ["main"]
 
 _WRITE_ERRNOS = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
 _BUILT_MODULES = ("prowess.hosts._tables", "prowess.skill._client_fields")
+_BUILD_HINT = "type `pip install --editable .`, or `make quick`"
 
 # `prowess --version` loads no other module, so imports are inside functions here.
 
@@ -138,15 +139,34 @@ def _report_exception(error: Exception) -> int:
         print_error(f"cannot open the working directory: {error.strerror}", "change to a directory that exists")
         return FAILED
     if isinstance(error, ModuleNotFoundError) and error.name in _BUILT_MODULES:
-        print_error("this source tree has no tables of hosts yet", "type `pip install --editable .`, or `make quick`")
+        print_error("this source tree has no tables of hosts yet", _BUILD_HINT)
         return FAILED
     if os.environ.get("PROWESS_DEBUG"):
         raise error
+    if _has_old_tables():
+        print_error("the tables of hosts are older than the host files of this source tree", _BUILD_HINT)
+        return FAILED
     print_error(
         f"this is a bug in Prowess: {type(error).__name__}: {error}",
         "set PROWESS_DEBUG=1 to see the traceback, and please report it",
     )
     return BUG
+
+
+def _has_old_tables() -> bool:
+    """Return whether this is a source tree whose host files changed after its tables were made, as by `git pull`.
+
+    An installed package is never one: its files may have any times.
+    """
+    from pathlib import Path
+
+    package = Path(__file__).resolve().parents[1]
+    script, tables = package.parents[1] / "tools/host_tables.py", package / "hosts/_tables.py"
+    try:
+        made = tables.stat().st_mtime_ns
+        return any(path.stat().st_mtime_ns > made for path in (script, *(package / "hosts").glob("*.toml")))
+    except OSError:  # no source tree, as it has no script
+        return False
 
 
 def _discard_stdout() -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Source as Source,
         Template as Template,
     )
-    from ._load import host_from_table as host_from_table, load_host as load_host
+    from ._load import load_host as load_host
     from ._plugins import PluginRules as PluginRules
     from ._raw_values import DEFAULT_HOST as DEFAULT_HOST, host_names as host_names, raw_value as raw_value
     from ._reading import (

@@ -41,26 +41,7 @@ def load_host(name: str) -> Host:
 
         hint = did_you_mean(name, host_names(), "list the hosts with `prowess hosts`")
         raise HostNotFoundError(f"unknown host {quoted(name)}", hint=hint)
-    return _build_host(name, TABLES[name])
-
-
-def host_from_table(name: str, table: Mapping[str, Any]) -> Host:
-    """Return a host from the contents of its file.
-
-    Args:
-        name: the file's name, without `.toml`.
-        table: as `tomllib` reads it.
-
-    Raises:
-        TypeError: a key is unknown or missing.
-    """
-    return _build_host(name, _lists_to_tuples(table))
-
-
-def _lists_to_tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _lists_to_tuples(item) for key, item in value.items()}
-    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
+    return build_host(name, TABLES[name])
 
 
 _TABLE_CLASSES: Mapping[str, Any] = {
@@ -75,7 +56,12 @@ _TABLE_CLASSES: Mapping[str, Any] = {
 """The keys of a host's file that are one table each, and the class of each."""
 
 
-def _build_host(name: str, table: Mapping[str, Any]) -> Host:
+def build_host(name: str, table: Mapping[str, Any]) -> Host:
+    """Return a host from its table, which has tuples instead of lists.
+
+    Raises:
+        TypeError: a key is unknown or missing.
+    """
     values = dict(table)
     root_defaults = values.pop("walk", {})
     values["roots"] = tuple(Root(**{**root_defaults, **root}) for root in table.get("roots", ()))

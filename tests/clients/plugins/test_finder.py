@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.hosts import host_from_table
+from support.hosts import host_from_table
 from support.machine import Machine
 
 if TYPE_CHECKING:

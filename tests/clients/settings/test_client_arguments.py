@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.hosts import host_from_table
 from support.clients import active, see
+from support.hosts import host_from_table
 
 if TYPE_CHECKING:
     from pathlib import Path
