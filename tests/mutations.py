@@ -222,7 +222,7 @@ class World:
         return str(self.top / "cache")
 
     def commands(self, chance: Random) -> list[list[str]]:
-        """Return commands: a list for one host, a prompt for two others, a table of two, and a check."""
+        """Return commands: a list for one host, a prompt for two others, a table of two, a check and a why."""
         where = ["--cwd", str(self.top / self.cwd)]
         # With `--home`, variables that move folders are ignored.
         where += ["--home", str(self.top / "home")] if self.seed[-1] in "02468" else []
@@ -233,6 +233,7 @@ class World:
             ["prompt", "--host", hosts[2], *where],
             ["list", *chance.choice(TABLES), "--host", hosts[0], "--host", hosts[1], *where],
             ["check", *chance.choice(CHECKS), *(f"--host={host}" for host in hosts[: chance.randrange(1, 4)]), *where],
+            ["why", chance.choice(NAMES), "--host", hosts[0], "--host", hosts[1], *where],
         ]
 
     def variables_now(self) -> dict[str, str]:

@@ -540,6 +540,42 @@ sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "op
 """
 
 
+def modules_of_calls(arguments: list[str], top: Path) -> list[set[str]]:
+    """Run a command three times in `top / "project"`, and return what each loaded; the last one lists files opened."""
+    code = f"""
+import os
+os.environ["PROWESS_CACHE_DIR"] = {str(top / "cache")!r}
+import prowess.cache._recorded
+prowess.cache._recorded.SETTLE_NS = {int(SETTLE_SECONDS * 1_000_000_000)}
+{FILES_OPENED}
+from prowess.cli import main
+assert main(sys.argv[1:]) == 0
+text = "\\n".join(opened)
+open({str(top / "opened")!r}, "w").write(text)
+"""
+    command = [*arguments, "--cwd", str(top / "project"), "--home", str(top / "home")]
+    (top / "home").mkdir()
+    time.sleep(SETTLE_SECONDS * 2)
+    return [modules(code, *command) for _ in range(3)]
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["why", "pdf"]], ids=" ".join)
+def test_a_cached_answer_about_all_agents_loads_only_who_they_are(arguments: list[str], tmp_path: Path) -> None:
+    """Neither a host, nor a catalog, nor a regular expression: the second call prints what the first one stored."""
+    skill(tmp_path / "project/.agents/skills/pdf", body="Run `pdf`.\n")
+    cold, second, _ = modules_of_calls(arguments, tmp_path)
+    assert "prowess.visibility._compare" in cold
+    agents = {
+        "prowess.filesystem._project",
+        *(f"prowess.hosts{name}" for name in ("", "._detect", "._raw_values", "._tables")),
+    }
+    own = {"prowess.errors"} if arguments[0] == "why" else set()
+    assert {name for name in second if name.startswith("prowess")} == WARM | agents | own | {
+        f"prowess.cli.skills.{arguments[0]}"
+    }
+    assert not second & {"re", "json", "functools", "collections", "dataclasses"}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -558,21 +594,7 @@ def test_a_cached_command_loads_only_what_it_uses(arguments: list[str], tmp_path
     """The third call of `prompt`, and the second of `list`, loads neither the catalog nor what renders it."""
     root = ".claude/skills" if "claude-code" in arguments else ".agents/skills"
     skill(tmp_path / "project" / root / "pdf", body="Run `pdf`.\n")
-    code = f"""
-import os
-os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
-import prowess.cache._recorded
-prowess.cache._recorded.SETTLE_NS = {int(SETTLE_SECONDS * 1_000_000_000)}
-{FILES_OPENED}
-from prowess.cli import main
-assert main(sys.argv[1:]) == 0
-text = "\\n".join(opened)
-open({str(tmp_path / "opened")!r}, "w").write(text)
-"""
-    command = [*arguments, "--cwd", str(tmp_path / "project"), "--home", str(tmp_path / "home")]
-    (tmp_path / "home").mkdir()
-    time.sleep(SETTLE_SECONDS * 2)
-    cold, second, third = (modules(code, *command) for _ in range(3))
+    cold, second, third = modules_of_calls(arguments, tmp_path)
     assert "prowess.catalog._precedence" in cold
     assert "prowess.catalog._precedence" not in second
     name = arguments[0]

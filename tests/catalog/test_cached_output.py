@@ -104,6 +104,79 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 """What only `check` depends on, by what changes."""
 
 
+REASONS: dict[str, Callable[[Path], object]] = {
+    "a file beside the skill, and so its digest": lambda repo: (repo / LINKED).write_text("Notes.\n"),
+    "another skill of its name": lambda repo: write_file(repo / ".claude/skills/alpha/SKILL.md", skill_text("alpha")),
+    "its description": lambda repo: write_file(repo / ".agents/skills/alpha/SKILL.md", skill_text("alpha", "New.")),
+    "a folder where a copy would be": lambda repo: write_file(repo / ".claude/skills/alpha", ""),
+    "a copy with another name": lambda repo: write_file(repo / ".claude/skills/copy/SKILL.md", skill_text("alpha")),
+    "a setting of one agent": lambda repo: write_file(
+        repo.parent / "home/.gemini/settings.json", '{"skills": {"disabled": ["alpha"]}}'
+    ),
+}
+"""What an answer of `why` depends on, by what changes."""
+
+
+def skill_text(name: str, description: str = "Reads forms.") -> str:
+    return f"---\nname: {name}\ndescription: {description}\n---\nSee [this](references/notes.md).\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no cache")
+@pytest.mark.parametrize("change", REASONS)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_why_over_several_agents_is_repeated_when_what_it_depends_on_changes(
+    form: list[str], change: str, tmp_path: Path
+) -> None:
+    """Until then its answer comes from the cache; another name is answered from the same catalogs."""
+    repo, home = tmp_path / "repo", tmp_path / "home"
+    for folder in (repo / ".git", repo / ".agents/skills/alpha/references", repo / ".claude/skills", home / ".gemini"):
+        folder.mkdir(parents=True)
+    for name in ("alpha", "beta"):
+        write_file(repo / f".agents/skills/{name}/SKILL.md", skill_text(name))
+    where = ["--host=claude-code", "--host=gemini-cli", *form, "--cwd", str(repo), "--home", str(home)]
+    time.sleep(WAIT)
+    with counted() as counts:
+        before, again = (cached(["why", "alpha", *where], {}, str(tmp_path / "cache")) for _ in range(2))
+        assert (counts["hits"], counts["stored"]) == (1, 4)
+        assert again == before == uncached(["why", "alpha", *where], {})
+        assert cached(["why", "beta", *where], {}, str(tmp_path / "cache")) == uncached(["why", "beta", *where], {})
+        assert (counts["hits"], counts["stored"]) == (4, 5)
+        REASONS[change](repo)
+        after = cached(["why", "alpha", *where], {}, str(tmp_path / "cache"))
+    assert after == uncached(["why", "alpha", *where], {})
+    assert after != before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no cache")
+@pytest.mark.parametrize(
+    ("reference", "form", "changed"),
+    [
+        ("docs/gamma", ["--json"], "docs/gamma/notes.md"),
+        ("gamma", [], "other/gamma/SKILL.md"),
+        ("sha256:", ["--json"], ".agents/skills/alpha/notes.md"),
+    ],
+)
+def test_why_never_repeats_what_it_looked_for_beside_the_catalogs(reference: str, changed: str, tmp_path: Path) -> None:
+    """A path or a name that no agent knows is looked up on the disk; a digest is that of all files."""
+    repo, home = tmp_path / "repo", tmp_path / "home"
+    (repo / ".git").mkdir(parents=True)
+    home.mkdir()
+    write_file(repo / ".agents/skills/alpha/SKILL.md", skill_text("alpha"))
+    write_file(repo / "docs/gamma/SKILL.md", skill_text("gamma"))
+    where = ["--host=codex", "--host=copilot", "--json", "--cwd", str(repo), "--home", str(home)]
+    if reference == "sha256:":
+        found = json.loads(uncached(["why", "alpha", *where], {}).out)["candidates"][0]["digest"]
+        reference = found[: len(reference) + 12]
+    time.sleep(WAIT)
+    outputs = [cached(["why", reference, *where], {}, str(tmp_path / "cache")) for _ in range(2)]
+    assert outputs == [uncached(["why", reference, *where], {})] * 2
+    assert outputs[0].code == 0
+    write_file(repo / changed, skill_text("gamma"))
+    after = cached(["why", reference, *where], {}, str(tmp_path / "cache"))
+    assert after == uncached(["why", reference, *where], {})
+    assert after != outputs[0]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no cache")
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_check_is_repeated_when_what_it_depends_on_changes(change: str, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from prowess.clients.settings import Settings
     from prowess.errors import AmbiguousSkillError, SkillNotFoundError
+    from prowess.filesystem import Filesystem
     from prowess.find import ScanRoot
     from prowess.findings import Finding
     from prowess.hosts import Host
@@ -83,13 +84,13 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
             raise self.not_found_error(reference)
         return candidates
 
-    def candidates(self, reference: str) -> tuple[Entry, ...]:
-        """Return the same as `explain`; nothing if no skill matches."""
-        candidates = self._candidates(reference)
+    def candidates(self, reference: str, filesystem: Filesystem | None = None) -> tuple[Entry, ...]:
+        """Return the same as `explain`; nothing if no skill matches. `filesystem` records what is read for digests."""
+        candidates = self._candidates(reference, filesystem)
         order = {state: at for at, state in enumerate(REACHABLE)}
         key = normalize_name(reference)
         candidates.sort(key=lambda entry: (order.get(entry.state, len(order)), normalize_name(entry.name) != key))
-        return tuple(with_digests(candidates))
+        return tuple(with_digests(candidates, filesystem))
 
     def resolve(self, reference: str) -> Entry:
         """Return the one skill that a reference matches, an active skill before others of the same name.
@@ -112,7 +113,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
                 raise _ambiguous_error(reference, matches)
         raise self.not_found_error(reference)
 
-    def _candidates(self, reference: str) -> list[Entry]:
+    def _candidates(self, reference: str, filesystem: Filesystem | None = None) -> list[Entry]:
         """Return all skills that a reference may match: by name, by scope and name, by path or by digest."""
         # A skill may have the name `./other`; such a reference is the path of a skill all the same.
         if reference in _PATHS or reference.startswith(_PATH_STARTS):
@@ -124,7 +125,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         scope, colon, rest = reference.partition(":")
         if colon and not rest.startswith("//"):
             if scope == "sha256" and rest:
-                return self._entries_with_digest(rest.lower())
+                return self._entries_with_digest(rest.lower(), filesystem)
             inner = normalize_name(rest)
             named = entries_named(self.skills, inner)
             return [entry for entry in named if entry.scope == scope and inner in _normalized_names(entry)]
@@ -133,7 +134,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         if hasattr(self.skills, "at") and (remote := self.skills.at(reference)) is not None:
             return [remote]
         if 8 <= len(reference) <= 64 and not reference.strip(_HEXADECIMAL):  # `re` takes longer to load
-            return self._entries_with_digest(reference)
+            return self._entries_with_digest(reference, filesystem)
         return []
 
     def _entries_at(self, reference: str) -> list[Entry]:
@@ -142,10 +143,10 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         local = getattr(self.skills, "entries", self.skills)
         return [entry for entry in local if entry.path in paths or os.path.dirname(entry.path) in paths]
 
-    def _entries_with_digest(self, prefix: str) -> list[Entry]:
+    def _entries_with_digest(self, prefix: str, filesystem: Filesystem | None) -> list[Entry]:
         """Return the skills whose digest starts with a prefix."""
         start = f"sha256:{prefix}"
-        digests = [entry.digest or "" for entry in with_digests(self.skills)]
+        digests = [entry.digest or "" for entry in with_digests(self.skills, filesystem)]
         return [entry for entry, digest in zip(self.skills, digests, strict=True) if digest.startswith(start)]
 
     def not_found_error(self, reference: str) -> SkillNotFoundError:

@@ -209,12 +209,16 @@ class Discovery:
     def recall(
         self, cache: Cache, filesystem: Filesystem | Callable[[], Filesystem] | None
     ) -> tuple[Catalog, Recorded | None]:
-        """Return the catalog as `catalog` does, and the cached result if that was valid as it is."""
+        """Return the catalog as `catalog` does, and the cached result if that was valid as it is.
+
+        If the file system has a record, what the catalog depends on is added to it.
+        """
         key = self.key()
         recorded = cache.load(key, self.question.env, outdated=True)
         if recorded is not None and not recorded.changed:
-            return self._recorded_catalog(recorded), recorded
+            return self._recorded_catalog(recorded, filesystem), recorded
         filesystem = _open_filesystem(filesystem)
+        outer = filesystem.fingerprints
         record = filesystem.record_fingerprints()
         try:
             if recorded is not None:
@@ -223,7 +227,8 @@ class Discovery:
                 if (data := refresh(recorded, str(self.host), filesystem)) is not None:
                     recorded.data = data
                     cache.update(key, recorded, record, filesystem.started_ns)
-                    return self._recorded_catalog(recorded), None
+                    filesystem.fingerprints = outer
+                    return self._recorded_catalog(recorded, filesystem), None
             question = _recording(self.question)
             resolved = self._resolve_skills(question, filesystem)
             if cache.is_settled(record, filesystem.started_ns):
@@ -234,7 +239,9 @@ class Discovery:
                 _store(cache, key, record, question, filesystem, data)
             return self._catalog(resolved), None
         finally:
-            filesystem.fingerprints = None
+            filesystem.fingerprints = outer
+            if outer is not None:
+                outer.add(record)
 
     def recall_recorded(self) -> tuple[Catalog, Fingerprints, Mapping[str, str | None]] | None:
         """Return the catalog from the cache, which is filled before if necessary, and all that it depends on.
@@ -270,13 +277,19 @@ class Discovery:
             *(question.cwd, question.home, question.role or "", os.path.expanduser("~"), *question.client_args),
         )
 
-    def _recorded_catalog(self, recorded: Recorded) -> Catalog:
-        """Return the catalog that a cached result holds."""
+    def _recorded_catalog(
+        self, recorded: Recorded, filesystem: Filesystem | Callable[[], Filesystem] | None = None
+    ) -> Catalog:
+        """Return the catalog that a cached result holds; what it depends on is added to the record of `filesystem`."""
         from ._catalog import Catalog
         from ._recorded_catalog import RecordedCatalog
 
+        record = getattr(filesystem, "fingerprints", None)
+        if record is not None:
+            record.add(recorded.record()[0])
+
         def resolve_now() -> ResolvedSkills:
-            return self._resolve_skills(self.question, new_filesystem())
+            return self._resolve_skills(self.question, _open_filesystem(None if record is None else filesystem))
 
         loader = RecordedCatalog(recorded, str(self.host), resolve_now)
         return Catalog.from_loader(

@@ -282,18 +282,21 @@ def chosen_hosts(args: Arguments) -> tuple[list[str], str | None]:
     """
     from prowess._internal.files import real_path
     from prowess.filesystem import git_root
-    from prowess.hosts import DEFAULT_HOST, detected_hosts, host_names, installed_hosts, load_host, observed_hosts
+    from prowess.hosts import DEFAULT_HOST, detected_hosts, host_names, installed_hosts, observed_hosts
 
     if args.all:
         return [name for name in host_names() if name != DEFAULT_HOST], None
     if args.host:
+        from prowess.hosts import load_host
+
         return [load_host(name).name for name in dict.fromkeys(args.host)], None
     home, cwd = os.path.abspath(args.home or os.path.expanduser("~")), real_path(args.cwd or ".")
     project = git_root(cwd)
     detected = detected_hosts(cwd, home, [project] if project else [])
     if installed_hosts(home):
         return [*detected], None
-    return [name for name in host_names() if name in {*detected, *observed_hosts()}], NO_AGENT_FOUND
+    shown = {*detected, *observed_hosts()}
+    return [name for name in host_names() if name in shown], NO_AGENT_FOUND
 
 
 # ── plain arguments ──────────────────────────────────────────────────────────────────────────────────────────────────

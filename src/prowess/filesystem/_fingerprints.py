@@ -41,6 +41,13 @@ class Fingerprints:
         self.complete = True
         """Whether everything was recorded. No record shows when a path becomes readable."""
 
+    def add(self, other: Fingerprints) -> None:
+        """Add another record; where both differ, something has changed in between, and this one is incomplete."""
+        for name in ("files", "folders", "kinds", "links", "real_paths"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            self.complete &= all(mine.setdefault(path, observed) == observed for path, observed in theirs.items())
+        self.complete &= other.complete
+
     def newest_time(self) -> int:
         """Return the latest time in the fingerprints, in nanoseconds of the system's clock."""
         return newest_time(b"".join((*self.files.values(), *self.folders.values())))

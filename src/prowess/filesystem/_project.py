@@ -7,11 +7,11 @@ from errno import ELOOP
 
 from prowess._internal.files import UnreadableError
 
-from ._filesystem import Filesystem
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from ._filesystem import Filesystem
 
 
 def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | None = None) -> str | None:
@@ -24,7 +24,13 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
             which looks no further than a `.git` file.
         filesystem: what was read so far.
     """
-    filesystem = filesystem or Filesystem()
+    if filesystem is None:
+        if marker == "exists":  # of a frequent command, whose answer is cached: `Filesystem` takes longer to load
+            folders = ancestors(directory, None)
+            return next((folder for folder in folders if os.path.exists(os.path.join(folder, ".git"))), None)
+        from ._filesystem import Filesystem
+
+        filesystem = Filesystem()
     while True:
         path = os.path.join(directory, ".git")
         kind = filesystem.kind(path)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 
 from prowess._internal.files import expand_home
 
-from ._load import load_host
 from ._raw_values import DEFAULT_HOST, host_names, raw_value
 
 TYPE_CHECKING = False
@@ -21,7 +19,6 @@ _SHARED_FOLDERS = (".agents/skills", ".claude/skills")
 """Folders of a project that several agents search, the most common first."""
 
 
-@cache
 def observed_hosts() -> tuple[str, ...]:
     """Return the agents that users start as a program and whose rules were observed in it.
 
@@ -97,6 +94,8 @@ def skills_folder(host: str, scope: Scope = "user") -> str | None:
     Raises:
         HostNotFoundError: there is no such host.
     """
+    from ._load import load_host
+
     roots = [root for root in load_host(host).roots if root.scope == scope and root.is_fixed]
     if scope == "project":
         paths = [root.path for root in roots if not root.path.startswith(("~", "/", "$", "@"))]

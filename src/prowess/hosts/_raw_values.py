@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from ._tables import TABLES
 
 TYPE_CHECKING = False
@@ -13,10 +11,12 @@ if TYPE_CHECKING:
 DEFAULT_HOST = "prowess"
 
 
-@cache
+_NAMES = (DEFAULT_HOST, *(name for name in sorted(TABLES) if name != DEFAULT_HOST))
+
+
 def host_names() -> tuple[str, ...]:
     """Return the names of all hosts: `prowess` first, the others in alphabetical order."""
-    return (DEFAULT_HOST, *(name for name in sorted(TABLES) if name != DEFAULT_HOST))
+    return _NAMES
 
 
 def raw_value(name: str, key: str) -> Any:

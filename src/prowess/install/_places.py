@@ -162,8 +162,8 @@ def hosts_for(folders: Collection[str], scope: Scope) -> tuple[str, ...]:
         return ()
     from prowess.hosts import host_names, observed_hosts, skills_folder
 
-    found = set()
+    found, observed = set[str](), observed_hosts()
     for folder in folders:
         hosts = [host for host in host_names() if skills_folder(host, scope) == folder]
-        found.update([host for host in hosts if host in observed_hosts() and folder != SHARED_FOLDER][:1] or hosts[:1])
+        found.update([host for host in hosts if host in observed and folder != SHARED_FOLDER][:1] or hosts[:1])
     return tuple(sorted(found))

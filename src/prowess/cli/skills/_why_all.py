@@ -6,7 +6,7 @@ import os
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral, normalize_name
-from prowess.cli._arguments import catalog_from_args, chosen_hosts, question_from_args, require_paths
+from prowess.catalog import catalog_for
 from prowess.cli._output import Message, Result, evidence_json, evidence_notes, format_table, pluralize
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
@@ -21,24 +21,35 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
-    from prowess.filesystem import Filesystem
+    from prowess.filesystem import Filesystem, Question
     from prowess.visibility import ComparedSkill, Comparison, View
 
     Chains = Mapping[str, tuple[Entry, ...]]
     """The candidates at each agent; empty if it does not find the skill."""
 
 
-def explain_for_all(args: Arguments) -> Result:
-    """Return how every agent sees the skills of a name, and the candidates where they differ."""
-    from prowess.filesystem import Filesystem
+def explain_for_all(
+    args: Arguments, question: Question, filesystem: Filesystem, hosts: Sequence[str], note: str | None
+) -> Result:
+    """Return how every agent sees the skills of a name, and the candidates where they differ.
 
-    require_paths(args, "cwd", "home", "role")
-    hosts, note = chosen_hosts(args)
-    filesystem = Filesystem()
-    catalogs = {host: catalog_from_args(args, host, filesystem) for host in hosts}
-    own = with_skill_at(catalog_from_args(args, "prowess", filesystem), args.name)
-    own_chain = own.candidates(args.name)
-    chains = {host: catalog.candidates(args.name) for host, catalog in catalogs.items()}
+    Args:
+        args: of the command.
+        question: where the agents are started.
+        filesystem: what was read so far.
+        hosts: the agents.
+        note: about how they were chosen.
+    """
+    own, *others = (
+        catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache) for host in ("prowess", *hosts)
+    )
+    catalogs = dict(zip(hosts, others, strict=True))
+    own_chain = own.candidates(args.name, filesystem)
+    if not own_chain:
+        filesystem.mark_incomplete()  # its path is looked up, then the names in the whole repository
+        own = with_skill_at(own, args.name)
+        own_chain = own.candidates(args.name, filesystem)
+    chains = {host: catalog.candidates(args.name, filesystem) for host, catalog in catalogs.items()}
     found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}
     misnamed = misnamed_files({"prowess": own, **catalogs})
     files = [*found.values(), *_with_name(args.name, misnamed, filesystem)] or _files_of_repository(
@@ -46,9 +57,7 @@ def explain_for_all(args: Arguments) -> Result:
     )
     if not files:
         raise _not_found([own, *catalogs.values()], args.name, filesystem)
-    comparison = compare_catalogs(
-        catalogs, question_from_args(args), files=files, only_files=True, filesystem=filesystem
-    )
+    comparison = compare_catalogs(catalogs, question, files=files, only_files=True, filesystem=filesystem)
     views = {host: _best_view(comparison.skills, host) for host in comparison.hosts}
 
     def as_dict() -> dict[str, object]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from prowess._internal.text import neutral
-from prowess.cli._arguments import catalog_from_args, named_server
+from prowess.cli._arguments import (
+    catalog_from_args,
+    chosen_hosts,
+    named_server,
+    print_for_question,
+    question_from_args,
+    require_paths,
+)
 from prowess.cli._commands import SKILL_NAME
 from prowess.cli._output import Result, evidence_notes, pluralize
-from prowess.cli._references import candidate_lines, chain_json, explain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.cli._parser import Arguments, Parser
+    from prowess.filesystem import Filesystem, Question
 
 EPILOG = f"""\
 NAME is {SKILL_NAME}.
@@ -25,20 +31,20 @@ def options(parser: Parser) -> None:
     parser.add_json()
 
 
-def run(args: Arguments) -> Result:
-    """Return the candidates for a name, the winner first."""
+def run(args: Arguments) -> Result | int:
+    """Return the candidates for a name, the winner first, or print what all agents do with it."""
     hosts = args.host or []
     if len(hosts) != 1 or args.all:
         from prowess.errors import SkillNotFoundError
 
-        from ._why_all import explain_for_all
-
         try:
-            return explain_for_all(args)
+            return _explain_for_all(args)
         except SkillNotFoundError:
             if hosts or not named_server(args, args.name):
                 raise
         hosts = ["prowess"]  # no other agent uses the servers of these settings
+    from prowess._internal.text import neutral
+    from prowess.cli._references import candidate_lines, chain_json, explain
     from prowess.hosts import raw_value
 
     catalog = catalog_from_args(args, hosts[0], reference=args.name)
@@ -48,3 +54,15 @@ def run(args: Arguments) -> Result:
     heading = f"{neutral(args.name)} for {agent}: {pluralize(len(candidates), 'candidate')}"
     text = (heading, *candidate_lines(candidates), *notes)
     return Result(lambda: chain_json(args.name, catalog, candidates), text)
+
+
+def _explain_for_all(args: Arguments) -> int:
+    require_paths(args, "cwd", "home", "role")
+    hosts, note = chosen_hosts(args)
+
+    def make(question: Question, filesystem: Filesystem) -> Result:
+        from ._why_all import explain_for_all
+
+        return explain_for_all(args, question, filesystem, hosts, note)
+
+    return print_for_question(args, question_from_args(args), f"why {args.name!r} {hosts} {note}", make)
