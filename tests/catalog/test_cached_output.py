@@ -156,14 +156,16 @@ def test_why_over_several_agents_is_repeated_when_what_it_depends_on_changes(
         ("sha256:", ["--json"], ".agents/skills/alpha/notes.md"),
     ],
 )
-def test_why_never_repeats_what_it_looked_for_beside_the_catalogs(reference: str, changed: str, tmp_path: Path) -> None:
+def test_why_never_repeats_what_it_looked_for_beside_the_catalogs(
+    reference: str, form: list[str], changed: str, tmp_path: Path
+) -> None:
     """A path or a name that no agent knows is looked up on the disk; a digest is that of all files."""
     repo, home = tmp_path / "repo", tmp_path / "home"
     (repo / ".git").mkdir(parents=True)
     home.mkdir()
     write_file(repo / ".agents/skills/alpha/SKILL.md", skill_text("alpha"))
     write_file(repo / "docs/gamma/SKILL.md", skill_text("gamma"))
-    where = ["--host=codex", "--host=copilot", "--json", "--cwd", str(repo), "--home", str(home)]
+    where = ["--host=codex", "--host=copilot", *form, "--cwd", str(repo), "--home", str(home)]
     if reference == "sha256:":
         found = json.loads(uncached(["why", "alpha", *where], {}).out)["candidates"][0]["digest"]
         reference = found[: len(reference) + 12]
