@@ -151,9 +151,9 @@ def test_why_over_several_agents_is_repeated_when_what_it_depends_on_changes(
 @pytest.mark.parametrize(
     ("reference", "form", "changed"),
     [
-        ("docs/gamma", ["--json"], "docs/gamma/notes.md"),
-        ("gamma", [], "other/gamma/SKILL.md"),
-        ("sha256:", ["--json"], ".agents/skills/alpha/notes.md"),
+        ("docs/gamma", ["--json"], "docs/gamma/references/notes.md"),
+        ("gamma", [], "docs/other/gamma/SKILL.md"),
+        ("sha256:", ["--json"], ".agents/skills/alpha/references/notes.md"),
     ],
 )
 def test_why_never_repeats_what_it_looked_for_beside_the_catalogs(
@@ -163,8 +163,9 @@ def test_why_never_repeats_what_it_looked_for_beside_the_catalogs(
     repo, home = tmp_path / "repo", tmp_path / "home"
     (repo / ".git").mkdir(parents=True)
     home.mkdir()
-    write_file(repo / ".agents/skills/alpha/SKILL.md", skill_text("alpha"))
-    write_file(repo / "docs/gamma/SKILL.md", skill_text("gamma"))
+    for folder, name in ((".agents/skills/alpha", "alpha"), ("docs/gamma", "gamma")):
+        write_file(repo / folder / "SKILL.md", skill_text(name))
+        write_file(repo / folder / "references/notes.md", "Notes.\n")
     where = ["--host=codex", "--host=copilot", *form, "--cwd", str(repo), "--home", str(home)]
     if reference == "sha256:":
         found = json.loads(uncached(["why", "alpha", *where], {}).out)["candidates"][0]["digest"]
