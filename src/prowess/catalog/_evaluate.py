@@ -161,6 +161,8 @@ class Evaluator:
         )
         self._plain_root: tuple[ScanRoot | None, bool] = None, False
         """The last scan root that was asked about, and whether its skills can be plain."""
+        self.root_alone: ScanRoot | None = None
+        """The folder whose skill was last evaluated alone, as a root."""
         self._flags_of_keys: dict[frozenset[str], tuple[list[Flag], list[str]]] = {}
         """By the keys of plain front matter: the flags that may match, and the fields that these look at."""
         self._plugin_names: dict[str, str | None] = {}
@@ -192,13 +194,13 @@ class Evaluator:
         """Return the entry of a found skill."""
         reading = self._read_plainly(item) or self._read(item)
         reading.verdict = verdict = self._verdict(reading)
-        name, namespace, scan_root = reading.name, self.namespace(item), item.scan_root
+        name, namespace, scan_root, folder = reading.name, self.namespace(item), item.scan_root, item.folder
         fast_fields = item.fast_fields
         values = (
             name if namespace is None else f"{namespace}:{name}",
             None,
             item.skill.name if fast_fields is None else fast_fields[0],
-            item.folder,
+            name if folder == name else folder,  # one text in memory
             *(item.path, item.real, scan_root.scope, scan_root.path, namespace),
             *(verdict.state, verdict.reason, verdict.rule, None, None),
         )

@@ -143,7 +143,10 @@ def evaluate_alone(path: str, evaluator: Evaluator) -> Entry:
     """Return the same as `evaluate_file`, by an evaluator of the host without settings; faster for many files."""
     host, filesystem = evaluator.host, evaluator.filesystem
     root = host.roots[0] if host.roots else Root(path="", scope="extra")
-    scan_root = ScanRoot(os.path.dirname(os.path.dirname(path)), root.scope, root)
+    folder = os.path.dirname(os.path.dirname(path))
+    scan_root = evaluator.root_alone
+    if scan_root is None or scan_root.path != folder:
+        scan_root = evaluator.root_alone = ScanRoot(folder, root.scope, root)
     fast_fields = filesystem.read_fast(path, whole=host.reading.whole_file)
     skill = filesystem.skill(path, whole=host.reading.whole_file) if fast_fields is None else None
     return evaluator.entry(FoundSkill(path, path, scan_root, skill, fast_fields))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, folder_name
 from prowess._internal.frozen import Frozen
 from prowess.clients import of_client
 from prowess.filesystem import IGNORE_FILES, Filesystem, IgnoreRules, has_name
@@ -61,7 +61,7 @@ class FoundSkill:
         """The name of its folder; for a file that is a whole skill, what that is called."""
         if self.scan_root.label:
             return self.scan_root.label
-        return os.path.basename(os.path.dirname(self.path))
+        return folder_name(self.path)
 
     @property
     def skill(self) -> Skill:

@@ -9,7 +9,7 @@ import os
 from collections import Counter
 from functools import cache, lru_cache
 
-from prowess._internal.files import SKILL_FILE, real_path
+from prowess._internal.files import SKILL_FILE, folder_name, real_path
 from prowess._internal.frozen import Frozen, LazyFrozen
 from prowess._internal.text import neutral
 from prowess.catalog import (
@@ -135,17 +135,22 @@ class Comparison(Frozen):
 
     def counts(self, host: str) -> dict[Kind, int]:
         """Return how many skills an agent has of each kind, the best first; kinds without a skill are left out."""
-        counts = Counter(skill.views[host].kind for skill in self.distinct)
-        return {kind: counts[kind] for kind in Kind if counts[kind]}
+        return _count_kinds(self.distinct, host)
 
     @property
     def kinds(self) -> dict[str, dict[Kind, int]]:
         """The counts of all agents, by host: the totals that every command shows."""
-        return {host: self.counts(host) for host in self.hosts}
+        distinct = self.distinct
+        return {host: _count_kinds(distinct, host) for host in self.hosts}
 
     def lost(self, host: str) -> tuple[ComparedSkill, ...]:
         """Return the skills that an agent loses."""
         return tuple(skill for skill in self.distinct if skill.views[host].loss is not None)
+
+
+def _count_kinds(skills: Iterable[ComparedSkill], host: str) -> dict[Kind, int]:
+    counts = Counter(skill.views[host].kind for skill in skills)
+    return {kind: counts[kind] for kind in Kind if counts[kind]}
 
 
 def compare(
@@ -251,7 +256,7 @@ class _Comparer:
         name = self.filesystem.skill(path).name if entry is None else entry.frontmatter_name
         scopes = [each.scope for each in row.values()]
         scope = "project" if not scopes or "project" in scopes else scopes[0]
-        folder = os.path.basename(os.path.dirname(path))
+        folder = folder_name(path)
         return ComparedSkill.from_loader(
             self,
             (path, entry),
@@ -288,7 +293,7 @@ class _Comparer:
                 winner=entry.shadowed_by,
                 loss=None if is_seen else finder.loss(entry),
             )
-        file = real if row and os.path.islink(path) else path
+        file = real if row and path != real and os.path.islink(path) else path
         alone = evaluate_alone(file, self.evaluator_of(host))
         copied = kinds.copy(alone, real)
         if copied is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+from prowess._internal.files import SKILL_FILE, UnreadableError, folder_name, read_file
 from prowess._internal.text import normalize_name
 from prowess.catalog import REACHABLE
 from prowess.skill import MAX_NAME, change_name, is_portable_name
@@ -79,6 +79,8 @@ class CopyFinder:
 
     def original(self, path: str, name: str | None) -> str | None:
         """Return the path of the first added skill that is a copy of this one, or that this one is a copy of."""
+        if not self._count:
+            return None
         skill = _Skill(0, path, name)
         found = [_first(self._same, skill.same_name, skill, [(self._files, self._files), (self._digest, self._digest)])]
         others: tuple[Step, Step] = (self._other_files, self._other_files)
@@ -110,7 +112,7 @@ class _Skill:
 
     def __init__(self, number: int, path: str, name: str | None) -> None:
         self.number, self.path, self.name = number, path, name
-        self.folder = os.path.basename(os.path.dirname(path))
+        self.folder = folder_name(path)
 
     @property
     def same_name(self) -> str:
@@ -194,10 +196,12 @@ def rows_of_entries(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> 
     rows: dict[str, dict[str, Entry]] = {}
     # Not every agent follows a SKILL.md that is a link; for all of them it is the file that it leads to.
     real_paths: dict[str, str] = {}
+    read = filesystem.known_fingerprints()
     for host, catalog in catalogs.items():
         for entry in catalog.skills:
             if entry.real not in real_paths:
-                is_link = os.path.islink(entry.real)
+                # Of a link nothing is read before.
+                is_link = entry.real not in read and os.path.islink(entry.real)
                 real_paths[entry.real] = filesystem.real(entry.real) if is_link else entry.real
             row = rows.setdefault(real_paths[entry.real], {})
             known = row.get(host)

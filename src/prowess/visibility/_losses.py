@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, display_path, real_path
 from prowess._internal.frozen import LazyFrozen
@@ -72,6 +72,21 @@ class Loss(LazyFrozen):
         return {"kind": self.kind, "reason": self.reason, "codes": [*self.codes], "cure": self.cure}
 
 
+class _Cure:
+    """Finds the cure of a loss once. It is small, since there may be ten thousand."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], Loss]) -> None:
+        self._find = find
+        self._found: Loss | None = None
+
+    def __call__(self) -> Loss:
+        if self._found is None:
+            self._found = self._find()
+        return self._found
+
+
 class CureQueue:
     """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
 
@@ -84,9 +99,9 @@ class CureQueue:
 
     def add(self, find: Callable[[], Loss]) -> Callable[[], Loss]:
         """Add one; return a function that finds it once."""
-        find = cache(find)
-        self._waiting.append(find)
-        return find
+        cure = _Cure(find)
+        self._waiting.append(cure)
+        return cure
 
     def load_field(self, subject: Callable[[], Loss], name: str) -> object:
         """Return a field of a loss that was not set when it was made."""
@@ -194,7 +209,7 @@ class LossFinder:
             other = f"it has another skill of that name, {neutral(self.display(taken))}"
             return self._lost_name(path, taken, other).with_changes(codes=codes)
         reason = f"{reason}, and {alone.reason}" if codes else reason
-        return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
+        return self._lost_place(path, folder, alone, reason, user=user, is_copy=is_copy)
 
     # ── cures on first use ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -212,6 +227,8 @@ class LossFinder:
 
     def _limit_before(self, path: str) -> Loss | None:
         """Return the loss of a skill in a folder that the agent searches, if it stops before this one."""
+        if not self._limited:
+            return None
         folder = os.path.dirname(path)
         while folder not in self._limited:
             folder, below = os.path.dirname(folder), folder
@@ -236,15 +253,25 @@ class LossFinder:
 
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _lost_place(self, path: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]) -> Loss:
-        """Return the loss of a skill in a folder that the agent does not search."""
-        target = mount_target(path, alone.frontmatter_name, self._mount_folder(user), self.cures.filesystem)
-        old = self._lost_to_old_copy(path, target.path)
-        if old is not None:
-            return old
-        codes = rejecting_codes(alone)
+    def _lost_place(
+        self, path: str, root: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]
+    ) -> Loss:
+        """Return the loss of a skill in a folder, `root`, that the agent does not search."""
+
+        def target() -> MountTarget:
+            return mount_target(path, alone.frontmatter_name, mount_root, self.cures.filesystem)
+
+        mount_root = self._mount_folder(user)
+        folders = root, os.path.join(*mount_root)
+        if any(_mounts_in(folder, self.cures.filesystem, self.cures.records) for folder in folders):
+            old = self._lost_to_old_copy(path, target().path)
+            if old is not None:
+                return old
         return self._lazy_loss(
-            "place", reason, codes, lambda: self._mounted(alone, reason, target, user=user, is_copy=is_copy)
+            "place",
+            reason,
+            rejecting_codes(alone),
+            lambda: self._mounted(alone, reason, target(), user=user, is_copy=is_copy),
         )
 
     def _mounted(
@@ -469,9 +496,7 @@ def _mounted_from(copy: str, filesystem: Filesystem, records: dict[str, dict[str
     """Return the folder that a skill was mounted from, by the record of `mount`; anyone may have written that."""
     folder = os.path.dirname(copy)
     root, name = os.path.split(folder)
-    if root not in records:
-        records[root] = _mount_record(root, filesystem)
-    recorded = records[root].get(name)
+    recorded = _mounts_in(root, filesystem, records).get(name)
     if not isinstance(recorded, dict):
         return None
     source = recorded.get("source")
@@ -479,6 +504,13 @@ def _mounted_from(copy: str, filesystem: Filesystem, records: dict[str, dict[str
     if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != recorded.get("seal"):
         return None
     return filesystem.real(source)
+
+
+def _mounts_in(root: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return what was mounted into a skills folder, by name, and remember it in `records`."""
+    if root not in records:
+        records[root] = _mount_record(root, filesystem)
+    return records[root]
 
 
 def _mount_record(root: str, filesystem: Filesystem) -> dict[str, Any]:
