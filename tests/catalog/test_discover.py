@@ -19,6 +19,7 @@ import prowess.cache
 import prowess.cache._recorded
 import prowess.catalog
 import prowess.catalog._resolve
+from mutations import folders_of
 from prowess.cache import Cache, user_identity
 from prowess.catalog import Catalog, discover
 from prowess.hosts import host_names, load_host
@@ -277,6 +278,28 @@ def test_a_change_is_noticed(changing: CachedDiscovery, change: str) -> None:
     if "only passed through" not in change:
         assert changing.disk_reads == before + 1
     assert contents(after) == changing.contents(host, cache=False, **extra)
+
+
+@pytest.mark.parametrize("host", [name for name in host_names() if load_host(name).roots])
+def test_an_edited_description_is_noticed_by_every_agent(
+    host: str, cached: CachedDiscovery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only an agent with a budget, by which one description may shorten the others, searches its folders again."""
+    monkeypatch.setenv("HOME", str(cached.top / "home"))
+    switch = {load_host(host).switch_variable or "UNUSED": "true"}
+    extra: dict[str, Any] = {"home": None, "env": {**cached.env, "HOME": str(cached.top / "home"), **switch}}
+    folder = cached.top / "repo" / folders_of(load_host(host))[0]
+    for number in range(3):
+        skill(folder / f"skill-{number}", f"skill-{number}", f"Reads forms {number}.")
+    assert len(cached.warm(host, **extra).skills) == 3
+    skill(folder / "skill-1", "skill-1", "Fills in any form.")
+    time.sleep(TICK)
+    before = cached.disk_reads
+    edited, again = cached.discover(host, **extra), cached.discover(host, **extra)
+    assert cached.disk_reads - before == bool(load_host(host).budget.limit)
+    assert contents(edited) == contents(again) == cached.contents(host, cache=False, **extra)
+    (shown,) = [entry.description for entry in again.skills if entry.name == "skill-1"]
+    assert shown.startswith("Fills in any form.") or host == "cline"  # its model gets names only
 
 
 @pytest.mark.slow
