@@ -143,12 +143,15 @@ class LossFinder:
 
     @cached_property
     def _copies(self) -> FilesystemWithText:
-        """The file system with the copy that was asked about last."""
+        """The file system with the copy, or the fixed file, that was asked about last."""
         return FilesystemWithText("", b"", self.cures.filesystem)
 
     @cached_property
     def _evaluator(self) -> Evaluator:
-        """Of the agent's rules and settings, for copies; made when first needed, as a catalog may be a cached one."""
+        """Of the agent's rules and settings, for copies and fixed files; made when first needed.
+
+        There is only one, since it refers to itself, and a command collects no garbage.
+        """
         return Evaluator(self.host, self.catalog.settings, self._copies)
 
     def winner(self, entry: Entry) -> Entry | None:
@@ -428,8 +431,9 @@ class LossFinder:
             return None
         root = self.host.roots[0] if self.host.roots else Root(path="", scope="extra")
         scan_root = ScanRoot(entry.root, entry.scope, root)
-        found = FoundSkill(entry.path, entry.path, scan_root, fixed.skill(entry.path))
-        after = Evaluator(self.host, self.catalog.settings, fixed).entry(found)
+        skill = fixed.skill(entry.path)
+        self._copies.replace(entry.path, fixed.fixed, skill)
+        after = self._evaluator.entry(FoundSkill(entry.path, entry.path, scan_root, skill))
         return None if after.state is State.REJECTED and after.rule != "settings" else after
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
