@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.catalog import Catalog, discover
+from prowess.catalog import Catalog, Evaluator, discover
 from prowess.checks import check
 from prowess.cli import main
 from prowess.hosts import host_names
@@ -24,6 +24,8 @@ from support.skills import finding_codes, skill
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from prowess.hosts import Host
 
 PEAK_MEBIBYTES = 200
 LIMITED = f"""
@@ -680,3 +682,28 @@ def test_broken_skills_take_work_in_proportion_to_their_number(
     twenty, forty = work(broken, 20), work(broken, 40)
     assert forty < 2.5 * twenty
     assert forty - twenty < 5 * of_good
+
+
+def test_a_check_prepares_the_rules_of_an_agent_once_for_all_broken_skills(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An evaluator refers to itself, so that one for each skill would stay in memory until the command ends."""
+    made: list[str] = []
+    make = Evaluator.__init__
+
+    def counting(self: Evaluator, host: Host, *rest: Any) -> None:
+        made.append(host.name)
+        make(self, host, *rest)
+
+    monkeypatch.setattr(Evaluator, "__init__", counting)
+
+    def evaluators(count: int) -> list[str]:
+        top = tmp_path / f"{count}"
+        (top / "repo/.git").mkdir(parents=True)
+        for number in range(count):
+            skill(top / f"repo/.agents/skills/s{number:02}", description="Use when: bad: yaml")
+        made.clear()
+        main(["check", "--host", "claude-code", "--host", "copilot", "--cwd", str(top / "repo"), "--home", str(top)])
+        return [*made]
+
+    assert evaluators(2) == evaluators(6)

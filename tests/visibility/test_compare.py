@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
-from prowess.filesystem import Question
+from prowess.filesystem import Filesystem, Question
 from prowess.hosts import DEFAULT_HOST, host_names, load_host, observed_hosts
 from prowess.visibility import ABSENT, Comparison, compare, compare_catalogs
 from support.files import write_file
@@ -351,3 +351,20 @@ def test_a_skill_of_a_plugin_is_lost_by_no_other_agent(project: Path) -> None:
     seen = compare_catalogs(catalogs, Question.about(project, home))
     assert {each.name: each.losers for each in seen.skills} == {"pdf": (), "csv": ("qwen-code",)}
     assert [each.name for each in seen.distinct] == ["csv"]
+
+
+def test_places_of_copies_are_looked_up_when_a_cure_is_asked_for(tmp_path: Path) -> None:
+    """A table of thousands of skills asks for none, and depends on none of these places."""
+    for number in range(3):
+        skill(tmp_path / f"repo/.agents/skills/s{number}")
+    (tmp_path / "repo/.git").mkdir()
+    filesystem = Filesystem()
+    record = filesystem.record_fingerprints()
+    question = Question.about(tmp_path / "repo", tmp_path)
+    comparison = compare(question, hosts=["codex", "claude-code"], cache=False, filesystem=filesystem)
+    losses = [found.views["claude-code"].loss for found in comparison.skills]
+    assert [loss and loss.kind for loss in losses] == ["place"] * 3
+    assert not [path for path in record.links if "skills/s" in path]
+    assert all(loss and loss.is_command for loss in losses)
+    for number in range(3):
+        assert str(tmp_path / f"repo/.claude/skills/s{number}") in record.links
