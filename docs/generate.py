@@ -2,8 +2,8 @@
 """Generate the pages of docs/ that come from the code. `make docs` runs it; tests compare.
 
 `help.md`, `prowess.1`, `role.schema.json` and `src/prowess/finding_texts.json` are generated as a whole. Other pages
-have generated parts between `<!-- generated -->` marks. On the pages of commands, the output in console blocks is
-generated: each line after `$` is run in the project of `examples/demo.py`.
+have generated parts between `<!-- generated -->` marks. On `README.md` and the pages of commands, the output in
+console blocks is generated: each line after `$` is run in the project of `examples/demo.py`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,11 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parent
 GENERATED = re.compile(r"^(<!-- generated -->\n)(.*?)(^<!-- /generated -->)$", re.DOTALL | re.MULTILINE)
-CONSOLE = re.compile(r"^(```console\n)(.*?)(^```)$", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"(?i:save this as) `(?P<path>[^`]+)`:\n\n```\w+\n(?P<content>.*?)^```$"
+    r"|^(?P<begin>```console\n)(?P<console>.*?)(?P<end>^```)$",
+    re.DOTALL | re.MULTILINE,
+)
 
 
 def help_page() -> str:
@@ -65,14 +69,20 @@ def help_page() -> str:
 def _run_command(arguments: list[str], stderr: io.StringIO | None = None) -> tuple[str, int]:
     """Run `prowess` with arguments and return its output and its exit code; stderr is part of the output by default."""
     if "--" in arguments:  # it starts a process, whose output cannot be redirected in this one
-        argv = [sys.executable, "-m", "prowess", *arguments]
-        env = {**os.environ, "PYTHONPATH": str(DOCS.parent / "src")}
-        done = subprocess.run(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        return done.stdout, done.returncode
+        return _run_program(["python3", "-m", "prowess", *arguments])
     stdout = io.StringIO()
     with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr or stdout):
         code = main(arguments)
     return stdout.getvalue(), code
+
+
+def _run_program(argv: list[str]) -> tuple[str, int]:
+    """Run Python, or the only other program of a page, and return its output and its exit code."""
+    assert argv[0] in ("python3", "rm"), argv  # noqa: S101 - pages use no other program
+    argv = [{"python3": sys.executable, "rm": "/bin/rm"}[argv[0]], *argv[1:]]
+    env = {**os.environ, "PYTHONPATH": str(DOCS.parent / "src")}
+    done = subprocess.run(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.stdout, done.returncode
 
 
 # ── hosts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -285,9 +295,19 @@ def architecture_page(page: str) -> str:
 
 
 def command_page(page: str) -> str:
-    """Return the page of a command, with the real output in its console blocks, run one after the other."""
+    """Return the page of a command, with the real output in its console blocks, run one after the other.
+
+    A block of another language below a line that ends with "save this as `PATH`:" is written to that file.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        if match["path"]:
+            Path(match["path"]).write_text(match["content"], encoding="utf-8")
+            return match[0]
+        return "".join((match["begin"], *_console_lines(match["console"], root), match["end"]))
+
     with tempfile.TemporaryDirectory(prefix="prowess-docs-") as folder, _demo_user(Path(folder).resolve()) as root:
-        return CONSOLE.sub(lambda match: match[1] + "".join(_console_lines(match[2], root)) + match[3], page)
+        return BLOCK.sub(block, page)
 
 
 @contextlib.contextmanager
@@ -316,8 +336,10 @@ def _console_lines(block: str, root: Path) -> Iterator[str]:
             continue
         command = line[2:].removesuffix("2>/dev/null\n").replace("~/", f"{root}/home/").replace("/home/ada", str(root))
         words = shlex.split(command)
-        assert words[0] == "prowess", line  # noqa: S101 - no other program is run
-        output, code = _run_command(words[1:], io.StringIO() if "2>/dev/null" in line else None)
+        if words[0] == "prowess":
+            output, code = _run_command(words[1:], io.StringIO() if "2>/dev/null" in line else None)
+        else:
+            output, code = _run_program(words)
         assert "needs Jinja2" not in output, "install the extra `report` first"  # noqa: S101 - the page shows a report
         if words[1] == "publish":  # the digest depends on the library that compresses
             output = re.sub(r"sha256:[0-9a-f]{64}", f"sha256:{'0123456789abcdef' * 4}", output)
@@ -399,6 +421,7 @@ def _format_json(value: object, indent: str = "") -> str:
 
 
 PAGES: dict[str, Callable[[str], str]] = {
+    "README.md": command_page,
     "help.md": lambda _: help_page(),
     "architecture.md": architecture_page,
     "adapters/README.md": adapters_page,

@@ -20,7 +20,7 @@ import pytest
 
 import prowess.hosts
 from prowess.cli import main
-from prowess.cli._commands import COMMANDS
+from prowess.cli._commands import COMMANDS, WHICH
 from prowess.cli._parser import command_parser
 from prowess.findings import CODES
 from prowess.hosts import host_names, load_host
@@ -282,6 +282,23 @@ def _without_folder(text: str) -> str:
     return re.sub(r"(?m)^(\d+ skills, \d+ agents, in ).*$", r"\1", text)
 
 
+def test_the_readme_counts_the_hosts_as_the_product_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """`prowess hosts` says how many sets of rules there are, and how many were observed."""
+    main(["hosts"])
+    total, observed = re.findall(r"^(\d+) sets of rules: .* (\d+) observed$", capsys.readouterr().err)[0]
+    readme = " ".join(text_of("README.md").split())
+    assert f"Prowess knows {total} sets of such rules, {observed} of them observed in real runs." in readme
+
+
+def test_what_a_command_is_for_is_the_same_in_its_help_and_on_the_first_page() -> None:
+    """Four commands put skills somewhere, or allow them; which is for what is said once."""
+    section = text_of("docs/README.md").split("\n## Which command is for what\n")[1].split("\n## ")[0]
+    assert re.findall(r"^- (.*)$", section, re.MULTILINE) == list(WHICH.values())
+    for name, sentence in WHICH.items():
+        assert f"\n{sentence}\n" in command_parser(name).format_help()
+        assert (sentence.startswith(f"`{name}` "), len(sentence) <= 100) == (True, True)
+
+
 README_PYTHON = [code for code in code_blocks(text_of("README.md"), "python") if "prowess.adapters" not in code]
 """The examples that need no framework; the tests of the adapters run the others."""
 
@@ -319,8 +336,9 @@ def test_no_change_is_listed_twice() -> None:
     assert [each for each in {*beginnings} if beginnings.count(each) > 1] == []
 
 
-def test_the_guide_mentions_only_commands_and_options_that_exist() -> None:
-    for name, rest in re.findall(r"(?:`|^)prowess ([a-z]+)([^`\n#]*)", SKILLS, re.MULTILINE):
+@pytest.mark.parametrize("page", ["docs/README.md", "docs/skills.md"])
+def test_a_guide_mentions_only_commands_and_options_that_exist(page: str) -> None:
+    for name, rest in re.findall(r"(?:`|^)prowess ([a-z]+)([^`\n#]*)", text_of(page), re.MULTILINE):
         assert name in COMMANDS
         assert set(re.findall(r"--[a-z-]+", rest)) <= set(options(command_parser(name)))
 

@@ -57,6 +57,13 @@ GROUPS = {
 """The commands by what they are for, each with what it does."""
 COMMANDS = {name: does for group in GROUPS.values() for name, does in group.items()}
 """Each command and what it does."""
+WHICH = {
+    "add": "`add` is for skills that a project keeps: copies where agents look, with a lock for the team.",
+    "mount": "`mount` is for skills you have already: copies in the folder of one agent, without a lock.",
+    "exec": "`exec` is for one run: an agent that sees only the skills you name, and leaves nothing behind.",
+    "trust": "`trust` copies nothing: it allows what a skill may run in sessions and roles of Prowess.",
+}
+"""Commands that a user may confuse, each with what it alone is for; docs/README.md has the same sentences."""
 _PACKAGES = {
     "installed": ("add", "install", "update", "verify", "remove", "lock", "publish", "index", "store"),
     "agents": ("mount", "exec", "test", "run", "mcp", "validate"),

@@ -7,7 +7,7 @@ import re
 
 from prowess._internal.text import did_you_mean, neutral, quoted
 
-from ._commands import COMMANDS, USAGE, command_module
+from ._commands import COMMANDS, USAGE, WHICH, command_module
 from ._output import COLOR_CHOICES, choose_color, print_error
 
 TYPE_CHECKING = False
@@ -204,9 +204,12 @@ class _GivenOnce(argparse.Action):
 def command_parser(name: str) -> Parser:
     """Return the parser of a command, with its own options and the one that all have."""
     module, description = command_module(name), COMMANDS[name]
+    description = f"{description[0].upper()}{description[1:]}"
+    if name in WHICH:
+        description += f".\n{WHICH[name]}"
     result = Parser(
         prog=f"prowess {name}",
-        description=description[0].upper() + description[1:],
+        description=description,
         epilog=getattr(module, "EPILOG", None),
         formatter_class=_HelpFormatter,
         allow_abbrev=False,

@@ -9,7 +9,7 @@ from collections import Counter
 from prowess._internal.text import neutral
 from prowess._internal.variable_paths import usual_path
 from prowess.cli._arguments import require_paths
-from prowess.cli._output import Result, format_table, pluralize, terminal_width
+from prowess.cli._output import Message, Result, format_table, pluralize, terminal_width
 from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, evidence_of, host_names, load_host
 
 TYPE_CHECKING = False
@@ -47,7 +47,13 @@ def run(args: Arguments) -> Result:
         for host in hosts
     ]
     heading = ("NAME", "TITLE", "EVIDENCE", "PROJECT FOLDERS", "USER FOLDERS")
-    return Result(lambda: [*map(_as_dict, hosts)], format_table([heading, *rows], fit_terminal=False))
+
+    def text() -> Iterator[str]:
+        yield from format_table([heading, *rows], fit_terminal=False)
+        counts = Counter(evidence_of(host.name).kind for host in hosts)
+        yield Message(f"{len(hosts)} sets of rules: {', '.join(f'{counts[kind]} {kind}' for kind in sorted(counts))}")
+
+    return Result(lambda: [*map(_as_dict, hosts)], text())
 
 
 def folders(host: Host, *, user: bool) -> list[str]:
