@@ -89,6 +89,8 @@ def test_comparing_very_many_long_names_takes_bounded_time() -> None:
 def test_a_hint_names_the_most_similar_name() -> None:
     assert did_you_mean("pfd", ["docx", "pdf"], "choose one of them") == "did you mean `pdf`?"
     assert did_you_mean("zzz", ["docx", "pdf"], "choose one of them") == "choose one of them"
+    assert did_you_mean("pdf", ["pdf", "pdfs"], "choose one of them") == "did you mean `pdfs`?"
+    assert did_you_mean("pdf", ["pdf"], "choose one of them") == "choose one of them"
 
 
 @pytest.mark.parametrize(

@@ -229,3 +229,11 @@ def test_a_skill_that_is_not_a_file_has_no_folder(path: str, tmp_path: Path) -> 
     skill(tmp_path / "skills/pdf")
     (entry,) = discover(tmp_path, home=tmp_path, skill_dirs=[tmp_path / "skills"], env={}, cache=False).skills
     assert resource_folder(entry.with_changes(path=path, real=path)) is None
+
+
+def test_a_folder_that_became_a_link_is_not_read_and_says_so(folder: Path) -> None:
+    """The link leads to the same files, so a hint with their names would repeat the one that was asked for."""
+    folder.rename(folder.with_name("moved"))
+    folder.symlink_to("moved")
+    expected = ("the skill's folder was replaced by a link; links are not followed", "go on without the skill")
+    assert refused(folder, "notes.txt") == refused(folder, "./notes.txt") == refused(folder, "gone.txt") == expected

@@ -179,7 +179,7 @@ def nearest_names(name: str, names: Iterable[str], *, cutoff: float = 0.6, fold_
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """Return a hint for an unknown name: the most similar one, or the text `otherwise` if none is similar."""
-    near = nearest_names(name, names)
+    near = [each for each in nearest_names(name, names) if each != name]
     # A hint is there to be typed, so long names are kept.
     return f"did you mean {quoted(near[0], PATH_LIMIT)}?" if near else otherwise
 

@@ -185,6 +185,9 @@ def open_error(folder: str, path: str, error: Exception) -> SkillFileError:
     number = error.errno if isinstance(error, OSError) else None
     if not os.path.isdir(folder):
         return SkillFileError("the skill's folder no longer exists", hint="go on without the skill")
+    if os.path.islink(folder):
+        message = "the skill's folder was replaced by a link; links are not followed"
+        return SkillFileError(message, hint="go on without the skill")
     if number in (errno.ELOOP, errno.EMLINK) or (number == errno.ENOTDIR and has_link(folder, path)):
         return SkillFileError(
             f"{quoted(path)} is a link or behind one; links are not followed", hint=_file_names_hint(folder, path)
@@ -198,7 +201,7 @@ def open_error(folder: str, path: str, error: Exception) -> SkillFileError:
 
 def _file_names_hint(folder: str, path: str) -> str:
     """Name the files with similar names, else the first ones; a hint is there to be typed, so long names are kept."""
-    names = [name for name, _ in skill_files(folder)[:1000]]
+    names = [name for name, _ in skill_files(folder)[:1000] if name != path]
     near = nearest_names(path[:200], names, cutoff=0.5, fold_case=False)
     if near:
         return "did you mean " + " or ".join(quoted(name, PATH_LIMIT) for name in near) + "?"
