@@ -567,6 +567,29 @@ def wrap_for_terminal(text: str, indent: str = "    ") -> list[str]:
     return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
+def wrap_command(command: str) -> list[str]:
+    """Return a command as lines of a shell that fit the terminal, or as it is without one.
+
+    It is cut between its words only, each line continued by a backslash, so what is pasted is the same command.
+
+    Args:
+        command: without colour; indented by what the terminal has in front of it.
+    """
+    indent = command[: len(command) - len(command.lstrip(" "))]
+    width = terminal_width() - len(" \\")
+    if not sys.stdout.isatty() or display_width(command) <= terminal_width():
+        return [command]
+    import re
+
+    lines: list[str] = []
+    for word in re.findall(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+""", command):
+        if lines and display_width(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"{indent if not lines else f'{indent}    '}{word}")
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+
+
 def truncate_or_pad(text: str, width: int) -> str:
     """Cut or pad a text to a number of cells."""
     if display_width(text) > width:

@@ -6,7 +6,7 @@ import os
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
-from prowess.cli._output import join_words, paint, pluralize, wrap_for_terminal
+from prowess.cli._output import join_words, paint, pluralize, wrap_command, wrap_for_terminal
 from prowess.visibility import KIND_WORDS, Kind, describe_others, describe_unsearched, group_losses
 
 TYPE_CHECKING = False
@@ -66,7 +66,9 @@ def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
     for cure in group.cures:
         helped = f"  # {', '.join(cure.hosts)}" if cure.is_command and cure.hosts != group.hosts else ""
         if cure.is_command:
-            yield f"    {paint(cure.text, 'command')}{paint(helped, 'dim') if helped else ''}"
+            *lines, last = wrap_command(f"    {cure.text}")
+            yield from (paint(line, "command") for line in lines)
+            yield paint(last, "command") + (paint(helped, "dim") if helped else "")
         else:
             yield from wrap_for_terminal(f"    hint: {cure.text}", "      ")
 
