@@ -101,7 +101,8 @@ def catalog_output(
         question: where the client is started.
         host: the host's name.
         purpose: what the output is, with every value that it depends on besides the catalog.
-        make: makes both. They may depend on nothing but what discovery has found out, and on `purpose`.
+        make: makes both. They may depend on nothing but what discovery has found out, and on `purpose`. About a catalog
+            without skills they may say anything, such as where others are: that is not cached.
         cache: as for `discover`.
 
     Raises:
@@ -116,7 +117,7 @@ def catalog_output(
             return known
         catalog, recorded = discovery.recall(cache_used, None)
         output = make(catalog)
-        if recorded is not None:
+        if recorded is not None and catalog.skills:
             cache_used.store_again(key, recorded.dependencies, _encode_output(output))
         return output
 

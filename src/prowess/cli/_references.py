@@ -1,12 +1,13 @@
-"""Find the skill that an argument names, in the catalog or anywhere by its path, and describe what a name matches."""
+"""Find the skill that an argument names, in the catalog or anywhere by its path, and say where others are."""
 
 from __future__ import annotations
 
 import os
+import shlex
 
 from prowess._internal.files import SKILL_FILE, display_path, expand_home, real_path
 from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
-from prowess.cli._output import format_finding
+from prowess.cli._output import Message, format_finding
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 
 TYPE_CHECKING = False
@@ -57,6 +58,35 @@ def error_with_place(catalog: Catalog, reference: str, error: SkillNotFoundError
     path = display_path(os.path.dirname(found[0]), cwd, home)
     path = path if path.startswith(("/", "~", ".")) else os.path.join(os.curdir, path)
     return SkillNotFoundError(str(error), hint=f"a skill of that name is at {quoted(path, PATH_LIMIT)}; give that path")
+
+
+def unsearched_hint(catalog: Catalog) -> list[Message]:
+    """Return the hint that says how to reach the skills of a repository that the agent does not search, if any.
+
+    Most are those of a repository that offers skills to others and has installed none.
+    """
+    from prowess.filesystem import git_root
+    from prowess.find import find_repository_skills
+
+    # Outside a repository the working directory may have any number of folders.
+    if not catalog.scan_roots or not git_root(catalog.cwd) or any(root.scope == "extra" for root in catalog.scan_roots):
+        return []
+    known = {entry.real for entry in catalog.skills}
+    found = [skill for skill in find_repository_skills(catalog.cwd).skills if skill.real not in known]
+    if not found:
+        return []
+    folder = os.path.relpath(os.path.commonpath([skill.place for skill in found]), real_path(catalog.cwd))
+    folder = shlex.quote(folder) if neutral(folder) == folder and not folder.startswith("-") else os.curdir
+    are, them = (
+        ("1 skill of this repository is", "it")
+        if len(found) == 1
+        else (f"{len(found):,} skills of this repository are", "them")
+    )
+    text = (
+        f"\nhint: {are} in no folder that is searched here; `prowess inventory` lists {them}, `--skill-dir {folder}` "
+        f"lets this command find {them}, and `prowess check` says how to show {them} to an agent"
+    )
+    return [Message(text)]
 
 
 def with_skill_at(catalog: Catalog, reference: str) -> Catalog:

@@ -24,6 +24,7 @@ from prowess.cli._output import (
     print_message,
     print_stderr,
 )
+from prowess.cli._references import unsearched_hint
 from prowess.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -162,6 +163,8 @@ def _print_notes(server: SkillServer, catalog: LiveCatalog, only: Sequence[str])
         print_stderr(note(f"the skill {quoted(name)} has {size}; hosts may decline more than 512 files or 16 MiB"))
     folder = neutral(catalog.current().cwd)
     print_message(f"serving {pluralize(len(served.folders), 'skill')} of {folder}")
+    if not served.catalog.skills:
+        print_lines(unsearched_hint(served.catalog))
 
 
 def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None) -> None:
@@ -268,6 +271,7 @@ def _served(args: Arguments) -> Result:
             *(format_table(table) if rows else ()),
             *finding_messages(findings, base=catalog.cwd),
             Message(f"{pluralize(len(rows), 'skill')} of {neutral(catalog.cwd)} would be served"),
+            *(() if catalog.skills else unsearched_hint(catalog)),
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 
 from prowess._internal.files import display_path
@@ -15,6 +16,7 @@ from prowess.cli._output import (
     finding_messages,
     format_table,
 )
+from prowess.errors import ConfigError
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of
 from prowess.visibility import KIND_WORDS, EntryKinds, Kind, describe_others
@@ -76,6 +78,7 @@ def host_text(catalog: Catalog, filesystem: Filesystem) -> Iterator[str]:
     yield Message(_summary(catalog, kinds))
     yield from evidence_notes([catalog.host.name])
     if not catalog.skills:
+        filesystem.mark_incomplete()  # the whole repository is searched, and the agents of this machine
         yield from empty_hint(catalog)
 
 
@@ -138,10 +141,24 @@ def shown_findings(findings: Iterable[Finding], *, include_disabled: bool) -> li
 
 
 def empty_hint(catalog: Catalog) -> list[Message]:
-    """Return the hint that says where to put a first skill."""
-    roots = [scan_root.path for scan_root in catalog.scan_roots if scan_root.scope in ("project", "user")]
-    if not roots:
+    """Return the hint that says where skills are that the agent does not search, or else where `new` creates one."""
+    if not catalog.scan_roots:
         return []
-    host = f" --host {catalog.host.name}" if catalog.host.name != DEFAULT_HOST else ""
-    folder = neutral(display_skill_path(roots[0], catalog))
-    return [Message(f"\nhint: put skills into {folder}, or run `prowess new my-skill{host}`")]
+    from argparse import Namespace
+
+    from prowess.cli._references import unsearched_hint
+
+    if hints := unsearched_hint(catalog):
+        return hints
+    from ._new_skill import SkillPlace
+
+    host = "" if catalog.host.name == DEFAULT_HOST else f" --host {catalog.host.name}"
+    home = None if catalog.home == os.path.expanduser("~") else catalog.home
+    place = SkillPlace(Namespace(cwd=catalog.cwd, home=home, host=[catalog.host.name] if host else None))
+    try:
+        folder, _ = place.folder("prowess new", "my-skill")
+    except ConfigError:  # the agent has no folder in a project
+        roots = [scan_root.path for scan_root in catalog.scan_roots if scan_root.scope == "user"]
+        return [Message(f"\nhint: put skills into {neutral(display_skill_path(roots[0], catalog))}")] if roots else []
+    shown = neutral(display_skill_path(folder, catalog))
+    return [Message(f"\nhint: put skills into {shown}, or run `prowess new my-skill{host}`")]

@@ -106,7 +106,7 @@ class Matrix:
             yield from map(Message, summarize_kinds(asked))
         else:
             self.filesystem.mark_incomplete()  # the whole repository is searched
-            yield from (not is_chosen and _elsewhere_hint(self.base)) or empty_hint(self.base)
+            yield from empty_hint(self.base)
 
     def _without_prowess(self) -> Comparison:
         """Return what the agents of this machine make of the skills that they find, as `prowess check` counts them."""
@@ -132,23 +132,6 @@ class Matrix:
             yield Message()
         yield from map(Message, format_legend(rows, names, titles, width=width))
         yield from evidence_notes(self.hosts)
-
-
-def _elsewhere_hint(catalog: Catalog) -> list[Message]:
-    """Return the hint that says how many skills of the repository no agent searches for, if there are any."""
-    from prowess.filesystem import git_root
-    from prowess.find import find_repository_skills
-
-    # Outside a repository the working directory may have any number of folders.
-    found = find_repository_skills(catalog.cwd).skills if git_root(catalog.cwd) else ()
-    if not found:
-        return []
-    are = "1 skill of this repository is" if len(found) == 1 else f"{len(found):,} skills of this repository are"
-    hint = (
-        f"\nhint: {are} in no folder that these agents search; `prowess inventory` lists every skill, and "
-        "`prowess check` says how to show them to an agent"
-    )
-    return [Message(hint)]
 
 
 def _matrix_row(skill: ComparedSkill, base: Catalog) -> MatrixRow:

@@ -75,6 +75,10 @@ def _text(args: Arguments, catalog: Catalog, budget: int | None, unit: str) -> I
     sizes = f"{result.chars:,} characters, about {result.tokens:,} tokens"
     yield Message(f"{pluralize(len(result.shown), 'skill')}{shortened}{omitted}; {sizes}")
     yield from evidence_notes([args.host] if args.host else [])
+    if not catalog.skills:
+        from prowess.cli._references import unsearched_hint
+
+        yield from unsearched_hint(catalog)
     if result.omitted and not result.shown and budget is not None:
         whole = _render(args, catalog, None, "chars")
         size = f"{whole.tokens:,} tokens" if unit == "tokens" else f"{whole.chars:,} characters"

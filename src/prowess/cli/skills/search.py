@@ -60,8 +60,15 @@ def run(args: Arguments) -> Result:
     def text() -> Iterator[str]:
         if not hits:
             otherwise = "`prowess list` shows all skills" if args.snapshot is None else "use fewer or other words"
-            hint = did_you_mean(query, names, otherwise)
-            yield Message(f"no skill matches {quoted(query)}\n\nhint: {hint}")
+            yield Message(f"no skill matches {quoted(query)}")
+            hint = did_you_mean(query, names, "")
+            if not hint and args.snapshot is None:
+                from prowess.cli._references import unsearched_hint
+
+                if hints := unsearched_hint(catalog):
+                    yield from hints
+                    return
+            yield Message(f"\nhint: {hint or otherwise}")
             return
         rows = [("NAME", "SCORE", "WHERE", "DESCRIPTION")]
         rows += [(hit.entry.name, f"{hit.score:.2f}", folder(hit), _format_description(hit)) for hit in hits]
