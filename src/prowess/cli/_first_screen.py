@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.files import shorten_home
+from prowess._internal.files import real_path, shorten_home
 from prowess._internal.text import display_width, neutral
 from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
@@ -109,7 +109,10 @@ def _agent_lines(counts: Counts) -> Iterator[str]:
 
 def _offered(comparison: Comparison, found: Sequence[RepositorySkill]) -> tuple[ComparedSkill, ...]:
     """Return the skills of a repository that offers skills and has installed none; else nothing."""
-    real = {skill.real for skill in found if skill.kind in ("skills-folder", "plugin", "marketplace")}
+    kinds = ("skills-folder", "plugin", "marketplace")
+    # Many a repository of skills has them at its top, without a folder for all.
+    top = real_path(comparison.cwd)
+    real = {skill.real for skill in found if skill.kind in kinds or skill.place == top}
     skills = tuple(skill for skill in comparison.distinct if skill.real in real)
     of_project = {skill.real for skill in found} - real
     is_installed = any(view.state != ABSENT for skill in skills for view in skill.views.values())
@@ -146,7 +149,7 @@ def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> 
         return [
             ("prowess new my-skill", "create a skill where your agents look"),
             ("prowess inventory", "every SKILL.md below this folder, found or not"),
-            ("prowess hosts", "the agents that Prowess knows, and their folders"),
+            ("prowess add SOURCE", "install skills of others for these agents"),
         ]
     if offered:
         return [

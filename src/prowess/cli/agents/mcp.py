@@ -99,6 +99,8 @@ def run(args: Arguments) -> Result | int:
         if args.cwd is not None:
             raise ConfigError("DIR and `--cwd` exclude each other", hint="leave one of them out")
         args.cwd = args.target[0]
+        if not os.path.isdir(args.cwd):
+            raise ConfigError(f"DIR is not a folder: {neutral(args.cwd)}", hint="check the path")
     require_paths(args, "cwd", "home", "role")
     if args.role is not None:
         raise ConfigError("`--role` cannot be used here", hint="name the role's folders with `--skill-dir`")
