@@ -7,7 +7,7 @@ import shlex
 
 from prowess._internal.files import SKILL_FILE, display_path, expand_home, real_path
 from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
-from prowess.cli._output import Message, format_finding
+from prowess.cli._output import Message, format_finding, pluralize
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 
 TYPE_CHECKING = False
@@ -77,14 +77,11 @@ def unsearched_hint(catalog: Catalog) -> list[Message]:
         return []
     folder = os.path.relpath(os.path.commonpath([skill.place for skill in found]), real_path(catalog.cwd))
     folder = shlex.quote(folder) if neutral(folder) == folder and not folder.startswith("-") else os.curdir
-    are, them = (
-        ("1 skill of this repository is", "it")
-        if len(found) == 1
-        else (f"{len(found):,} skills of this repository are", "them")
-    )
+    them, a_folder = ("it", "a folder that is") if len(found) == 1 else ("them", "folders that are")
     text = (
-        f"\nhint: {are} in no folder that is searched here; `prowess inventory` lists {them}, `--skill-dir {folder}` "
-        f"lets this command find {them}, and `prowess check` says how to show {them} to an agent"
+        f"\nhint: this repository has {pluralize(len(found), f'{SKILL_FILE} file')} in {a_folder} not searched here; "
+        f"`prowess inventory` lists {them}, `--skill-dir {folder}` lets this command find {them}, and `prowess check` "
+        f"says how to show {them} to an agent"
     )
     return [Message(text)]
 

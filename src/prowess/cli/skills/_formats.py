@@ -57,7 +57,9 @@ def grouped(findings: Iterable[Finding], base: str) -> Iterator[str]:
         groups.items(), key=lambda pair: (severities.index(pair[0][0]), -len(pair[1]))
     ):
         times = pluralize(len(items), "time")
-        yield f"{paint(f'{severity}:', severity)} {CODES[code].title} {paint(f'[{code}]', 'dim')}, {times}"
+        first, *more = wrap_for_terminal(f"{severity}: {CODES[code].title} [{code}], {times}")
+        lines = [first.replace(f"{severity}:", paint(f"{severity}:", severity), 1), *more]
+        yield from (line.replace(f"[{code}]", paint(f"[{code}]", "dim")) for line in lines)
         for item in items[:_MAX_OF_CODE]:
             path = (item.path or "").removeprefix(base + os.sep)
             place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))

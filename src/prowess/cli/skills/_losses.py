@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from prowess._internal.files import display_path
-from prowess._internal.text import neutral
-from prowess.cli._output import join_words, paint, pluralize, wrap_command, wrap_for_terminal
+from prowess._internal.text import display_width, neutral
+from prowess.cli._output import join_words, paint, pluralize, terminal_width, wrap_command, wrap_for_terminal
 from prowess.visibility import KIND_WORDS, Kind, describe_others, describe_unsearched, group_losses
 
 TYPE_CHECKING = False
@@ -64,11 +65,15 @@ def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
         lines = wrap_for_terminal(f"{subject} invisible to {agents}: {neutral(reason)}{_names(group)}")
     yield from lines
     for cure in group.cures:
-        helped = f"  # {', '.join(cure.hosts)}" if cure.is_command and cure.hosts != group.hosts else ""
+        helped = f"# {', '.join(cure.hosts)}" if cure.is_command and cure.hosts != group.hosts else ""
         if cure.is_command:
             *lines, last = wrap_command(f"    {cure.text}")
+            beside = f"  {helped}" if helped else ""
+            if helped and sys.stdout.isatty() and display_width(last + beside) > terminal_width():
+                yield from (paint(line, "dim") for line in wrap_for_terminal(f"    {helped}", "    # "))
+                beside = ""
             yield from (paint(line, "command") for line in lines)
-            yield paint(last, "command") + (paint(helped, "dim") if helped else "")
+            yield paint(last, "command") + (paint(beside, "dim") if beside else "")
         else:
             yield from wrap_for_terminal(f"    hint: {cure.text}", "      ")
 

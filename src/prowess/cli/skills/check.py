@@ -219,7 +219,7 @@ def _report_lines(
         yield Message("")
     yield from _accepted_notes(accepted)
     all_of_them = "; `prowess check --full` shows each" if is_cut else ""
-    yield Message(f"{_summary(result, accepted)}{all_of_them}")
+    yield from map(Message, wrap_for_terminal(f"{_summary(result, accepted)}{all_of_them}"))
     if comparison is not None and comparison.skills:
         if args.path:
             summary = [summarize_rejections(rejected_counts(comparison), len(comparison.distinct))]
