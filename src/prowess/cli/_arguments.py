@@ -64,6 +64,11 @@ def client_arguments(args: Arguments) -> list[str]:
     return arguments
 
 
+def may_offer_skills(cwd: str, exists: Callable[[str], object] = os.path.lexists) -> bool:
+    """Return whether a folder looks like the top of a repository that offers skills, without searching it."""
+    return any(exists(os.path.join(cwd, name)) for name in ("skills", "plugins", ".claude-plugin"))
+
+
 def catalog_from_args(
     args: Arguments,
     host: str | None = None,

@@ -23,6 +23,8 @@ class _Options(argparse._ActionsContainer):  # noqa: SLF001 - the base of parser
 
     def argument(self, name: str, metavar: str, description: str, **more: Any) -> None:
         """Add an argument that is no option."""
+        if more.get("nargs") == "*":  # otherwise an error about another missing argument names this one too
+            more.setdefault("default", [])
         self.add_argument(name, metavar=metavar, help=description, **more)
 
     def flag(self, *names: str, **more: Any) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from prowess.catalog import Catalog, Entry
+    from prowess.filesystem import Filesystem
 
 
 def find_skill(catalog: Catalog, reference: str) -> Entry:
@@ -58,6 +59,20 @@ def error_with_place(catalog: Catalog, reference: str, error: SkillNotFoundError
     path = display_path(os.path.dirname(found[0]), cwd, home)
     path = path if path.startswith(("/", "~", ".")) else os.path.join(os.curdir, path)
     return SkillNotFoundError(str(error), hint=f"a skill of that name is at {quoted(path, PATH_LIMIT)}; give that path")
+
+
+def offered_hint(catalog: Catalog, filesystem: Filesystem | None = None) -> list[Message]:
+    """Return the hint of `unsearched_hint` if no skill is one of the project.
+
+    Args:
+        catalog: of an agent; the user may have skills in the home.
+        filesystem: what the output depends on. It is marked incomplete before the repository is searched.
+    """
+    if any(entry.scope == "project" for entry in catalog.skills):
+        return []
+    if filesystem is not None:
+        filesystem.mark_incomplete()
+    return unsearched_hint(catalog)
 
 
 def unsearched_hint(catalog: Catalog) -> list[Message]:

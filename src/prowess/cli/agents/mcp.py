@@ -9,7 +9,14 @@ import sys
 from contextlib import suppress
 
 from prowess._internal.text import describe_os_error, did_you_mean, neutral, quoted, without_secrets
-from prowess.cli._arguments import OptionalExtra, catalog_from_args, client_arguments, require_paths, skill_dirs
+from prowess.cli._arguments import (
+    OptionalExtra,
+    catalog_from_args,
+    client_arguments,
+    may_offer_skills,
+    require_paths,
+    skill_dirs,
+)
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._output import (
     Message,
@@ -24,7 +31,7 @@ from prowess.cli._output import (
     print_message,
     print_stderr,
 )
-from prowess.cli._references import unsearched_hint
+from prowess.cli._references import offered_hint
 from prowess.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -61,7 +68,6 @@ def options(parser: Parser) -> None:
         "TARGET",
         "for `serve`: the project whose skills are served (default: --cwd); for `check`: a URL or a command",
         nargs="*",
-        default=[],  # otherwise an error about a missing ACTION names it too
     )
     group = parser.group("what is served, and how")
     group.value("--http", "HOST:PORT", "serve over HTTP; clients need a token unless HOST is this machine")
@@ -164,9 +170,10 @@ def _print_notes(server: SkillServer, catalog: LiveCatalog, only: Sequence[str])
     for name, size in served.large():
         print_stderr(note(f"the skill {quoted(name)} has {size}; hosts may decline more than 512 files or 16 MiB"))
     folder = neutral(catalog.current().cwd)
-    print_message(f"serving {pluralize(len(served.folders), 'skill')} of {folder}")
-    if not served.catalog.skills:
-        print_lines(unsearched_hint(served.catalog))
+    # To search a repository can take longer than a client waits for its server.
+    has_own = any(entry.scope == "project" for entry in served.catalog.skills)
+    others = "" if has_own else "; none is of this project: `prowess mcp serve --dry-run` says where it has some"
+    print_message(f"serving {pluralize(len(served.folders), 'skill')} of {folder}{others}")
 
 
 def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None) -> None:
@@ -273,7 +280,7 @@ def _served(args: Arguments) -> Result:
             *(format_table(table) if rows else ()),
             *finding_messages(findings, base=catalog.cwd),
             Message(f"{pluralize(len(rows), 'skill')} of {neutral(catalog.cwd)} would be served"),
-            *(() if catalog.skills else unsearched_hint(catalog)),
+            *(offered_hint(catalog) if not catalog.skills or may_offer_skills(catalog.cwd) else ()),
         ),
     )
 

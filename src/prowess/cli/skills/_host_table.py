@@ -7,7 +7,7 @@ from collections import Counter
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
-from prowess.cli._arguments import catalog_from_args
+from prowess.cli._arguments import catalog_from_args, may_offer_skills
 from prowess.cli._output import (
     Message,
     Result,
@@ -80,6 +80,10 @@ def host_text(catalog: Catalog, filesystem: Filesystem) -> Iterator[str]:
     if not catalog.skills:
         filesystem.mark_incomplete()  # the whole repository is searched, and the agents of this machine
         yield from empty_hint(catalog)
+    elif may_offer_skills(catalog.cwd, filesystem.link_kind):
+        from prowess.cli._references import offered_hint
+
+        yield from offered_hint(catalog, filesystem)
 
 
 def digest_lines(entries: Iterable[Entry], catalog: Catalog, filesystem: Filesystem) -> list[str]:

@@ -11,6 +11,7 @@ import sys
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import display_width, neutral, quoted
+from prowess.cli._arguments import may_offer_skills
 from prowess.cli._output import (
     Message,
     as_dicts,
@@ -104,6 +105,10 @@ class Matrix:
         yield Message(f"{skills}, {pluralize(len(asked.hosts), 'agent')}{with_errors}{explained}")
         if self.skills:
             yield from map(Message, summarize_kinds(asked))
+            if may_offer_skills(self.base.cwd, self.filesystem.link_kind):
+                from prowess.cli._references import offered_hint
+
+                yield from offered_hint(self.base, self.filesystem)
         else:
             self.filesystem.mark_incomplete()  # the whole repository is searched
             yield from empty_hint(self.base)

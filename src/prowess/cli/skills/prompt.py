@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from prowess.cli._arguments import catalog_from_args, print_for_one
-from prowess.cli._output import Message, Result, encode_result, evidence_notes, pluralize, print_output
+from prowess.cli._arguments import catalog_from_args, may_offer_skills, print_for_one
+from prowess.cli._output import Message, Result, encode_result, evidence_notes, pluralize, print_lines, print_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,8 +45,22 @@ def run(args: Arguments) -> Result | int:
         return Result(None, _text(args, catalog, budget, unit))
 
     if args.query is None and not args.level:
-        return print_for_one(args, args.host, f"prompt {args.format} {budget} {unit}", make)
+        code = print_for_one(args, args.host, f"prompt {args.format} {budget} {unit}", make)
+        _print_offer(args)
+        return code
     return print_output(*encode_result(make(catalog_from_args(args)), is_json=False))
+
+
+def _print_offer(args: Arguments) -> None:
+    """Print where the skills of a repository are that offers them, if the model gets only those of the user's home.
+
+    The block above may be from the cache, so this is not a part of it.
+    """
+    if may_offer_skills(args.cwd or "."):
+        from prowess.cli._references import offered_hint
+
+        catalog = catalog_from_args(args)
+        print_lines(offered_hint(catalog) if catalog.skills else [])
 
 
 def _render(args: Arguments, catalog: Catalog, budget: int | None, unit: str) -> Prompt:
