@@ -8,6 +8,7 @@ are problems, and the rest of it is read all the same. No other module knows YAM
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
@@ -41,6 +42,8 @@ _MAX_TOTAL_EVENTS = 4 * MAX_EVENTS
 """YAML events over all attempts to repair one front matter, so that many mistakes in a long one do not take long."""
 _MAX_ALIAS_CHARS = 64 * 1024
 """Characters that all aliases of one front matter may repeat; further aliases are empty."""
+_TOO_DEEP = "exceeded maximum nesting depth"
+"""The C parser's words for more than 1,000 levels (libyaml 0.2.5 as PyYAML 6.0.4 has it)."""
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _SCALAR_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "float", "int", "null"))
 _SEPARATE_FILE_HINT = "keep data in a file beside SKILL.md"
@@ -71,8 +74,12 @@ class YamlSyntaxError(Exception):
         self.message, self.line, self.column, self.hint = message, line, column, hint
 
 
-def yaml_events(text: str) -> Iterator[Any]:
+def yaml_events(text: str, *, pure: bool = False) -> Iterator[Any]:
     """Yield the events of a YAML text.
+
+    Args:
+        text: the YAML.
+        pure: whether to read it with PyYAML's parser in Python.
 
     Raises:
         YamlSyntaxError: the text is not valid YAML.
@@ -80,10 +87,16 @@ def yaml_events(text: str) -> Iterator[Any]:
     import yaml
 
     # PyYAML's C parser, if it was built, yields the same events about fifteen times as fast.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = yaml.SafeLoader if pure else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    number = 0
     try:
-        yield from yaml.parse(text, Loader=loader)
+        for number, event in enumerate(yaml.parse(text, Loader=loader), 1):
+            yield event
     except yaml.MarkedYAMLError as error:
+        if error.problem == _TOO_DEEP and not pure:
+            # From PyYAML 6.0.4 on, the C parser fails at 1,000 levels before it has yielded those that it read ahead.
+            yield from islice(yaml_events(text, pure=True), number, None)
+            return
         mark = error.problem_mark or error.context_mark
         if error.problem == "found unexpected end of stream":
             # An unclosed quote is fixed where it opens, not where the text ends.
