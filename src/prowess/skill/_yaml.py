@@ -88,14 +88,15 @@ def yaml_events(text: str, *, pure: bool = False) -> Iterator[Any]:
 
     # PyYAML's C parser, if it was built, yields the same events about fifteen times as fast.
     loader = yaml.SafeLoader if pure else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    number = 0
+    yielded = 0
     try:
-        for number, event in enumerate(yaml.parse(text, Loader=loader), 1):
+        for event in yaml.parse(text, Loader=loader):
             yield event
+            yielded += 1
     except yaml.MarkedYAMLError as error:
         if error.problem == _TOO_DEEP and not pure:
             # From PyYAML 6.0.4 on, the C parser fails at 1,000 levels before it has yielded those that it read ahead.
-            yield from islice(yaml_events(text, pure=True), number, None)
+            yield from islice(yaml_events(text, pure=True), yielded, None)
             return
         mark = error.problem_mark or error.context_mark
         if error.problem == "found unexpected end of stream":
