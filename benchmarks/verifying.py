@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from bench import COMMAND_SKILLS
-from prowess.install.lock import Lock, LockedSkill, read_tree
+from prowess.lock import Lock, LockedSkill, read_tree
 from tables import format_range, measured_by, middle, paragraph, table
 
 if TYPE_CHECKING:

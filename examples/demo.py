@@ -101,7 +101,7 @@ def place(root: Path) -> bool:
 
 def lock(project: Path) -> None:
     """Lock two skills as the tool `skills` of Vercel does, which cannot be run without a network."""
-    from prowess.install.lock import Lock, LockedSkill, computed_hash
+    from prowess.lock import Lock, LockedSkill, computed_hash
 
     skills = [
         LockedSkill(

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from prowess.install.lock import read_lock
+from prowess.lock import read_lock
 from skills_tool import BY_FILES, STEPS, World, step
 
 TOP = Path(__file__).parent.parent

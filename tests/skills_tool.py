@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 from prowess.cli import main as prowess
-from prowess.install import Store, Verification, find_project, verify
-from prowess.install.lock import parse_lock, read_lock, read_tree
+from prowess.install import Store, Verification, verify
 from prowess.install.sources import Wanted, fetch, parse_source
+from prowess.lock import find_project, parse_lock, read_lock, read_tree
 from support.web_server import static_server
 
 TOP = Path(__file__).parent.parent

@@ -82,8 +82,10 @@ def test_verify_loads_only_what_it_compares_with(project: Path) -> None:
     (project / "skills-lock.json").write_text('{"version": 1, "skills": {}}')
     loaded = command(project, "verify")
     assert loaded & set(HEAVY) <= {"unicodedata"}
-    needed = {"lock", "lock._files", "lock._lock", "_os_errors", "_places", "_verify"}
-    assert {name.removeprefix("prowess.install.") for name in loaded if name.startswith("prowess.install.")} == needed
+    install = {"install._places", "install._verify"}
+    lock = {"lock", "lock._files", "lock._folders", "lock._lock", "lock._os_errors"}
+    found = {name.removeprefix("prowess.") for name in loaded if name.startswith(("prowess.install.", "prowess.lock"))}
+    assert found == install | lock
 
 
 def test_import_prowess_imports_nothing_but_itself() -> None:
@@ -178,7 +180,7 @@ def test_the_engine_loads_no_framework_of_any_extra() -> None:
 
 def test_no_module_of_the_engine_imports_typing() -> None:
     """Imports for type checkers only are not run, and parsers of formats and `http` are imported on first use."""
-    heavy = ("__main__", "agent", "adapters", "cli", "install", "mcp", "net", "store", "testing")
+    heavy = ("__main__", "agent", "adapters", "cli", "install", "lock", "mcp", "net", "store", "testing")
     names = [name for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess.")]
     engine = {name for name in names if name.split(".")[1] not in heavy} - {"prowess._internal.threads"}  # for asyncio
     assert len(engine) > 30

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.install.lock import read_lock
+from prowess.lock import read_lock
 from support.installing import Machine, make_machine, repository
 from support.skills import skill
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.cli import main
-from prowess.install.lock import read_lock, read_tree
+from prowess.lock import read_lock, read_tree
 from support.installing import Machine, make_machine
 from support.s3_server import KEY, SECRET, FakeBucket, use_endpoint
 from support.site_server import Site, redirect

@@ -10,7 +10,7 @@ import pytest
 
 from prowess.cli import main
 from prowess.cli.installed import publish
-from prowess.install.lock import read_tree
+from prowess.lock import read_tree
 from support.registry import digest_of_tag
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("model_signing")
 
 from prowess.cli import main
-from prowess.install.lock import Lock, LockedSkill, read_tree
+from prowess.lock import Lock, LockedSkill, read_tree
 from support.signed_skills import sign_as
 from support.sigstore_authority import Authority
 from support.skills import skill

@@ -17,7 +17,7 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install.archive import Limits, pack_skill, unpack
-from prowess.install.lock import read_tree
+from prowess.lock import read_tree
 from support.files import write_file, write_files
 from support.growth import calls_at_most
 

@@ -18,9 +18,9 @@ from prowess._internal.installer import install_command
 from prowess.errors import ConfigError, InstallError, SkillNotFoundError
 from prowess.install import OpenStore, PackedSkill, prepare_skill
 from prowess.install.archive import pack_skill
-from prowess.install.lock import read_tree
 from prowess.install.sources.bucket import _buckets as objects_module
 from prowess.install.sources.bucket._buckets import run_calls
+from prowess.lock import read_tree
 from support.files import write_file
 from support.growth import ends
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint

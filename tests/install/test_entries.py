@@ -10,8 +10,8 @@ import pytest
 
 from prowess.install import OpenStore, Store, StoredTree
 from prowess.install._entries import entry_for, is_pinned, pinned_revision, recall, remember, same_source, source_of
-from prowess.install.lock import Lock, LockedSkill, parse_lock
 from prowess.install.sources import Fetched, FetchedSkill, Wanted, parse_source
+from prowess.lock import Lock, LockedSkill, parse_lock
 from support.skills import skill
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4

@@ -10,8 +10,8 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install import Store
-from prowess.install.lock import check_paths, computed_hash, read_tree
-from prowess.install.lock._files import NotComparableError, WrittenFiles, sort_as_skills_does
+from prowess.lock import check_paths, computed_hash, read_tree
+from prowess.lock._files import NotComparableError, WrittenFiles, sort_as_skills_does
 from support.files import write_file, write_files
 
 if TYPE_CHECKING:
@@ -248,12 +248,10 @@ def test_files_that_were_not_all_written_are_read_again() -> None:
 
 
 def test_a_skill_that_is_too_large_is_read_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("prowess.install.lock._files.MAX_SKILL_FILES", 9)
+    monkeypatch.setattr("prowess.lock._files.MAX_SKILL_FILES", 9)
     assert write_noted(tmp_path, FILES, {}).notes() is None
     monkeypatch.undo()
-    monkeypatch.setattr(
-        "prowess.install.lock._files.MAX_DIGEST_BYTES", sum(len(data) for data, _ in FILES.values()) - 1
-    )
+    monkeypatch.setattr("prowess.lock._files.MAX_DIGEST_BYTES", sum(len(data) for data, _ in FILES.values()) - 1)
     assert write_noted(tmp_path, FILES, {}).notes() is None
     monkeypatch.undo()
     assert write_noted(tmp_path, FILES, {}).notes() is not None

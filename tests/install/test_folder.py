@@ -9,8 +9,8 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install import OpenStore, Store
-from prowess.install.lock import read_tree
 from prowess.install.sources import Fetched, find_skills
+from prowess.lock import read_tree
 from support.files import write_file
 from support.skills import skill as write_skill
 from support.sources import fetch as fetch_from

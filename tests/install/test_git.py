@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import InstallError
-from prowess.install.lock import read_tree
+from prowess.lock import read_tree
 from support.git_server import (
     Executable,
     GitServer,

@@ -10,8 +10,8 @@ import pytest
 
 from prowess.errors import InstallError
 from prowess.install import Store
-from prowess.install.lock import read_tree
 from prowess.install.sources.site import index_skills
+from prowess.lock import read_tree
 from support.files import write_file
 from support.sources import fetch
 from support.web_server import SCHEMA, static_server

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from prowess.install.lock import Lock, LockedSkill, parse_lock, read_lock
-from prowess.install.lock._lock import folder_name
+from prowess.lock import Lock, LockedSkill, parse_lock, read_lock
+from prowess.lock._lock import folder_name
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install.lock import read_tree
 from prowess.install.sources import digest_of
 from prowess.install.sources.oci._registry import Descriptor, Registry as Repository
+from prowess.lock import read_tree
 from support.archives import tar_gz
 from support.programs import require
 from support.registry import Registry, digest_of_tag, log_in, start_token_registry

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from prowess.errors import ConfigError, InstallError
 from prowess.install import SignedBy, SignWith, sign_skill, verify_signature
-from prowess.install.lock import read_tree
+from prowess.lock import read_tree
 from support.signed_skills import sign_as, statement
 from support.sigstore_authority import Authority
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.install.lock import computed_hash, parse_lock
+from prowess.lock import computed_hash, parse_lock
 from skills_tool import SKILLS, write_source
 
 RECORDED = Path(__file__).parent / "skills_tool"

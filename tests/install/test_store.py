@@ -9,7 +9,7 @@ import pytest
 
 from prowess.errors import ConfigError, InstallError
 from prowess.install import OpenStore, Store, StoredTree
-from prowess.install.lock import read_tree
+from prowess.lock import read_tree
 from support.processes import wait_until, waits_for_lock
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import ConfigError, SkillNotFoundError
-from prowess.install import Verification, find_project, verify
-from prowess.install.lock import Lock, LockedSkill, computed_hash, read_tree
+from prowess.install import Verification, verify
+from prowess.lock import Lock, LockedSkill, computed_hash, find_project, read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path

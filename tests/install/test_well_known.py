@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install.lock import read_tree
 from prowess.install.sources import Fetched, site as module
+from prowess.lock import read_tree
 from prowess.net import _client as http_module
 from support.archives import tar_gz
 from support.site_server import Site, redirect, reply

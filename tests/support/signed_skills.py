@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from prowess.install.lock import read_tree
+from prowess.lock import read_tree
 
 if TYPE_CHECKING:
     from pathlib import Path

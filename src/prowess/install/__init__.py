@@ -1,9 +1,9 @@
 """Install skills from a source, and prove later that they are what was installed.
 
-`parse_source` says what a source is, `plan_add` and `install_planned` install from it, `read_lock` reads what is
-locked, and `verify` compares it. `Store` keeps fetched skills by their digest; `read_tree` describes the files of a
-skill so that any machine can compare them. Sources with packages of their own are `git/`, `oci/` and `bucket/`;
-`snapshot/` has the skills of a whole organisation. Nothing of this package is loaded before it is used.
+`parse_source` says what a source is, `plan_add` and `install_planned` install from it, and `verify` compares what is
+installed with the lock, which `prowess.lock` reads. `Store` keeps fetched skills by their digest.
+Sources with packages of their own are `git/`, `oci/` and `bucket/`; `snapshot/` has the skills of a whole organisation.
+Nothing of this package is loaded before it is used.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ._places import (
         Installation as Installation,
         Target as Target,
-        find_project as find_project,
         find_target as find_target,
     )
     from ._plan import (
@@ -61,16 +60,6 @@ if TYPE_CHECKING:
         record_files as record_files,
         verify as verify,
         with_installed_files as with_installed_files,
-    )
-    from .lock import (
-        Lock as Lock,
-        LockedSkill as LockedSkill,
-        Tree as Tree,
-        check_paths as check_paths,
-        computed_hash as computed_hash,
-        parse_lock as parse_lock,
-        read_lock as read_lock,
-        read_tree as read_tree,
     )
     from .snapshot import (
         SnapshotProvider as SnapshotProvider,

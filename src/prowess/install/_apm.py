@@ -18,10 +18,8 @@ from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.errors import ConfigError
+from prowess.lock import LockedSkill, LockValueError, hosts_for, parse_entry
 from prowess.skill import YamlSyntaxError, parse_yaml_node
-
-from ._places import hosts_for
-from .lock import LockedSkill, LockValueError, parse_entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,22 +19,31 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
 from prowess.errors import ConfigError, InstallError, combine_errors
 from prowess.hosts import host_names, load_host, skills_folder
+from prowess.lock import (
+    SHARED_FOLDER,
+    Lock,
+    check_paths,
+    computed_hash,
+    folder_name,
+    folders_of,
+    hash_of_everything,
+    read_lock,
+    read_tree,
+)
 
 from ._entries import LINK_KEY, fetch_locked, same_source, source_of
-from ._places import SHARED_FOLDER, folders_of
 from ._project import lock_project
 from ._store import Store
-from .lock import Lock, check_paths, computed_hash, folder_name, hash_of_everything, read_lock, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from prowess.errors import ProwessError
+    from prowess.lock import LockedSkill
 
     from ._places import Installation, Scope, Target
     from ._store import StoredTree
-    from .lock import LockedSkill
 
 
 class Item(Frozen):

@@ -26,9 +26,9 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.fs import atomic_replace
 from prowess._internal.text import quoted
 from prowess.errors import InstallError, ProwessError, SkillNotFoundError
+from prowess.lock import LockedSkill, computed_hash, read_tree
 
 from ._store import SOURCES
-from .lock import LockedSkill, computed_hash, read_tree
 from .sources import Fetched, FetchedSkill, Wanted, fetch, parse_source
 
 TYPE_CHECKING = False

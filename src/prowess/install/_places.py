@@ -9,21 +9,16 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError
-from prowess.install.lock import LOCK_FILE
+from prowess.lock import LOCK_FILE, find_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Literal
-
-    from prowess.install.lock import LockedSkill
 
     from ._store import OpenStore
 
     Scope = Literal["project", "user"]
-
-SHARED_FOLDER = ".agents/skills"
-"""The folder that agents share, relative to the project or the home."""
 
 
 class Target(Frozen):
@@ -62,26 +57,6 @@ class Installation(Frozen):
     """Called once if another process has to finish first."""
 
 
-def find_project(cwd: str) -> str:
-    """Return the folder whose lock counts for a working directory.
-
-    It is the nearest one with a lock, up to the root of the git repository; without any lock it is that root, and
-    outside a repository the working directory.
-    """
-    folder = cwd = real_path(cwd)
-    nearest = None
-    while True:
-        if nearest is None and os.path.lexists(os.path.join(folder, LOCK_FILE)):
-            nearest = folder
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return nearest or folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            # Not a lock that another user has put into a folder above, such as /tmp.
-            return cwd
-        folder = parent
-
-
 def global_lock(env: Mapping[str, str]) -> str:
     """Return the path of the lock for the skills of all projects of a user.
 
@@ -108,62 +83,3 @@ def find_target(cwd: str, home: str, env: Mapping[str, str], *, is_global: bool 
         raise ConfigError(f"no such folder: {quoted(cwd, PATH_LIMIT)}", hint="check `--cwd`")
     root = find_project(cwd)
     return Target(root=root, lock_file=os.path.join(root, LOCK_FILE), scope="project", data=data)
-
-
-def folders_of(skill: LockedSkill, scope: Scope) -> tuple[str, ...]:
-    """Return the folders into which a skill was installed, relative to the project or the home.
-
-    Raises:
-        ConfigError: the lock names an agent that is not known, or has no such folder.
-    """
-    if not skill.hosts:
-        return (SHARED_FOLDER,)
-    from prowess.hosts import host_names, skills_folder
-
-    folders: list[str] = []
-    for host in skill.hosts:
-        folder = skills_folder(host, scope) if host in host_names() else None
-        if folder is None:
-            problem = "has no skills folder" if host in host_names() else "is unknown"
-            hint = "update Prowess, or remove the agent from the lock"
-            raise ConfigError(f"the lock names the agent `{host}` for `{skill.name}`, which {problem}", hint=hint)
-        folders.append(folder)
-    return tuple(dict.fromkeys(folders))
-
-
-def agent_folders(scope: Scope) -> tuple[str, ...]:
-    """Return the folders in which known agents look for installed skills, relative to the project or the home.
-
-    A folder that is not hidden, such as `skills`, contains what the project publishes.
-    """
-    from prowess.hosts import host_names, load_host
-
-    found = [SHARED_FOLDER]
-    for host in host_names():
-        for root in load_host(host).roots:
-            path = root.path.rpartition("|")[2]
-            if root.scope == scope and root.is_fixed and path.startswith("~/") == (scope == "user"):
-                path = path.removeprefix("~/")
-                if path.startswith(".") and path.endswith("/skills"):
-                    found.append(path)
-    return tuple(dict.fromkeys(found))
-
-
-def hosts_for(folders: Collection[str], scope: Scope) -> tuple[str, ...]:
-    """Return the agents that the lock names for a skill in some folders: none if it is only where agents share it.
-
-    Of several agents that use a folder, it is one whose rules were observed.
-
-    Args:
-        folders: relative to the project or the home; those of no known agent do not count.
-        scope: `project` or `user`.
-    """
-    if set(folders) <= {SHARED_FOLDER}:
-        return ()
-    from prowess.hosts import host_names, observed_hosts, skills_folder
-
-    found, observed = set[str](), observed_hosts()
-    for folder in folders:
-        hosts = [host for host in host_names() if skills_folder(host, scope) == folder]
-        found.update([host for host in hosts if host in observed and folder != SHARED_FOLDER][:1] or hosts[:1])
-    return tuple(sorted(found))

@@ -21,12 +21,11 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import check_file
 from prowess.errors import InstallError, combine_errors
 from prowess.hosts import host_names, load_host
+from prowess.lock import folders_of, read_lock, read_tree
 from prowess.skill import is_portable_name, load
 
 from ._change import Item, check_conflicts, make_change, merged
 from ._entries import LINK_KEY, entry_for, fetch_locked, is_pinned, recall, remember
-from ._places import folders_of
-from .lock import read_lock, read_tree
 from .sources import Wanted, check_wanted, fetch, parse_source
 
 TYPE_CHECKING = False
@@ -35,13 +34,13 @@ if TYPE_CHECKING:
 
     from prowess.errors import ProwessError
     from prowess.findings import Finding
+    from prowess.lock import Lock, LockedSkill, Tree
     from prowess.skill import Value
 
     from ._change import Changed
     from ._entries import FetchedEntry
     from ._places import Installation, Scope, Target
     from ._store import OpenStore, StoredTree
-    from .lock import Lock, LockedSkill, Tree
     from .sources import FetchedSkill, Source
 
 _PLACE_CODES = ("name-not-folder", "skill-copy", "name-shadowed")
@@ -317,7 +316,7 @@ def _is_renamed(one: FetchedEntry) -> bool:
 
 def _is_current(one: FetchedEntry) -> bool:
     """Return whether a skill is as its source has it; a new commit that leaves its files alone does not count."""
-    from prowess.install.lock import computed_hash
+    from prowess.lock import computed_hash
 
     if one.entry.tree_digest is not None:
         return one.entry.tree_digest == one.stored.tree.digest

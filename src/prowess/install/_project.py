@@ -21,7 +21,7 @@ from prowess._internal.locked import unlock_and_close, wait_for_lock
 from prowess._internal.signals import deferred_signals
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError
-from prowess.install._os_errors import os_errors
+from prowess.lock import os_errors
 from prowess.transaction import LockedFolder, inode
 
 TYPE_CHECKING = False

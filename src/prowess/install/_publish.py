@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prowess.install.lock import Tree
     from prowess.install.sources import Source
+    from prowess.lock import Tree
     from prowess.skill import Skill
 
 _KINDS = {"oci": "sources.oci", "bucket": "sources.bucket"}

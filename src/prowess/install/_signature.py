@@ -18,7 +18,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, InstallError, SkillError
-from prowess.install.lock import LINK, Tree, copy_tree, read_tree
+from prowess.lock import LINK, Tree, copy_tree, read_tree
 from prowess.skill import sealed_copy
 
 TYPE_CHECKING = False

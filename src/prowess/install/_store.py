@@ -24,16 +24,14 @@ from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError, InstallError
-
-from ._os_errors import os_errors
-from .lock import EXECUTABLE, LINK, copy_tree, read_tree
+from prowess.lock import EXECUTABLE, LINK, copy_tree, os_errors, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from .lock import Tree
+    from prowess.lock import Tree
 
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})").fullmatch

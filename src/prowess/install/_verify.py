@@ -25,17 +25,27 @@ from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd, open_inside
 from prowess._internal.inside import has_link
 from prowess._internal.text import quoted
 from prowess.errors import InstallError
-
-from ._places import agent_folders, folders_of, hosts_for
-from .lock import LINK, NotComparableError, folder_name, hash_open_folder, read_files, read_tree, tree_digest
+from prowess.lock import (
+    LINK,
+    NotComparableError,
+    agent_folders,
+    folder_name,
+    folders_of,
+    hash_open_folder,
+    hosts_for,
+    read_files,
+    read_tree,
+    tree_digest,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prowess.lock import Lock, LockedSkill, Tree
+
     from ._apm import ImportedSkill
     from ._places import Scope
-    from .lock import Lock, LockedSkill, Tree
 
     _Compared = tuple[str | None, tuple["Difference", ...]]
     """The method and the differences."""

@@ -36,9 +36,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd, open_or_make_folder, write_all
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
-from prowess.install._os_errors import os_errors
-
-from .lock import EXECUTABLE, check_paths, read_tree
+from prowess.lock import EXECUTABLE, check_paths, os_errors, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
     from zipfile import ZipFile, ZipInfo
 
-    from .lock import Tree
+    from prowess.lock import Tree
 
 __all__ = ["Limits", "pack_skill", "unpack"]
 

@@ -9,7 +9,7 @@ from prowess.cli._commands import FAILED, OK
 from prowess.cli._output import Message, Result, join_words, pluralize
 from prowess.errors import ConfigError, InstallError
 from prowess.install import lock_project, read_apm_lock, record_files, with_installed_files
-from prowess.install.lock import read_lock
+from prowess.lock import read_lock
 
 from ._plans import Shown
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prowess.cli._parser import Arguments, Parser
     from prowess.install import Target
-    from prowess.install.lock import Lock
+    from prowess.lock import Lock
 
     _Locked = Mapping[str, Sequence[Mapping[str, object]]]
 

@@ -66,6 +66,6 @@ def run(args: Arguments) -> Result:
 
 
 def _digests_of_lock(path: str) -> list[str]:
-    from prowess.install.lock import read_lock
+    from prowess.lock import read_lock
 
     return [skill.tree_digest for skill in read_lock(path).skills.values() if skill.tree_digest is not None]

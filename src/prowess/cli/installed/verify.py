@@ -9,7 +9,7 @@ from prowess.cli._commands import FAILED, OK
 from prowess.cli._output import Message, Result, json_fields, note, pluralize
 from prowess.errors import ConfigError, InstallError
 from prowess.install import verify
-from prowess.install.lock import read_lock
+from prowess.lock import read_lock
 
 from ._plans import Shown
 

@@ -23,7 +23,7 @@ from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_
 from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, quoted, without_secrets
 from prowess.errors import ConfigError, InstallError, ProwessError
-from prowess.install._os_errors import os_errors
+from prowess.lock import os_errors
 
 from ._file import SnapshotFile
 from ._places import (

@@ -18,10 +18,9 @@ from prowess._internal.user_dirs import cache_folder
 from prowess.catalog import Entry, State
 from prowess.errors import ActivationError, ConfigError, InstallError, SkillError, SkillFileError
 from prowess.findings import Finding, finding
-from prowess.install._os_errors import os_errors
 from prowess.install._store import Store
 from prowess.install.archive import unpack
-from prowess.install.lock import LINK, read_tree
+from prowess.lock import LINK, os_errors, read_tree
 from prowess.skill import Requirements, Skill, from_document, is_portable_name, parse_frontmatter
 
 from ._cache import CachedSnapshot, find_place
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from prowess.install._store import OpenStore
-    from prowess.install.lock import Tree, TreeFile
+    from prowess.lock import Tree, TreeFile
 
     from ._file import SnapshotFile
     from ._places import Place

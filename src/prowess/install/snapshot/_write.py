@@ -30,8 +30,8 @@ from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import InstallError
 from prowess.findings import Finding, Severity
 from prowess.hosts import load_host
-from prowess.install._os_errors import os_errors
 from prowess.install.archive import pack_skill
+from prowess.lock import os_errors
 from prowess.search import searched_terms
 
 from ._file import MAX_SKILLS, USER_ONLY, SnapshotFile, SnapshotRow, is_valid_name, write_file

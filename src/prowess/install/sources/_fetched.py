@@ -8,7 +8,7 @@ from functools import partial
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, quoted
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install._os_errors import os_errors
+from prowess.lock import os_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
     from prowess.install._store import OpenStore, StoredTree
-    from prowess.install.lock import Tree
+    from prowess.lock import Tree
 
     from ._source import Source
 

@@ -13,7 +13,7 @@ from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import find_skill_files
 from prowess.errors import InstallError, SkillNotFoundError
-from prowess.install.lock import copy_tree
+from prowess.lock import copy_tree
 from prowess.skill import load
 
 from ._fetched import Fetched, FetchedSkill

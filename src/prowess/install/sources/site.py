@@ -44,9 +44,8 @@ from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, exchange_names, ope
 from prowess._internal.locked import lock_fd
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
-from prowess.install._os_errors import os_errors
 from prowess.install.archive import pack_skill, unpack
-from prowess.install.lock import FILE, check_paths, parse_strict_json
+from prowess.lock import FILE, check_paths, os_errors, parse_strict_json
 from prowess.net import HttpSource, parse_http_url
 from prowess.skill import MAX_DESCRIPTION, is_portable_name, load
 

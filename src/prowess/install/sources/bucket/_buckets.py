@@ -31,7 +31,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import atomic_replace
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, InstallError
-from prowess.install._os_errors import os_errors
+from prowess.lock import os_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 from prowess.findings import Severity
 from prowess.install.archive import unpack
-from prowess.install.lock import check_paths
 from prowess.install.sources._fetched import (
     Fetched,
     FetchedSkill,
@@ -35,6 +34,7 @@ from prowess.install.sources._fetched import (
     digest_of_lines,
     write_errors,
 )
+from prowess.lock import check_paths
 from prowess.skill import MAX_DEPTH, is_portable_name, load
 
 from ._buckets import open_bucket

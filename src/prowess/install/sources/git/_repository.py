@@ -34,7 +34,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import InstallError
-from prowess.install._os_errors import os_errors
+from prowess.lock import os_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

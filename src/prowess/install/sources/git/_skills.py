@@ -31,9 +31,8 @@ from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, open_fd, write_a
 from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.errors import InstallError, SkillError, SkillNotFoundError
 from prowess.findings import finding
-from prowess.install._os_errors import os_errors
-from prowess.install.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths
 from prowess.install.sources._fetched import Fetched, FetchedSkill
+from prowess.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths, os_errors
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
 
 from ._repository import REMOTE, GitError, GitLimits, GitRepository, fetch_object
@@ -44,9 +43,9 @@ if TYPE_CHECKING:
     from typing import IO
 
     from prowess.findings import Finding
-    from prowess.install.lock import Tree
     from prowess.install.sources._fetched import Wanted
     from prowess.install.sources._source import Source
+    from prowess.lock import Tree
 
     from ._repository import GitProcess
 

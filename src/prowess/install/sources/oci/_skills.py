@@ -32,9 +32,9 @@ from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd, open_or_ma
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 from prowess.install.archive import unpack
-from prowess.install.lock import check_paths
 from prowess.install.sources._fetched import Fetched, FetchedSkill, check_wanted, digest_of, write_errors
 from prowess.install.sources._folder import find_skills
+from prowess.lock import check_paths
 
 from ._registry import INDEX_TYPES, MANIFEST_TYPES, Descriptor, Registry, open_registry
 

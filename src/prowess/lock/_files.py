@@ -41,8 +41,9 @@ from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd
 from prowess._internal.hashes import sha256_for
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError, SkillError
-from prowess.install._os_errors import os_errors
 from prowess.skill import MAX_DEPTH, read_integrity
+
+from ._os_errors import os_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,101 @@
+"""Find the lock of a project, and the folders into which the skills of a lock are installed."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import real_path
+from prowess.errors import ConfigError
+
+from ._lock import LOCK_FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Literal
+
+    from ._lock import LockedSkill
+
+    Scope = Literal["project", "user"]
+
+SHARED_FOLDER = ".agents/skills"
+"""The folder that agents share, relative to the project or the home."""
+
+
+def find_project(cwd: str) -> str:
+    """Return the folder whose lock counts for a working directory.
+
+    It is the nearest one with a lock, up to the root of the git repository; without any lock it is that root, and
+    outside a repository the working directory.
+    """
+    folder = cwd = real_path(cwd)
+    nearest = None
+    while True:
+        if nearest is None and os.path.lexists(os.path.join(folder, LOCK_FILE)):
+            nearest = folder
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return nearest or folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            # Not a lock that another user has put into a folder above, such as /tmp.
+            return cwd
+        folder = parent
+
+
+def folders_of(skill: LockedSkill, scope: Scope) -> tuple[str, ...]:
+    """Return the folders into which a skill was installed, relative to the project or the home.
+
+    Raises:
+        ConfigError: the lock names an agent that is not known, or has no such folder.
+    """
+    if not skill.hosts:
+        return (SHARED_FOLDER,)
+    from prowess.hosts import host_names, skills_folder
+
+    folders: list[str] = []
+    for host in skill.hosts:
+        folder = skills_folder(host, scope) if host in host_names() else None
+        if folder is None:
+            problem = "has no skills folder" if host in host_names() else "is unknown"
+            hint = "update Prowess, or remove the agent from the lock"
+            raise ConfigError(f"the lock names the agent `{host}` for `{skill.name}`, which {problem}", hint=hint)
+        folders.append(folder)
+    return tuple(dict.fromkeys(folders))
+
+
+def agent_folders(scope: Scope) -> tuple[str, ...]:
+    """Return the folders in which known agents look for installed skills, relative to the project or the home.
+
+    A folder that is not hidden, such as `skills`, contains what the project publishes.
+    """
+    from prowess.hosts import host_names, load_host
+
+    found = [SHARED_FOLDER]
+    for host in host_names():
+        for root in load_host(host).roots:
+            path = root.path.rpartition("|")[2]
+            if root.scope == scope and root.is_fixed and path.startswith("~/") == (scope == "user"):
+                path = path.removeprefix("~/")
+                if path.startswith(".") and path.endswith("/skills"):
+                    found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+def hosts_for(folders: Collection[str], scope: Scope) -> tuple[str, ...]:
+    """Return the agents that the lock names for a skill in some folders: none if it is only where agents share it.
+
+    Of several agents that use a folder, it is one whose rules were observed.
+
+    Args:
+        folders: relative to the project or the home; those of no known agent do not count.
+        scope: `project` or `user`.
+    """
+    if set(folders) <= {SHARED_FOLDER}:
+        return ()
+    from prowess.hosts import host_names, observed_hosts, skills_folder
+
+    found, observed = set[str](), observed_hosts()
+    for folder in folders:
+        hosts = [host for host in host_names() if skills_folder(host, scope) == folder]
+        found.update([host for host in hosts if host in observed and folder != SHARED_FOLDER][:1] or hosts[:1])
+    return tuple(sorted(found))
