@@ -83,7 +83,7 @@ def test_verify_loads_only_what_it_compares_with(project: Path) -> None:
     loaded = command(project, "verify")
     assert loaded & set(HEAVY) <= {"unicodedata"}
     install = {"install._places", "install._verify"}
-    lock = {"lock", "lock._files", "lock._folders", "lock._lock", "lock._os_errors"}
+    lock = {"lock", "lock._files", "lock._folders", "lock._lock", "lock._os_errors", "lock._project"}
     found = {name.removeprefix("prowess.") for name in loaded if name.startswith(("prowess.install.", "prowess.lock"))}
     assert found == install | lock
 

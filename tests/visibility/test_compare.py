@@ -301,7 +301,7 @@ def run_in_process(command: str) -> None:
     from prowess.cli import main
 
     for part in command.split(" && "):
-        name, *arguments = shlex.split(part)
+        name, *arguments = shlex.split(part, comments=True)
         assert name == "prowess"
         assert main(arguments) == 0, part
 

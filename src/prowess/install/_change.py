@@ -24,14 +24,14 @@ from prowess.lock import (
     Lock,
     check_paths,
     computed_hash,
+    digest_of,
     folder_name,
     folders_of,
-    hash_of_everything,
+    is_unchanged,
     read_lock,
-    read_tree,
 )
 
-from ._entries import LINK_KEY, fetch_locked, same_source, source_of
+from ._entries import fetch_locked, same_source, source_of
 from ._project import lock_project
 from ._store import Store
 
@@ -179,26 +179,12 @@ def is_installed(path: str, item: Item) -> bool:
     """Return whether a skill is at a path already, as a copy or link as it should be."""
     if item.link is not None or os.path.islink(path):
         return os.path.islink(path) and item.link == link_of(path)
-    return os.path.lexists(path) and _digest(path) == item.digest
+    return os.path.lexists(path) and digest_of(path) == item.digest
 
 
 def link_of(path: str) -> str:
     """Return what a link leads to, absolute."""
     return os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
-
-
-def is_unchanged(path: str, entry: LockedSkill) -> bool:
-    """Return whether an installed skill is as it was locked."""
-    if entry.tree_digest is not None:
-        return bool(entry.other_prowess.get(LINK_KEY) and os.path.islink(path)) or _digest(path) == entry.tree_digest
-    return entry.computed_hash is not None and hash_of_everything(path) == entry.computed_hash
-
-
-def _digest(path: str) -> str | None:
-    try:
-        return read_tree(path).digest
-    except InstallError:
-        return None
 
 
 # ── making the change ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -344,7 +330,7 @@ def _from_store(skills: Sequence[LockedSkill], where: Installation) -> tuple[lis
         # What a link leads to is compared with the lock: the copy in the store, or the folder before the link is made.
         is_there = item.link is None and all(is_installed(path, item) for path in paths)
         is_folder_link = item.link is not None and skill.source_type == "local"
-        is_stored = folder is not None and not is_folder_link and _digest(folder) == item.digest
+        is_stored = folder is not None and not is_folder_link and digest_of(folder) == item.digest
         if is_there or is_stored:
             items.append(item)
         else:
@@ -354,7 +340,7 @@ def _from_store(skills: Sequence[LockedSkill], where: Installation) -> tuple[lis
 
 def _are_links_to_source(skill: LockedSkill, paths: Sequence[str], folder: str) -> bool:
     """Return whether a skill is installed as links to its folder, where its author may change it at any time."""
-    if not skill.other_prowess.get(LINK_KEY) or skill.source_type != "local":
+    if not skill.is_link or skill.source_type != "local":
         return False
     source = _source_folder(skill, folder)
     return all(os.path.islink(path) and link_of(path) == source for path in paths)
@@ -370,7 +356,7 @@ def _link(skill: LockedSkill, target: Target, folder: str) -> str | None:
         target: where it is installed.
         folder: of the skill in the store.
     """
-    if not skill.other_prowess.get(LINK_KEY):
+    if not skill.is_link:
         return None
     if skill.source_type != "local":
         return folder

@@ -26,7 +26,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.fs import atomic_replace
 from prowess._internal.text import quoted
 from prowess.errors import InstallError, ProwessError, SkillNotFoundError
-from prowess.lock import LockedSkill, computed_hash, read_tree
+from prowess.lock import LINK_KEY, SOURCE_KINDS, LockedSkill, computed_hash, read_tree
 
 from ._store import SOURCES
 from .sources import Fetched, FetchedSkill, Wanted, fetch, parse_source
@@ -40,18 +40,6 @@ if TYPE_CHECKING:
     from ._store import StoredTree
     from .sources import Source
 
-LINK_KEY = "link"
-"""The key inside `prowess` of an entry whose skill is installed as a link."""
-_KINDS = {
-    "github": "git",
-    "gitlab": "git",
-    "git": "git",
-    "oci": "oci",
-    "bucket": "bucket",
-    "well-known": "well-known",
-    "local": "folder",
-}
-"""The kind of source for each `sourceType` of a lock."""
 _GITHUB = re.compile(r"https://github\.com/([^/]+/[^/]+)\.git").fullmatch
 _GITLAB = re.compile(r"https://gitlab\.com/(.+)\.git").fullmatch
 _REVISION = re.compile(r"[A-Za-z0-9][A-Za-z0-9:._+/=-]{0,199}").fullmatch
@@ -126,13 +114,13 @@ def source_of(skill: LockedSkill, folder: str) -> Source:
         InstallError: the entry names no source that can be used.
     """
     name = quoted(skill.name)
-    kind = _KINDS.get(skill.source_type)
+    kind = SOURCE_KINDS.get(skill.source_type)
     if kind is None:
         hint = "`npx skills install` installs it" if skill.source_type == "node_modules" else "update Prowess"
         raise InstallError(f"{name} comes from {quoted(skill.source_type)}, which is not supported", hint=hint)
     if skill.revision is not None and not _REVISION(skill.revision):
         raise InstallError(f"the lock has an invalid revision for {name}", hint="restore the lock")
-    text = os.path.normpath(os.path.join(folder, skill.source)) if kind == "folder" else _source_text(skill, kind)
+    text = skill.source_text(folder)
     source = parse_source(text)
     if source.kind != kind:
         message = (
@@ -140,16 +128,6 @@ def source_of(skill: LockedSkill, folder: str) -> Source:
         )
         raise InstallError(message, hint="restore the lock, or install the skill again")
     return source
-
-
-def _source_text(skill: LockedSkill, kind: str) -> str:
-    url = skill.source_url or skill.source
-    ref = skill.ref or ""
-    if kind == "oci":
-        return f"{url}{'@' if ref.startswith('sha256:') else ':' if ref else ''}{ref}"
-    if kind == "git" and "://" in url and not url.endswith(".git") and skill.source_type == "git":
-        url = f"git+{url}" if not url.startswith("ssh://") else url
-    return f"{url}#{ref}" if ref else url
 
 
 def is_pinned(skill: LockedSkill) -> bool:

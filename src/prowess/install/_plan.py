@@ -25,7 +25,7 @@ from prowess.lock import folders_of, read_lock, read_tree
 from prowess.skill import is_portable_name, load
 
 from ._change import Item, check_conflicts, make_change, merged
-from ._entries import LINK_KEY, entry_for, fetch_locked, is_pinned, recall, remember
+from ._entries import entry_for, fetch_locked, is_pinned, recall, remember
 from .sources import Wanted, check_wanted, fetch, parse_source
 
 TYPE_CHECKING = False
@@ -325,7 +325,7 @@ def _is_current(one: FetchedEntry) -> bool:
 
 def _planned(one: FetchedEntry, lock: Lock, where: Installation) -> PlannedUpdate:
     old, stored, target = one.entry, one.stored, where.target
-    is_link = bool(old.other_prowess.get(LINK_KEY))
+    is_link = old.is_link
     new = entry_for(
         one.source, one.skill, one.fetched, stored, folder=target.lock_folder, hosts=old.hosts, link=is_link
     )

@@ -24,12 +24,15 @@ if TYPE_CHECKING:
     from ._folders import (
         SHARED_FOLDER as SHARED_FOLDER,
         agent_folders as agent_folders,
-        find_project as find_project,
+        digest_of as digest_of,
         folders_of as folders_of,
         hosts_for as hosts_for,
+        is_unchanged as is_unchanged,
     )
     from ._lock import (
-        LOCK_FILE as LOCK_FILE,
+        LINK_KEY as LINK_KEY,
+        MAX_LOCK_BYTES as MAX_LOCK_BYTES,
+        SOURCE_KINDS as SOURCE_KINDS,
         Lock as Lock,
         LockedSkill as LockedSkill,
         LockValueError as LockValueError,
@@ -41,6 +44,10 @@ if TYPE_CHECKING:
     )
     from ._os_errors import (
         os_errors as os_errors,
+    )
+    from ._project import (
+        LOCK_FILE as LOCK_FILE,
+        find_project as find_project,
     )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

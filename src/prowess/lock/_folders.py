@@ -1,13 +1,10 @@
-"""Find the lock of a project, and the folders into which the skills of a lock are installed."""
+"""Find the folders into which the skills of a lock are installed, and whether they are as they were locked."""
 
 from __future__ import annotations
 
 import os
 
-from prowess._internal.files import real_path
-from prowess.errors import ConfigError
-
-from ._lock import LOCK_FILE
+from prowess.errors import ConfigError, InstallError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,26 +17,6 @@ if TYPE_CHECKING:
 
 SHARED_FOLDER = ".agents/skills"
 """The folder that agents share, relative to the project or the home."""
-
-
-def find_project(cwd: str) -> str:
-    """Return the folder whose lock counts for a working directory.
-
-    It is the nearest one with a lock, up to the root of the git repository; without any lock it is that root, and
-    outside a repository the working directory.
-    """
-    folder = cwd = real_path(cwd)
-    nearest = None
-    while True:
-        if nearest is None and os.path.lexists(os.path.join(folder, LOCK_FILE)):
-            nearest = folder
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return nearest or folder
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            # Not a lock that another user has put into a folder above, such as /tmp.
-            return cwd
-        folder = parent
 
 
 def folders_of(skill: LockedSkill, scope: Scope) -> tuple[str, ...]:
@@ -99,3 +76,22 @@ def hosts_for(folders: Collection[str], scope: Scope) -> tuple[str, ...]:
         hosts = [host for host in host_names() if skills_folder(host, scope) == folder]
         found.update([host for host in hosts if host in observed and folder != SHARED_FOLDER][:1] or hosts[:1])
     return tuple(sorted(found))
+
+
+def is_unchanged(path: str, entry: LockedSkill) -> bool:
+    """Return whether an installed skill is as it was locked."""
+    if entry.tree_digest is not None:
+        return (entry.is_link and os.path.islink(path)) or digest_of(path) == entry.tree_digest
+    from ._files import hash_of_everything
+
+    return entry.computed_hash is not None and hash_of_everything(path) == entry.computed_hash
+
+
+def digest_of(path: str) -> str | None:
+    """Return the digest of all files of a folder, or `None` if they are not those of a skill."""
+    from ._files import read_tree
+
+    try:
+        return read_tree(path).digest
+    except InstallError:
+        return None

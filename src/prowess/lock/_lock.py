@@ -17,12 +17,15 @@ A lock that cannot be read is an error and never an empty lock: it would be writ
 from __future__ import annotations
 
 import json
+import os
 import re
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, hidden_characters, neutral, quoted
 from prowess.errors import ConfigError, SkillNotFoundError
+
+from ._project import LOCK_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -222,7 +225,18 @@ class EntryReader:
         return tuple(hosts)
 
 
-LOCK_FILE = "skills-lock.json"
+LINK_KEY = "link"
+"""The key inside `prowess` of an entry whose skill is installed as a link."""
+SOURCE_KINDS = {
+    "github": "git",
+    "gitlab": "git",
+    "git": "git",
+    "oci": "oci",
+    "bucket": "bucket",
+    "well-known": "well-known",
+    "local": "folder",
+}
+"""The kind of source for each `sourceType` of a lock."""
 MAX_LOCK_BYTES = 32 * 1024 * 1024
 """A larger lock is refused."""
 _MAX_NAMES = 10
@@ -274,6 +288,30 @@ class LockedSkill(Frozen):
     def folder(self) -> str:
         """The name of its folder."""
         return self.name if self.tree_digest else folder_name(self.name)
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is installed as a link."""
+        return bool(self.other_prowess.get(LINK_KEY))
+
+    def source_text(self, folder: str, *, inside: bool = False) -> str:
+        """Return its source as an argument of `prowess add`; anyone may have written the lock.
+
+        Args:
+            folder: the folder of the lock, absolute.
+            inside: whether to name the folder of a repository of git in which the skill is, too.
+        """
+        if self.source_type == "local":
+            return os.path.normpath(os.path.join(folder, self.source))
+        url, ref = self.source_url or self.source, self.ref or ""
+        if self.source_type == "oci":
+            return f"{url}{'@' if ref.startswith('sha256:') else ':' if ref else ''}{ref}"
+        if self.source_type == "git" and "://" in url and not url.endswith(".git"):
+            url = f"git+{url}" if not url.startswith("ssh://") else url
+        parent = os.path.dirname(os.path.dirname(self.skill_path or ""))
+        if inside and parent and SOURCE_KINDS.get(self.source_type) == "git":
+            url = f"{url}:{parent}"
+        return f"{url}#{ref}" if ref else url
 
     def to_entry(self) -> dict[str, Any]:
         """Return the entry of the lock, its keys in the order in which they are written."""

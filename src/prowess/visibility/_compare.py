@@ -24,6 +24,7 @@ from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._fixed_filesystem import FixedFilesystem
+from ._installed import InstalledSkills
 from ._kinds import EntryKinds, Kind
 from ._losses import CureQueue, Loss, LossFinder
 from ._mount_cures import TakenNames
@@ -234,7 +235,7 @@ class _Comparer:
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(lambda path: FixedFilesystem(path, filesystem))
         self.taken_names = TakenNames(catalogs, question, filesystem)
-        cures = CureQueue(filesystem)
+        cures = CureQueue(filesystem, InstalledSkills(question, filesystem))
         self.finders = {
             host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
         }

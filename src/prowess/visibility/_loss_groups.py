@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from prowess._internal.frozen import Frozen
+from prowess.hosts import skills_folder
 from prowess.skill import is_portable_name
 
+from ._installed import add_command
 from ._mount_cures import fix_command, mount_argument, mount_command, mount_folder
 
 TYPE_CHECKING = False
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._compare import ComparedSkill, Comparison
+    from ._installed import Scope
     from ._losses import Loss
 
 _MAX_NAMED = 8
@@ -73,8 +76,9 @@ def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:
     folder = os.path.dirname(os.path.dirname(skill.path))
     if loss.kind == "place":
         # What has to be done by hand is about one skill.
-        return ("place", folder, skill.scope, *((skill.path, loss.steps) if loss.steps else ()))
-    if loss.kind in ("text", "file-name") and loss.is_command:
+        by_hand = (skill.path, loss.steps) if loss.steps else ()
+        return ("place", folder, skill.scope, loss.add_from, *by_hand)
+    if loss.kind in ("text", "file-name") and loss.is_command and not loss.add_from:
         return (loss.kind, *loss.codes)
     if loss.kind == "trust":
         return ("trust", host)
@@ -91,7 +95,7 @@ def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts
     cures: tuple[Cure, ...] = (Cure(text=cure, is_command=is_command, hosts=tuple(hosts)),)
     if kind == "place":
         cures = tuple(_place_cures(comparison, skills, hosts))
-    elif kind in ("text", "file-name") and is_command and len(skills) > 1:
+    elif kind in ("text", "file-name") and len(skills) > 1 and first is not None and is_command and not first.add_from:
         command = fix_command([skill.path for skill in skills], comparison.cwd)
         cures = (Cure(text=command, is_command=True, hosts=tuple(hosts)),)
     return LossGroup(kind=kind, folder=folder, skills=tuple(skills), hosts=tuple(hosts), reason=reason, cures=cures)
@@ -99,6 +103,9 @@ def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts
 
 def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str]) -> Iterable[Cure]:
     """Yield a command for each folder to mount into; it helps all agents that search that folder."""
+    if any(loss.add_from for host in hosts if (loss := skills[0].views[host].loss) is not None):
+        yield from _add_cures(comparison, skills, hosts)
+        return
     user = skills[0].scope == "user"
     by_target: dict[tuple[str, str], list[str]] = {}
     for host in hosts:
@@ -113,6 +120,25 @@ def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: lis
         yield Cure(text=text, is_command=not steps, hosts=tuple(helped))
 
 
+def _add_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str]) -> Iterable[Cure]:
+    """Yield a command that installs skills of a lock for all agents, or one for each option that some of them need."""
+    by_options: dict[tuple[str, str], list[str]] = {}
+    for host in hosts:
+        if (loss := skills[0].views[host].loss) is not None:
+            by_options.setdefault((loss.options, loss.steps), []).append(host)
+    for (options, steps), helped in by_options.items():
+        scope: Scope = "user" if " --global" in options else "project"
+        folders = {skills_folder(host, scope): host for host in reversed(helped)}
+        losses = [loss for skill in skills for host in helped if (loss := skill.views[host].loss) is not None]
+        to_fix = dict.fromkeys(loss.file_to_fix for loss in losses if loss.file_to_fix)
+        names = dict.fromkeys(loss.argument for loss in losses)
+        chosen = [host for host in helped if host in folders.values()]
+        command = add_command(losses[0].add_from, names, chosen, cwd=comparison.cwd, options=options)
+        command = f"{fix_command(to_fix, comparison.cwd)} && {command}" if to_fix else command
+        text = f"{steps}; then `{command}`" if steps else command
+        yield Cure(text=text, is_command=not steps, hosts=tuple(helped))
+
+
 def _mount_all(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str], *, user: bool) -> str:
     """Return the command that mounts skills for agents with one folder, after a fix of those that one cannot load."""
     losses = [(skill, [loss for host in hosts if (loss := skill.views[host].loss) is not None]) for skill in skills]
@@ -123,7 +149,7 @@ def _mount_all(comparison: Comparison, skills: list[ComparedSkill], hosts: list[
         cwd=comparison.cwd,
         home=comparison.home,
         user=user,
-        validate=not any(loss.skips_validation for _, found in losses for loss in found),
+        refusal=next((loss.refusal for _, found in losses for loss in found if loss.refusal), ""),
     )
     return f"{fix_command(to_fix, comparison.cwd)} && {command}" if to_fix else command
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from prowess.skill import Skill
 
     from ._fixed_filesystem import FixedFilesystem
+    from ._installed import InstalledSkill, InstalledSkills
     from ._mount_cures import MountTarget, TakenNames
 
 
@@ -60,12 +61,16 @@ class Loss(LazyFrozen):
     """Whether the cure is a command for the shell."""
     file_to_fix: str = ""
     """The SKILL.md that the command fixes first."""
-    skips_validation: bool = False
-    """Whether the command turns off the validation of `mount`, which refuses the skill."""
+    refusal: str = ""
+    """Why the command turns off the validation of `mount`; empty if it does not."""
     steps: str = ""
     """What has to be done by hand before the command; the cure says that too."""
     argument: str = ""
-    """The skill as an argument of `mount`."""
+    """The skill as an argument of `mount`, or of `add` if it has a source."""
+    add_from: str = ""
+    """The source of a skill of a lock, as an argument of `add`; empty for other skills."""
+    options: str = ""
+    """More options of `add`, each after a blank."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the loss in the shape of every `--json` output."""
@@ -90,8 +95,8 @@ class _Cure:
 class CureQueue:
     """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
 
-    def __init__(self, filesystem: Filesystem) -> None:
-        self.filesystem = filesystem
+    def __init__(self, filesystem: Filesystem, installed: InstalledSkills) -> None:
+        self.filesystem, self.installed = filesystem, installed
         self.records: dict[str, dict[str, Any]] = {}
         """The records of mounts that were read so far, by skills folder."""
         self._waiting: deque[Callable[[], Loss]] = deque()
@@ -282,23 +287,30 @@ class LossFinder:
     ) -> Loss:
         """Return the loss of a skill in a folder that the agent does not search, with the command that mounts it."""
         cwd, home, host, codes = self.catalog.cwd, self.catalog.home, self.host.name, rejecting_codes(alone)
+        installed = self.cures.installed.at(os.path.dirname(alone.path))
+        if installed is not None:
+            return self._installed_too(alone, reason, installed, is_copy=is_copy)
         copy = self._copy(alone, target, self._text(alone, fixed=False), user=user)
-        refused = bool(mount_blockers(alone.skill))
-        is_fit = copy is not None and copy[0].state in REACHABLE and not refused
+        refusal = _refusal(alone.skill)
+        is_fit = copy is not None and copy[0].state in REACHABLE and not refusal
         fixed = None if is_fit else self._copy(alone, target, self._text(alone, fixed=True), user=user)
         # `check --fix` fails if other errors remain.
         needs_fix = fixed is not None and fixed[0].state in REACHABLE and not _has_errors(fixed[1])
         if copy is not None and copy[0].state in REACHABLE and needs_fix:
-            needs_fix = refused and fixed is not None and not mount_blockers(fixed[1])
+            needs_fix = bool(refusal) and fixed is not None and not mount_blockers(fixed[1])
         chosen = fixed if needs_fix else copy
-        refused = bool(mount_blockers(chosen[1])) if needs_fix and chosen is not None else refused
-        refused = refused or target.is_linked_under_other_name
+        refusal = _refusal(chosen[1]) if needs_fix and chosen is not None else refusal
+        if target.is_linked_under_other_name:
+            refusal = refusal or "the folder that the link leads to has another name"
         steps = target.steps(self.display, self.cures.filesystem)
         program = next((item for item in alone.skill.findings if item.code == "frontmatter-code"), None)
         if program is not None:
             steps.append(program.hint or program.message)  # never mounted, also without validation
         elif chosen is None or chosen[0].state not in REACHABLE:
             steps.append(self._step_before_mount(alone, chosen[0] if chosen is not None else None))
+            rejected = () if chosen is None else rejecting_codes(chosen[0])
+            if rejected and {item.code for item in mount_blockers(alone.skill)} <= {*rejected}:
+                refusal = ""  # after that step
         if needs_fix:
             is_copy = real_path(alone.path).__eq__  # other copies stay as they are
         conflict = self.taken_names.conflict(target, host, is_copy)
@@ -307,10 +319,10 @@ class LossFinder:
             who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
             steps.append(f"give this skill or {neutral(self.display(other))}, which {who}, another name")
         argument = mount_argument(target.source, cwd, target.name)
-        command = mount_command([argument], host, cwd=cwd, home=home, user=user, validate=not refused)
+        command = mount_command([argument], host, cwd=cwd, home=home, user=user, refusal=refusal)
         if needs_fix:
             command = f"{fix_command([alone.path], cwd)} && {command}"
-        by_hand = "; ".join(steps)
+        by_hand = "; ".join(filter(None, steps))
         return Loss(
             kind="place",
             reason=reason,
@@ -318,9 +330,56 @@ class LossFinder:
             cure=f"{by_hand}; then `{command}`" if by_hand else command,
             is_command=not by_hand,
             file_to_fix=alone.path if needs_fix else "",
-            skips_validation=refused,
+            refusal=refusal,
             steps=by_hand,
             argument=argument,
+        )
+
+    def _installed_too(
+        self, alone: Entry, reason: str, installed: InstalledSkill, *, is_copy: Callable[[str], bool]
+    ) -> Loss:
+        """Return the loss of a skill of a lock in a folder that the agent does not search, with the cure by `add`."""
+        from ._installed import add_command
+
+        cwd, home, host, filesystem = self.catalog.cwd, self.catalog.home, self.host.name, self.cures.filesystem
+        target, user = installed.target(host, home), installed.scope_for(host) == "user"
+        file = installed.source_file if filesystem.kind(installed.source_file) == "f" else ""
+        source = self._text(alone.with_changes(path=file or alone.path), fixed=False)
+        copy = self._copy(alone, target, source, user=user)
+        steps = [*installed.steps(host, cwd=cwd, filesystem=filesystem)]
+        steps += target.place_steps(self.display, filesystem)
+        file_to_fix = ""
+        if copy is None or copy[0].state not in REACHABLE:
+            fixed = (
+                self._copy(alone, target, self._text(alone.with_changes(path=file), fixed=True), user=user)
+                if file
+                else None
+            )
+            if fixed is not None and fixed[0].state in REACHABLE and not _has_errors(fixed[1]) and is_typable(file):
+                file_to_fix = file
+            else:
+                steps.append(f"in its source: {self._step_before_mount(alone, copy[0] if copy is not None else None)}")
+        conflict = self.taken_names.conflict(target, host, is_copy)
+        if conflict is not None:
+            other, losing = conflict
+            who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
+            steps.append(f"rename {neutral(self.display(other))}, which {who}")
+        argument, options = neutral(installed.entry.name), installed.options(host, home)
+        command = add_command(installed.source(cwd), [argument], [host], cwd=cwd, options=options)
+        if file_to_fix:
+            command = f"{fix_command([file_to_fix], cwd)} && {command}"
+        by_hand = "; ".join(filter(None, steps))
+        return Loss(
+            kind="place",
+            reason=reason,
+            codes=rejecting_codes(alone),
+            cure=(f"{by_hand}; then `{command}`" if installed.source(cwd) else by_hand) if by_hand else command,
+            is_command=not by_hand,
+            file_to_fix=file_to_fix,
+            steps=by_hand,
+            argument=argument,
+            add_from=installed.source(cwd),
+            options=options,
         )
 
     def _text(self, entry: Entry, *, fixed: bool) -> bytes | None:
@@ -372,10 +431,10 @@ class LossFinder:
         if old is None:
             return None
         (copy, source), catalog = old, self.catalog
-        validate = not mount_blockers(load(source))
+        refusal = _refusal(load(source))
         hosts = self.taken_names.catalogs
         cure = command_for_old_copy(
-            copy, source, hosts, cwd=catalog.cwd, home=catalog.home, validate=validate, filesystem=self.cures.filesystem
+            copy, source, hosts, cwd=catalog.cwd, home=catalog.home, refusal=refusal, filesystem=self.cures.filesystem
         )
         reason = f"{self.display(copy)} is a mounted copy of {self.display(source)}, which has changed"
         return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=True) if cure else None
@@ -407,6 +466,9 @@ class LossFinder:
     def _fixed(self, entry: Entry, kind: str, reason: str) -> Loss:
         """Return the loss of a skill that the agent rejects, with the command that fixes it, if one does."""
         codes = rejecting_codes(entry)
+        installed = self.cures.installed.at(os.path.dirname(entry.path))
+        if installed is not None and entry.path != installed.source_file and not installed.entry.is_link:
+            return self._fixed_in_source(entry, kind, reason, installed)
         fixed = self._after_fix(entry) if is_typable(entry.path) else None
         if fixed is not None:
             cure = fix_command([entry.path], self.catalog.cwd)
@@ -421,6 +483,23 @@ class LossFinder:
             return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True)
         hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), None)
         return Loss(kind=kind, reason=reason, codes=codes, cure=(hint or f"change this: {reason}").strip())
+
+    def _fixed_in_source(self, entry: Entry, kind: str, reason: str, installed: InstalledSkill) -> Loss:
+        """Return the loss of a skill of a lock that the agent rejects: a change of the copy would not be kept."""
+        from ._installed import update_command
+
+        codes, file, cwd = rejecting_codes(entry), installed.source_file, self.catalog.cwd
+        update = update_command(installed, cwd=cwd, home=self.catalog.home)
+        if file and is_typable(file) and self.cures.filesystem.kind(file) == "f":
+            source, copy = self.fixed_filesystem(file).original, self.fixed_filesystem(entry.path).original
+            fixed = self._after_fix(entry)
+            if source == copy and fixed is not None and fixed.state in REACHABLE:
+                cure = f"{fix_command([file], cwd)} && {update}"
+                return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True, add_from=file)
+        hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), "")
+        where = installed.source(cwd) or neutral(installed.entry.source)
+        cure = f"it is installed: change it in its source, {where}{f' ({hint})' if hint else ''}; then `{update}`"
+        return Loss(kind=kind, reason=reason, codes=codes, cure=cure, add_from=where)
 
     def _after_fix(self, entry: Entry) -> Entry | None:
         """Return how the agent sees a skill after `check --fix`, or `None` if it still does not load it."""
@@ -463,6 +542,11 @@ def rejecting_codes(entry: Entry) -> tuple[str, ...]:
         return ()
     errors = [item.code for item in entry.findings if item.severity is Severity.ERROR]
     return tuple(dict.fromkeys([entry.rule, *errors] if entry.rule in CODES else errors))
+
+
+def _refusal(skill: Skill) -> str:
+    """Return why `mount` refuses a skill; empty if it does not."""
+    return next((item.message for item in mount_blockers(skill)), "")
 
 
 def _has_errors(skill: Skill) -> bool:
@@ -533,7 +617,7 @@ def _mount_record(root: str, filesystem: Filesystem) -> dict[str, Any]:
 
 
 def command_for_old_copy(
-    copy: str, source: str, hosts: Iterable[str], *, cwd: str, home: str, validate: bool, filesystem: Filesystem
+    copy: str, source: str, hosts: Iterable[str], *, cwd: str, home: str, refusal: str, filesystem: Filesystem
 ) -> str:
     """Return the command that mounts a copy again; empty if no agent's folder is the one that has it.
 
@@ -543,7 +627,7 @@ def command_for_old_copy(
         hosts: the agents in question.
         cwd: the working directory, absolute.
         home: the user's home, absolute.
-        validate: whether `mount` accepts the source as it is.
+        refusal: why `mount` refuses the source as it is; empty if it does not.
         filesystem: what was read so far.
     """
     folder = os.path.dirname(source)
@@ -555,5 +639,5 @@ def command_for_old_copy(
             base, root = mount_folder(host, cwd=cwd, home=home, user=user)
             if root and filesystem.real(os.path.join(base, root, name, SKILL_FILE)) == filesystem.real(copy):
                 argument = mount_argument(folder, cwd, name)
-                return mount_command([argument], host, cwd=cwd, home=home, user=user, validate=validate)
+                return mount_command([argument], host, cwd=cwd, home=home, user=user, refusal=refusal)
     return ""

@@ -64,16 +64,20 @@ class MountTarget(Frozen):
             steps.append(f"rename {quoted(self.source)}, whose path has invisible characters")
         if filesystem.link_kind(os.path.join(self.source, SKILL_FILE)) == "l":
             steps.append(f"replace {neutral(display(os.path.join(self.source, SKILL_FILE)))}, a link, with the file")
+        return [*steps, *self.place_steps(display, filesystem)]
+
+    def place_steps(self, display: Callable[[str], str], filesystem: Filesystem) -> list[str]:
+        """Return what is to be done where the copy would be, as sentences; the arguments are those of `steps`."""
         folder = self.base
         for part in self.root.split("/"):
             folder = os.path.join(folder, part)
             if (kind := filesystem.link_kind(folder)) not in ("", "d"):
                 described = "a link, through which nothing is mounted," if kind == "l" else "not a folder,"
-                return [*steps, f"replace {neutral(display(folder))}, {described} with a folder"]
+                return [f"replace {neutral(display(folder))}, {described} with a folder"]
         copy = os.path.dirname(self.path)
-        if filesystem.link_kind(copy):
-            steps.append(f"move {neutral(display(copy))} away")
-        return steps
+        if filesystem.link_kind(self.path):  # another cure may name that skill
+            return [f"give this skill or {neutral(display(copy))}, which is in its place, another name"]
+        return [f"move {neutral(display(copy))} away"] if filesystem.link_kind(copy) else []
 
 
 def mount_target(path: str, own_name: str | None, mount_folder: tuple[str, str], filesystem: Filesystem) -> MountTarget:
@@ -184,10 +188,10 @@ def fix_command(paths: Iterable[str], cwd: str) -> str:
         paths: of their SKILL.md files.
         cwd: the working directory, absolute.
     """
-    return f"prowess check --fix {' '.join(_shell_path(path, cwd) for path in paths)}{_cwd_option(cwd)}"
+    return f"prowess check --fix {' '.join(_shell_path(path, cwd) for path in paths)}{cwd_option(cwd)}"
 
 
-def mount_command(skills: Iterable[str], host: str, *, cwd: str, home: str, user: bool, validate: bool = True) -> str:
+def mount_command(skills: Iterable[str], host: str, *, cwd: str, home: str, user: bool, refusal: str = "") -> str:
     """Return the command that puts skills where an agent looks.
 
     Args:
@@ -196,11 +200,11 @@ def mount_command(skills: Iterable[str], host: str, *, cwd: str, home: str, user
         cwd: the working directory, absolute.
         home: the user's home, absolute.
         user: whether they belong to the user, not to the project.
-        validate: whether `mount` accepts them as they are.
+        refusal: why `mount` refuses them as they are; empty if it does not.
     """
     scope = "--project" if not user and skills_folder(host, "project") else f"--to {_shell_home(home)}"
-    more = "" if validate else " --no-validate"
-    return f"prowess mount {' '.join(skills)} {scope} --host {host}{more}{_cwd_option(cwd)}"
+    more, reason = (" --no-validate", f"  # {neutral(refusal)}") if refusal else ("", "")
+    return f"prowess mount {' '.join(skills)} {scope} --host {host}{more}{cwd_option(cwd)}{reason}"
 
 
 def mount_argument(folder: str, cwd: str, name: str | None = None) -> str:
@@ -235,7 +239,13 @@ def _shell_home(home: str) -> str:
     return "~" if home == os.path.expanduser("~") else shlex.quote(neutral(home))
 
 
-def _cwd_option(cwd: str) -> str:
+def home_option(home: str) -> str:
+    """Return the option for the home of a user, after a blank; empty for that of this user."""
+    return f" --home {shlex.quote(neutral(home))}" if home != os.path.expanduser("~") else ""
+
+
+def cwd_option(cwd: str) -> str:
+    """Return the option for a working directory, after a blank; empty for that of this process."""
     return f" --cwd {shlex.quote(neutral(cwd))}" if cwd != _current_folder() else ""
 
 

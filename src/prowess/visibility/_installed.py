@@ -1,0 +1,191 @@
+"""Find the skills that a lock installed, and work out the command that installs them for another agent too.
+
+A copy beside a lock would stay as it is when `prowess update` changes the skill, and be left when `prowess remove`
+removes it. So the cure for a skill of a lock is `prowess add`, and a fix of its text is made in its source.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from functools import cached_property
+
+from prowess._internal.files import SKILL_FILE, UnreadableError
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral
+from prowess._internal.user_dirs import data_folder
+from prowess.errors import ConfigError
+from prowess.hosts import load_host, skills_folder
+from prowess.skill import is_portable_name
+
+from ._mount_cures import MountTarget, cwd_option, home_option, is_typable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Literal
+
+    from prowess.filesystem import Filesystem, Question
+    from prowess.lock import LockedSkill
+
+    Scope = Literal["project", "user"]
+
+
+class InstalledSkill(Frozen):
+    """A skill that a lock installed."""
+
+    entry: LockedSkill
+    scope: Scope
+    root: str
+    """The project or the home, absolute and without links."""
+    lock_folder: str
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders in which it is installed, absolute."""
+        from prowess.lock import folders_of
+
+        return [os.path.join(self.root, folder, self.entry.folder) for folder in folders_of(self.entry, self.scope)]
+
+    @property
+    def source_file(self) -> str:
+        """Its SKILL.md in a source that is a folder of this machine, absolute; empty for any other source."""
+        if self.entry.source_type != "local":
+            return ""
+        return os.path.join(self.entry.source_text(self.lock_folder), self.entry.skill_path or SKILL_FILE)
+
+    def source(self, cwd: str) -> str:
+        """Return its source as people type it in a folder; empty if it cannot be typed."""
+        text = self.entry.source_text(self.lock_folder, inside=True)
+        if self.entry.source_type == "local" and self.scope == "project":
+            text = os.path.relpath(text, cwd)
+            text = text if text.startswith(".") else f"./{text}"
+        can_be_typed = is_typable(text) and is_portable_name(self.entry.name)
+        return shlex.quote(text) if can_be_typed and not text.startswith("-") else ""
+
+    def scope_for(self, host: str) -> Scope:
+        """Return for whom it is installed for an agent: for the user, if that agent has no folder in projects."""
+        return "project" if self.scope == "project" and skills_folder(host, "project") else "user"
+
+    def options(self, host: str, home: str) -> str:
+        """Return the options of `prowess add` that it is installed with, each after a blank."""
+        link = " --link" if self.entry.is_link else ""
+        return f"{link}{self.global_option(self.scope_for(host), home)}"
+
+    @staticmethod
+    def global_option(scope: Scope, home: str) -> str:
+        """Return the options for the lock of the user, each after a blank."""
+        return f" --global{home_option(home)}" if scope == "user" else ""
+
+    def target(self, host: str, home: str) -> MountTarget:
+        """Return where it would be for an agent."""
+        scope = self.scope_for(host)
+        return MountTarget(
+            source=self.folders[0],
+            name=self.entry.folder,
+            base=self.root if scope == self.scope else home,
+            root=skills_folder(host, scope) or "",
+        )
+
+    def steps(self, host: str, *, cwd: str, filesystem: Filesystem) -> Iterator[str]:
+        """Yield what `prowess add` needs done by hand first, as sentences."""
+        from prowess.lock import is_unchanged
+
+        name = neutral(self.entry.name)
+        if not self.source(cwd):
+            yield f"`prowess remove` {name}, and add it again from its source, as another tool wrote the lock"
+        elif self.source_file and not filesystem.kind(self.source_file):
+            yield f"bring its source back: {neutral(self.source_file)} does not exist"
+        for folder in self.folders:
+            kind = filesystem.link_kind(folder)
+            if kind == "d":
+                filesystem.files(os.path.join(folder, SKILL_FILE))  # what decides is recorded
+            if kind and not is_unchanged(folder, self.entry):
+                yield f"save your changes of {neutral(folder)} elsewhere, and undo them with `prowess install --force`"
+                break
+        walks = {root.walk for root in load_host(host).roots if root.path == skills_folder(host, "project")}
+        if self.scope_for(host) == "project" and walks == {"none"} and cwd != self.root:
+            yield f"start the agent in {neutral(self.root)}, as it searches no folder above its own"
+
+
+class InstalledSkills:
+    """The skills of the lock of a project, and of that of its user."""
+
+    def __init__(self, question: Question, filesystem: Filesystem) -> None:
+        """Prepare; a lock is read when it is first needed.
+
+        Args:
+            question: what the agents are asked.
+            filesystem: records what was read.
+        """
+        self._question, self._filesystem = question, filesystem
+
+    def at(self, folder: str) -> InstalledSkill | None:
+        """Return the skill that a lock installed into a folder, or from it."""
+        found = self._by_folder
+        if not found:
+            return None
+        return found.get(folder) or found.get(self._filesystem.real(folder))
+
+    @cached_property
+    def _by_folder(self) -> dict[str, InstalledSkill]:
+        result: dict[str, InstalledSkill] = {}
+        skills = [*self._read()]
+        for skill in skills:
+            for folder in skill.folders:
+                result.setdefault(folder, skill)
+        for skill in skills:
+            if skill.source_file:
+                result.setdefault(os.path.dirname(skill.source_file), skill)
+        return result
+
+    def _read(self) -> Iterator[InstalledSkill]:
+        """Yield the skills of both locks; none of a lock that is invalid, which every command for locks refuses."""
+        from prowess.lock import LOCK_FILE, find_project
+
+        question, data = self._question, data_folder(self._question.env)
+        places: list[tuple[Scope, str, str]] = [("project", find_project(question.cwd, self._filesystem.link_kind), "")]
+        if data is not None:
+            places.append(("user", self._filesystem.real(question.home), data))
+        for scope, root, folder in places:
+            file = os.path.join(folder or root, LOCK_FILE)
+            if self._filesystem.link_kind(file) != "f":
+                continue
+            from prowess.lock import MAX_LOCK_BYTES, parse_lock
+
+            try:
+                lock = parse_lock(self._filesystem.data(file, MAX_LOCK_BYTES, follow=False).decode(), file)
+            except (UnreadableError, UnicodeDecodeError, ConfigError):
+                continue
+            for entry in lock.skills.values():
+                skill = InstalledSkill(entry=entry, scope=scope, root=root, lock_folder=os.path.dirname(file))
+                if _is_known(skill):
+                    yield skill
+
+
+def _is_known(skill: InstalledSkill) -> bool:
+    """Return whether all agents that the lock names for a skill are known, and have folders."""
+    try:
+        return bool(skill.folders)
+    except ConfigError:
+        return False
+
+
+def add_command(source: str, names: Iterable[str], hosts: Iterable[str], *, cwd: str, options: str = "") -> str:
+    """Return the command that installs skills for more agents.
+
+    Args:
+        source: as `InstalledSkill.source` returns it.
+        names: of the skills.
+        hosts: the agents.
+        cwd: the working directory, absolute.
+        options: more options, each after a blank.
+    """
+    chosen = "".join(f" --host {host}" for host in hosts)
+    return f"prowess add {source} {' '.join(names)}{chosen}{options}{cwd_option(cwd)}"
+
+
+def update_command(skill: InstalledSkill, *, cwd: str, home: str) -> str:
+    """Return the command that brings an installed skill up to date with its source."""
+    options = skill.global_option(skill.scope, home)
+    return f"prowess update {shlex.quote(neutral(skill.entry.name))}{options}{cwd_option(cwd)}"
