@@ -90,7 +90,7 @@ def test_the_folder_of_a_repository_is_part_of_the_source(project: Path) -> None
     skill(source / "old/pdf", description="Another.")
     git = ["git", "-C", str(source), "-c", "user.name=a", "-c", "user.email=a@b"]
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "x"], ["branch", "v1"]):
-        subprocess.run([*git, *arguments], check=True)  # noqa: S603 - of this test
+        subprocess.run([*git, *arguments], check=True)
     url = f"file://{source}/.git"
     prowess("add", f"{url}:skills#v1", "pdf", "--yes", "--host", "codex")
     (command,) = cures(compared())
@@ -146,7 +146,7 @@ def test_what_add_would_refuse_is_done_by_hand_first(project: Path, change: str,
 
 
 @pytest.mark.parametrize("lock", ["", "[]", "\0", '{"version": 1, "skills": {"pdf": 1}}', "[" * 50_000])
-def test_a_lock_that_is_none_installs_nothing(project: Path, lock: str) -> None:
+def test_an_invalid_lock_installs_nothing(project: Path, lock: str) -> None:
     skill(project / "skills/pdf")
     (project / "skills-lock.json").write_text(lock)
     assert cures(compared("codex")) == ["prowess mount skills/pdf --project --host codex"]

@@ -32,6 +32,7 @@ from prowess.lock import (
 )
 
 from ._entries import fetch_locked, same_source, source_of
+from ._mounted import mount_again, mounted_copies, remove_mounted
 from ._project import lock_project
 from ._store import Store
 
@@ -212,6 +213,12 @@ def make_change(
             raise InstallError("the lock was changed meanwhile; nothing was installed", hint="try again")
         items = [merged(item, lock, target.scope) for item in items]
         check_conflicts(where, lock, items)
+        _installed_copies(where, lock, removed)  # refuses before anything is removed
+        paths = {path for item in items for path in _paths(target, item.entry)}
+        # The copies of what is removed, and those that the lock contains from now on.
+        own = [copy for copy in mounted_copies(target, paths) if copy.path in paths]
+        left = mounted_copies(target, {path for name in removed for path in _paths(target, lock.skills[name])})
+        unmounted = remove_mounted(target, [*own, *left])
         gone = _installed_copies(where, lock, removed)
         after = lock if keep_lock else lock.with_skills(item.entry for item in items).without(removed)
         wanted = [
@@ -223,6 +230,8 @@ def make_change(
         text = after.to_text() if after.skills or after.other else None
         if text is not None and items:  # before anything changes: it may fail
             Store(target.store_folder).register(target.lock_file)
+        changing = {os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted}
+        following = mounted_copies(target, changing)
         if wanted or gone or after != lock:
             with locked.staging() as staging:
                 for item, folder in wanted:
@@ -232,11 +241,21 @@ def make_change(
                     else:
                         os.symlink(_link_text(target, folder, item.link), item.entry.folder, dir_fd=fd)
                 staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, gone)
+        followed = mount_again(target, following)
+    installed = [os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted]
     return Changed(
-        installed=tuple(os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted),
-        removed=tuple(os.path.join(target.root, *parts) for parts in gone),
+        installed=(*installed, *followed),
+        removed=(
+            *(path for path in unmounted if path not in paths),
+            *(os.path.join(target.root, *parts) for parts in gone),
+        ),
         lock=after,
     )
+
+
+def _paths(target: Target, entry: LockedSkill) -> list[str]:
+    """Return the folders in which a skill of the lock is installed, absolute."""
+    return [os.path.join(target.root, folder, entry.folder) for folder in folders_of(entry, target.scope)]
 
 
 def _text_now(lock_file: str, lock: Lock) -> str | None:
