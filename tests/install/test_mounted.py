@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Create a project with an installed skill and a copy that `mount` made of it, and go there."""
+    """Create a project with an installed skill and its mounted copy, and go there."""
     project = tmp_path.resolve() / "project"
     write_repository(project / ".git")
     monkeypatch.setenv("HOME", str(tmp_path.resolve()))

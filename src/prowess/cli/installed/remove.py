@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from prowess.cli._parser import Arguments, Parser
 
 EPILOG = """\
-A skill is removed from every folder into which it was installed, with copies that `prowess mount` made of it for agents
-of the project, and from `skills-lock.json`. Folders that are empty
-then are removed, and a lock without skills. Everything else stays: other skills, and what is in the store."""
+A skill is removed from every folder into which it was installed, with its mounted copies for agents of the project, and
+from `skills-lock.json`. Folders that are empty then are removed, and a lock without skills. Everything else stays:
+other skills, and what is in the store."""
 
 
 def options(parser: Parser) -> None:
