@@ -162,3 +162,14 @@ def test_no_text_of_a_lock_is_more_than_one_argument(project: Path, source: str)
     command = cure.rpartition("; then `")[2].removesuffix("`")
     words = shlex.split(command) if command.startswith("prowess ") else []
     assert not {"touch", "x", "-rf"} & {*words}
+
+
+def test_the_command_that_add_names_without_a_terminal_repeats_what_was_typed(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise it would install all skills of the source, for other agents."""
+    for name in ("pdf", "csv"):
+        skill(project / "vendor" / name)
+    typed = ["add", "./vendor", "csv", "--host", "claude-code", "--link"]
+    assert main(typed) == 2
+    assert f"`prowess {' '.join(typed)} --yes`" in capsys.readouterr().err

@@ -82,7 +82,9 @@ def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Ar
         print_lines(_plan_lines(plan, shown, same))
     if args.dry_run:
         return Result(lambda: _as_dict(plan, shown, same, ()))
-    require_consent(args, f"prowess add {shlex.quote(neutral(args.source))}")
+    typed = [args.source, *args.skills, *(part for host in args.host for part in ("--host", host))]
+    typed += [option for option, given in (("--link", args.link), ("--global", args.is_global)) if given]
+    require_consent(args, f"prowess add {' '.join(shlex.quote(neutral(word)) for word in typed)}")
     names = [skill.name for skill in plan.skills]
     if not args.yes and can_ask() and not ask(f"install {describe_choice(names)}?"):
         return Result(None, [Message("nothing was installed")], FAILED)
