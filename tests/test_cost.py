@@ -522,11 +522,7 @@ CATALOG = {
 CACHED_MODULES = {
     "prompt": set[str](),
     "list": set[str](),
-    "why": {
-        *CATALOG,
-        "prowess._internal.hashes",
-        *("prowess.hosts", "prowess.hosts._raw_values", "prowess.hosts._tables"),
-    },
+    "why": set[str](),
     "activate": {
         *CATALOG,
         *("prowess._internal.patterns", "prowess._internal.special_tokens", "prowess.findings", "prowess.session"),
@@ -594,25 +590,24 @@ def test_a_cached_answer_about_all_agents_loads_only_who_they_are(arguments: lis
     ids=" ".join,
 )
 def test_a_cached_command_loads_only_what_it_uses(arguments: list[str], tmp_path: Path) -> None:
-    """The third call of `prompt`, and the second of `list`, loads neither the catalog nor what renders it."""
+    """The third call of `prompt`, and the second of `list` and `why`, loads neither the catalog nor what renders it."""
     root = ".claude/skills" if "claude-code" in arguments else ".agents/skills"
     skill(tmp_path / "project" / root / "pdf", body="Run `pdf`.\n")
     cold, second, third = modules_of_calls(arguments, tmp_path)
     assert "prowess.catalog._precedence" in cold
     assert "prowess.catalog._precedence" not in second
     name = arguments[0]
-    assert ("prowess.catalog._recorded_catalog" in second) == (name != "list")
+    assert ("prowess.catalog._recorded_catalog" in second) == (name in ("prompt", "activate"))
     ours = {module for module in third if module.startswith("prowess")}
-    evidence = {"prowess.hosts._evidence"} if name == "why" and "claude-code" in arguments else set()
-    assert ours == WARM | CACHED_MODULES[name] | evidence | {f"prowess.cli.skills.{name}"}
+    assert ours == WARM | CACHED_MODULES[name] | {f"prowess.cli.skills.{name}"}
     opened = [path for path in (tmp_path / "opened").read_text().split("\n") if path.startswith(f"{tmp_path}/")]
-    if name in ("prompt", "list"):
+    if name != "activate":
         # Another version may load a module of these itself before the first command.
         assert third - ours <= STANDARD_LIBRARY
         assert [os.path.dirname(path) for path in opened] == [str(tmp_path / "cache")]
     else:
         assert not third & {*HEAVY, "argparse", "contextlib", "hashlib", "json"}
-        # The skill, for its digest or its body.
+        # The skill, for its body.
         assert [os.path.basename(path)[:8] for path in opened] == ["catalog-", "SKILL.md"]
 
 

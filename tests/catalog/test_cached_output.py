@@ -148,6 +148,7 @@ def test_why_over_several_agents_is_repeated_when_what_it_depends_on_changes(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no cache")
+@pytest.mark.parametrize("hosts", [["codex"], ["codex", "copilot"]], ids=["one agent", "two agents"])
 @pytest.mark.parametrize(
     ("reference", "form", "changed"),
     [
@@ -157,7 +158,7 @@ def test_why_over_several_agents_is_repeated_when_what_it_depends_on_changes(
     ],
 )
 def test_why_never_repeats_what_it_looked_for_beside_the_catalogs(
-    reference: str, form: list[str], changed: str, tmp_path: Path
+    reference: str, form: list[str], changed: str, hosts: list[str], tmp_path: Path
 ) -> None:
     """A path or a name that no agent knows is looked up on the disk; a digest is that of all files."""
     repo, home = tmp_path / "repo", tmp_path / "home"
@@ -166,7 +167,7 @@ def test_why_never_repeats_what_it_looked_for_beside_the_catalogs(
     for folder, name in ((".agents/skills/alpha", "alpha"), ("docs/gamma", "gamma")):
         write_file(repo / folder / "SKILL.md", skill_text(name))
         write_file(repo / folder / "references/notes.md", "Notes.\n")
-    where = ["--host=codex", "--host=copilot", *form, "--cwd", str(repo), "--home", str(home)]
+    where = [*(f"--host={host}" for host in hosts), *form, "--cwd", str(repo), "--home", str(home)]
     if reference == "sha256:":
         found = json.loads(uncached(["why", "alpha", *where], {}).out)["candidates"][0]["digest"]
         reference = found[: len(reference) + 12]

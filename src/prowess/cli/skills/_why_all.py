@@ -40,8 +40,9 @@ def explain_for_all(
         hosts: the agents.
         note: about how they were chosen.
     """
+    first = args.host[0] if len(args.host or ()) == 1 and not args.all else "prowess"
     own, *others = (
-        catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache) for host in ("prowess", *hosts)
+        catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache) for host in (first, *hosts)
     )
     catalogs = dict(zip(hosts, others, strict=True))
     own_chain = own.candidates(args.name, filesystem)
@@ -51,7 +52,7 @@ def explain_for_all(
         own_chain = own.candidates(args.name, filesystem)
     chains = {host: catalog.candidates(args.name, filesystem) for host, catalog in catalogs.items()}
     found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}
-    misnamed = misnamed_files({"prowess": own, **catalogs})
+    misnamed = misnamed_files({first: own, **catalogs})
     files = [*found.values(), *_with_name(args.name, misnamed, filesystem)] or _files_of_repository(
         own, args.name, filesystem
     )

@@ -15,6 +15,9 @@ from prowess.cli._output import Result, evidence_notes, pluralize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
     from prowess.filesystem import Filesystem, Question
 
@@ -43,17 +46,37 @@ def run(args: Arguments) -> Result | int:
             if hosts or not named_server(args, args.name):
                 raise
         hosts = ["prowess"]  # no other agent uses the servers of these settings
+    (host,) = hosts
+    if host == "prowess" and named_server(args, args.name):
+        from prowess.cli._references import explain
+
+        catalog = catalog_from_args(args, host, reference=args.name)
+        return _chain_result(args.name, catalog, explain(catalog, args.name))
+    require_paths(args, "cwd", "home", "role")
+
+    def make(question: Question, filesystem: Filesystem) -> Result:
+        from prowess.catalog import catalog_for
+
+        catalog = catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache)
+        if candidates := catalog.candidates(args.name, filesystem):
+            return _chain_result(args.name, catalog, candidates)
+        from ._why_all import explain_for_all
+
+        return explain_for_all(args, question, filesystem, [host], None)
+
+    return print_for_question(args, question_from_args(args), f"why {args.name!r} at {host}", make)
+
+
+def _chain_result(name: str, catalog: Catalog, candidates: Sequence[Entry]) -> Result:
     from prowess._internal.text import neutral
-    from prowess.cli._references import candidate_lines, chain_json, explain
+    from prowess.cli._references import candidate_lines, chain_json
     from prowess.hosts import raw_value
 
-    catalog = catalog_from_args(args, hosts[0], reference=args.name)
-    candidates = explain(catalog, args.name)
-    notes = evidence_notes(hosts)
-    agent = raw_value(hosts[0], "title") + ("*" if notes else "")
-    heading = f"{neutral(args.name)} for {agent}: {pluralize(len(candidates), 'candidate')}"
-    text = (heading, *candidate_lines(candidates), *notes)
-    return Result(lambda: chain_json(args.name, catalog, candidates), text)
+    host = catalog.host.name
+    notes = evidence_notes([host])
+    agent = raw_value(host, "title") + ("*" if notes else "")
+    heading = f"{neutral(name)} for {agent}: {pluralize(len(candidates), 'candidate')}"
+    return Result(lambda: chain_json(name, catalog, candidates), (heading, *candidate_lines(candidates), *notes))
 
 
 def _explain_for_all(args: Arguments) -> int:
