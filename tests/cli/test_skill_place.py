@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import AWAITS_TRUST, REACHABLE, discover
+from prowess.catalog import AWAITS_TRUST, REACHABLE, State, discover
 from prowess.cli import main
 from prowess.hosts import load_host
 
@@ -43,10 +43,21 @@ def skills(project: Path) -> list[str]:
     return sorted(str(path.parent.relative_to(project)) for path in project.rglob("SKILL.md"))
 
 
-def sees(project: Path, host: str, name: str) -> bool:
+def sees(project: Path, host: str, name: str) -> tuple[bool, bool]:
+    """Return whether an agent sees a skill, and whether it asks its user for trust first."""
     catalog = discover(project, host=host, home=project.parent / "home")
-    seen = (entry.state in REACHABLE or entry.rule == AWAITS_TRUST for entry in catalog.skills if entry.folder == name)
-    return any(seen)
+    entries = [entry for entry in catalog.skills if entry.folder == name]
+    is_seen = any(entry.state is State.ACTIVE for entry in entries)
+    return is_seen, not is_seen and any(entry.rule == AWAITS_TRUST for entry in entries)
+
+
+def words_of(line: str) -> dict[str, str]:
+    """Return what a line says of each agent, as in `it is seen by a; not by b or c: rejected`."""
+    result: dict[str, str] = {}
+    for part in line.removeprefix("it is ").split("; "):
+        names, _, word = re.sub("^(not )?(seen )?by ", "", part).partition(": ")
+        result |= dict.fromkeys(re.split(", | and | or ", names), word or "seen")
+    return result
 
 
 def commands_in(text: str) -> list[list[str]]:
@@ -88,18 +99,16 @@ def test_a_skill_goes_where_most_agents_in_use_look(
     assert out == f"{project}/{folder}/{name}/SKILL.md\n"
     assert skills(project) == [f"{folder}/{name}"]
     (line,) = [line for line in err.splitlines() if line.startswith("it is ")]
-    seeing, _, others = line.removeprefix("it is seen by ").partition(", not by ")
-    named = re.split(", | and | or ", seeing), re.split(", | and | or ", others) if others else []
-    assert {*hosts} <= {*named[0], *named[1]}
-    for host in named[0]:
-        assert sees(project, host, name)
-    for host in named[1]:
-        assert not sees(project, host, name)
+    words = words_of(line)
+    assert {*hosts} <= {*words}
+    for host, word in words.items():
+        assert (word == "seen", word == "not trusted") == sees(project, host, name)
+    lost = [host for host, word in words.items() if word not in ("seen", "not trusted")]
     commands = commands_in(err)
-    assert [words[-1] for words in commands] == named[1]
+    assert [words[-1] for words in commands] == lost
     run(commands)
-    for host in (*named[0], *named[1]):
-        assert sees(project, host, name), host
+    for host in words:
+        assert any(sees(project, host, name)), host
 
 
 # --host

@@ -11,7 +11,7 @@ from prowess.catalog import REACHABLE
 from prowess.cli._arguments import catalog_from_args
 from prowess.cli._output import Message, Result, format_size, pluralize
 from prowess.errors import ConfigError, SkillError, combine_errors
-from prowess.hosts import DEFAULT_HOST
+from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
 TYPE_CHECKING = False
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog
     from prowess.cli._parser import Arguments, Parser
-    from prowess.mount import MountedSkill, RecordedMount
+    from prowess.mount import MountedSkill, MountReport, RecordedMount
+    from prowess.visibility import Comparison
 
 EPILOG = """\
 SKILL is the folder of a skill, its SKILL.md, a single Markdown file, or a name as in `prowess activate`; a folder that
@@ -103,7 +104,27 @@ def _mount(args: Arguments, home: str) -> Result:
         if problems:
             raise combine_errors([*problems, *_plan_errors(args, config, home)], "nothing was mounted")
         report = mount(config, home, host=args.host, scope=_scope(args))
-    return Result(report.as_dict, map(_format_mounted, report.skills))
+    lines = [*map(_format_mounted, report.skills)]
+    if not args.project:  # a home for one agent, which is started elsewhere
+        return Result(report.as_dict, lines)
+    from prowess.cli._losses import describe_seen
+
+    seen = _comparison(args, report)
+    hosts = {skill.path: {host: view.as_dict() for host, view in skill.views.items()} for skill in seen.skills}
+    return Result(lambda: {**report.as_dict(), "hosts": hosts}, [*lines, *map(Message, describe_seen(seen))])
+
+
+def _comparison(args: Arguments, report: MountReport) -> Comparison:
+    """Return how the agent that skills were mounted for, and those in use, see them in the project."""
+    from prowess.filesystem import Question
+    from prowess.hosts import detected_hosts
+    from prowess.visibility import compare
+
+    cwd, project = real_path(args.cwd or "."), real_path(report.home)
+    question = Question.about(cwd if f"{cwd}{os.sep}".startswith(f"{project}{os.sep}") else project, args.home)
+    hosts = dict.fromkeys([load_host(report.host).name, *detected_hosts(question.cwd, question.home, [project])])
+    files = [os.path.join(skill.destination, SKILL_FILE) for skill in report.skills]
+    return compare(question, hosts=hosts, files=files, only_files=True)
 
 
 def _plan_errors(args: Arguments, config: SkillConfig, home: str) -> list[SkillError]:

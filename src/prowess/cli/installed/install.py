@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import quoted
+from prowess.cli._losses import NO_AGENT_BEFORE, describe_seen
 from prowess.cli._output import Message, Result, pluralize
 
 from ._plans import FORCE_HELP, Shown, add_install_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prowess.cli._parser import Arguments, Parser
+    from prowess.lock import Lock
+    from prowess.visibility import Comparison
 
 EPILOG = """\
 What the store on this machine has is copied from there, without the network; the rest is fetched from its source, at
@@ -37,4 +43,27 @@ def run(args: Arguments) -> Result:
     lines = [f"installed {quoted(os.path.basename(path))} in {shown.path(path)}" for path in changed.installed]
     written = len({os.path.basename(path) for path in changed.installed})
     counted = Message(f"{pluralize(len(names), 'skill')} as locked, {written:,} installed now")
-    return Result({**shown.as_dict(), "skills": names, "installed": changed.installed}, [*lines, counted])
+    seen, before = _comparison(args, shown, changed.lock, names)
+    data = {
+        **shown.as_dict(),
+        "skills": names,
+        "installed": changed.installed,
+        "hosts": {skill.path: {host: view.as_dict() for host, view in skill.views.items()} for skill in seen.skills},
+    }
+    return Result(data, [*lines, counted, *map(Message, describe_seen(seen, before))])
+
+
+def _comparison(args: Arguments, shown: Shown, lock: Lock, names: Sequence[str]) -> tuple[Comparison, str]:
+    """Return how the agents in use see skills of the lock, and what is said before it."""
+    from prowess.filesystem import Question
+    from prowess.hosts import observed_hosts
+    from prowess.lock import folders_of
+    from prowess.visibility import compare
+
+    target, agents = shown.target, shown.agents()
+    entries = [lock.skills[name] for name in names]
+    folders = [os.path.join(folder, entry.folder) for entry in entries for folder in folders_of(entry, target.scope)]
+    files = [os.path.join(target.root, folder, SKILL_FILE) for folder in folders]
+    question = Question.about(shown.cwd, args.home)
+    before = "" if agents else NO_AGENT_BEFORE
+    return compare(question, hosts=agents or observed_hosts(), files=files, only_files=True), before

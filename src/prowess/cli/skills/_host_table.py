@@ -8,6 +8,7 @@ from collections import Counter
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.cli._arguments import catalog_from_args, may_offer_skills
+from prowess.cli._losses import STYLES_OF_WORDS
 from prowess.cli._output import (
     Message,
     Result,
@@ -20,8 +21,6 @@ from prowess.errors import ConfigError
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of
 from prowess.visibility import KIND_WORDS, EntryKinds, Kind, describe_others
-
-from ._losses import STYLES_OF_WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

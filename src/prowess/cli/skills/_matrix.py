@@ -12,6 +12,7 @@ import sys
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import display_width, neutral, quoted
 from prowess.cli._arguments import may_offer_skills
+from prowess.cli._losses import KIND_STYLES, summarize_kinds
 from prowess.cli._output import (
     Message,
     as_dicts,
@@ -28,7 +29,6 @@ from prowess.hosts import DEFAULT_HOST, evidence_marks, raw_value
 from prowess.visibility import KIND_MEANINGS, Kind, compare_catalogs, first_entry, rows_of_entries
 
 from ._host_table import digest_lines, display_skill_path, empty_hint, shown_findings
-from ._losses import KIND_STYLES, summarize_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

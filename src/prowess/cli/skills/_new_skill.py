@@ -24,10 +24,11 @@ from prowess._internal.fs import (
 )
 from prowess._internal.inside import OutsideError, open_or_make_inside, real_path_inside
 from prowess._internal.text import describe_os_error, neutral
-from prowess.catalog import AWAITS_TRUST, REACHABLE, catalog_for
+from prowess.catalog import catalog_for
 from prowess.checks import evaluate_path
 from prowess.cli._arguments import require_paths
-from prowess.cli._output import Message, join_words
+from prowess.cli._losses import NO_AGENT_BEFORE, loss_hints, who_sees
+from prowess.cli._output import Message
 from prowess.errors import ConfigError, ProwessError, SkillValidationError
 from prowess.filesystem import Filesystem, Question, git_root
 from prowess.find import find_scan_roots
@@ -156,8 +157,9 @@ class Seen:
 
     def __init__(self, place: SkillPlace, path: str) -> None:
         self.place = place
-        (skill,) = compare(place.question, hosts=place.hosts, files=[path], only_files=True).skills
-        self.path, self.views = path, dict(skill.views)
+        self.comparison = compare(place.question, hosts=place.hosts, files=[path], only_files=True)
+        (skill,) = self.comparison.skills
+        self.path, self.views = path, skill.views
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
@@ -178,23 +180,11 @@ class Seen:
         Args:
             searched: whether the folder was chosen for the agents; otherwise no command is suggested to reach them.
         """
-        place, views = self.place, self.views
-        seeing = [host for host, view in views.items() if view.state in REACHABLE or view.rule == AWAITS_TRUST]
-        others = [host for host in views if host not in seeing]
-        before = "" if place.named or place.in_use else "no agent found on this machine; of those that were observed, "
-        yield Message(before + _sentence(seeing, others))
-        for host in () if before or not searched else others:
-            loss = views[host].loss
-            if loss is not None:
-                cure = f"run `{loss.cure}`" if loss.is_command else loss.cure
-                yield Message(f"\nhint: {neutral(loss.reason)}; {neutral(cure)}")
-
-
-def _sentence(seeing: Sequence[str], others: Sequence[str]) -> str:
-    """Return which agents see a skill and which do not."""
-    if not seeing:
-        return f"it is not seen by {join_words(others, 'or')}"
-    return f"it is seen by {join_words(seeing)}" + (f", not by {join_words(others, 'or')}" if others else "")
+        place = self.place
+        before = "" if place.named or place.in_use else NO_AGENT_BEFORE
+        yield Message(f"{before}it is {who_sees({host: view.kind for host, view in self.views.items()})}")
+        if not before and searched:
+            yield from map(Message, loss_hints(self.comparison))
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,13 +7,12 @@ import os
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral, normalize_name
 from prowess.catalog import catalog_for
+from prowess.cli._losses import STYLES_OF_WORDS, describe_losses
 from prowess.cli._output import Message, Result, evidence_json, evidence_notes, format_table, pluralize
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
 from prowess.hosts import evidence_marks
 from prowess.visibility import KIND_WORDS, Kind, compare_catalogs, misnamed_files
-
-from ._losses import STYLES_OF_WORDS, describe_losses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from prowess.cli._arguments import (
     require_paths,
 )
 from prowess.cli._commands import FAILED, NO_SKILLS_HINT, OK
+from prowess.cli._losses import MAX_GROUPS, describe_losses, rejected_counts, summarize_kinds, summarize_rejections
 from prowess.cli._output import (
     CiCommand,
     Message,
@@ -42,8 +43,6 @@ from prowess.errors import ConfigError, SkillFileError
 from prowess.filesystem import Filesystem, git_root
 from prowess.find import find_repository_skills
 from prowess.findings import Severity
-
-from ._losses import MAX_GROUPS, describe_losses, rejected_counts, summarize_kinds, summarize_rejections
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -78,6 +78,53 @@ def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
             yield from wrap_for_terminal(f"    hint: {cure.text}", "      ")
 
 
+NO_AGENT_BEFORE = "no agent found on this machine; of those that were observed, "
+"""What a sentence begins with that is not about the agents in use."""
+
+
+def describe_seen(comparison: Comparison, before: str = "") -> Iterator[str]:
+    """Yield which agents see skills that were just written, and which do not; skills that are seen alike share a line.
+
+    Args:
+        comparison: of the skills.
+        before: what each line begins with.
+    """
+    groups: dict[str, list[ComparedSkill]] = {}
+    for skill in comparison.distinct:
+        groups.setdefault(who_sees({host: view.kind for host, view in skill.views.items()}), []).append(skill)
+    for sentence, skills in groups.items():
+        names = [neutral(skill.name) for skill in skills]
+        named = ", ".join(names) if len(names) <= _MAX_NAMES else pluralize(len(names), "skill")
+        yield f"{before}{named}: {sentence}"
+
+
+def who_sees(kinds: Mapping[str, Kind]) -> str:
+    """Return which agents see a skill and which do not, in the words of every screen, without a full stop.
+
+    Args:
+        kinds: what the model of each agent gets of it.
+    """
+    groups: dict[Kind, list[str]] = {}
+    for host, kind in kinds.items():
+        groups.setdefault(kind, []).append(host)
+    seen = groups.pop(Kind.SEEN, [])
+    parts = [f"seen by {join_words(seen)}"] if seen else []
+    for kind in sorted(groups, key=[*Kind].index):
+        parts.append(f"{'not' if parts else 'not seen'} by {join_words(groups[kind], 'or')}: {KIND_WORDS[kind]}")
+    return "; ".join(parts)
+
+
+def loss_hints(comparison: Comparison) -> Iterator[str]:
+    """Yield a hint for each cause of losses, with the command that fixes it."""
+    for group in group_losses(comparison)[:MAX_GROUPS]:
+        for cure in group.cures:
+            reason = group.reason
+            if group.kind == "place" and len(cure.hosts) > 1:
+                folder = neutral(display_path(group.folder, comparison.cwd, comparison.home))
+                reason = f"{join_words(cure.hosts)} do not search {folder}"
+            yield f"\nhint: {neutral(reason)}; {f'run `{cure.text}`' if cure.is_command else cure.text}"
+
+
 def _names(group: LossGroup) -> str:
     if len(group.skills) > _MAX_NAMES:
         return ""
