@@ -33,37 +33,6 @@ if TYPE_CHECKING:
     from prowess.hosts import DescriptionRules, Root
     from prowess.skill import Field, Skill
 
-__all__ = [
-    "ListedPlugin",
-    "Marketplaces",
-    "clean_description",
-    "counted_layers",
-    "folders_read",
-    "hidden_skills_take_names",
-    "is_alias",
-    "is_repaired",
-    "name_in_root",
-    "name_order",
-    "name_problem",
-    "named_skills",
-    "plugin_commands",
-    "plugin_finder",
-    "read_arguments",
-    "read_own_settings",
-    "reason_unread",
-    "repair_lines",
-    "settings_count",
-    "settings_paths",
-    "shorten",
-    "shows_undescribed",
-    "sorts_by_name",
-    "taken_name",
-    "text_from_body",
-    "text_without_body",
-    "when_to_use",
-    "words_of_own_trust",
-]
-
 _SKILL_TOOL = "Skill"
 """The tool that loads skills."""
 _EFFECTS = {"on": "on", "off": "gone", "name-only": "name-only", "user-invocable-only": "user-only"}

@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from prowess.hosts import Flag, NameRules, Root
     from prowess.skill import Skill
 
-__all__ = [
-    "final_description",
-    "final_name",
-    "is_usable_body",
-    "join_entries",
-    "keeps_name",
-    "plugin_finder",
-    "root_problem",
-]
-
 _MAX_FILES = 1000
 """Files that count in one manifest."""
 

@@ -45,30 +45,6 @@ if TYPE_CHECKING:
     from prowess.hosts import Host, NameRules, Root, SettingsFile, ShownSkill
     from prowess.skill import Skill
 
-__all__ = [
-    "ShortPaths",
-    "as_toml_1_0",
-    "check_merged",
-    "compare_versions",
-    "counts_all_folders",
-    "find_project",
-    "git_marker_of",
-    "hiding_settings",
-    "is_repaired",
-    "is_trusted_file",
-    "name_problem",
-    "parse_settings",
-    "plugin_above",
-    "plugin_finder",
-    "read_arguments",
-    "read_own_settings",
-    "rejects_finding",
-    "repair_lines",
-    "shorten",
-    "trim_name",
-    "white_space",
-]
-
 _ENTRIES, _ROOT_MARKERS = "skills.config", "project_root_markers"
 _TEMPLATES = {"--enable": "features.{}=true", "--disable": "features.{}=false"}
 """Map an argument to the line of settings that it adds for its value; the value of `-c` is such a line."""

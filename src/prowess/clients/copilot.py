@@ -32,29 +32,6 @@ if TYPE_CHECKING:
     from prowess.hosts import NameRules, Root, SettingsFile
     from prowess.skill import Field, Skill
 
-__all__ = [
-    "counted_length",
-    "folders_listed",
-    "is_read",
-    "is_trusted_file",
-    "last_line",
-    "lists_hidden",
-    "moved_folders",
-    "named_directory",
-    "parse_settings",
-    "places_of",
-    "plugin_finder",
-    "read_own_settings",
-    "reason_unread",
-    "refuses_file",
-    "shares_names_of_plugins",
-    "shorten",
-    "split_paths",
-    "text_from_body",
-    "trim_name",
-    "words_of_own_trust",
-]
-
 _ALIASES = {
     "disabled_skills": "disabledSkills",
     "ignored_skills_locations": "ignoredSkillsLocations",

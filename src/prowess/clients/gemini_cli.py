@@ -32,18 +32,6 @@ if TYPE_CHECKING:
     from prowess.hosts import Host
     from prowess.skill import Document
 
-__all__ = [
-    "AllowedSources",
-    "fields_as_read",
-    "is_trusted_file",
-    "named_skills",
-    "plugin_finder",
-    "read_own_settings",
-    "trust_hint",
-    "words_of_own_trust",
-]
-
-
 _TRUST_VARIABLE = "GEMINI_CLI_TRUST_WORKSPACE"
 """Whether the project is trusted, whatever any file says."""
 

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from prowess._internal.text import quoted
 
-__all__ = [
-    "is_on_by_default",
-    "name_problem",
-]
-
 _RESERVED = ("infer", "claude", "anthropic", "gemini", "openai")
 
 

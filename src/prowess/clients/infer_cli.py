@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.clients.budget import ModelCatalog
 
-__all__ = ["shorten"]
-
 
 def shorten(catalog: ModelCatalog) -> list[str | None]:
     """Leave out the first skill that does not fit, and all after it."""

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.clients.settings import SettingsReader
 
-__all__ = ["apply_role", "read_own_settings"]
-
 _USUAL_SKILLS = 50
 _MAX_SKILLS = 200
 """`max_skills: 50   # default: 50, max: 200`."""

@@ -19,22 +19,6 @@ if TYPE_CHECKING:
     from prowess.hosts import DescriptionRules
     from prowess.skill import Document, Field
 
-__all__ = [
-    "action_for_file",
-    "are_plain_keys",
-    "cut_description",
-    "fields_as_read",
-    "heading",
-    "name_of_file",
-    "plugin_finder",
-    "read_own_settings",
-    "takes_skills_first",
-    "takes_skipped_skills",
-    "text_from_body",
-    "trim_front",
-    "when_line",
-]
-
 
 def read_own_settings(reader: SettingsReader) -> None:
     """Let the folders of `--skills-dir` replace those of projects and users."""

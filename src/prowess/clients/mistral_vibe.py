@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from prowess.clients.settings import SettingsReader
     from prowess.filesystem import Filesystem
 
-__all__ = [
-    "NameFilter",
-    "codes_as_read",
-    "pattern_problem",
-    "plugin_finder",
-    "read_own_settings",
-    "read_text",
-    "words_of_own_trust",
-]
-
 REGEX_PREFIX = "re:"
 """Begins a pattern that is a regular expression for the whole name."""
 _MAX_PATTERNS = 1000

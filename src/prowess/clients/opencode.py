@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from prowess.hosts import ReadingRules, Root, SettingsFile
     from prowess.skill import Skill
 
-__all__ = [
-    "counted_layers",
-    "is_repaired",
-    "named_directory",
-    "named_skills",
-    "parse_other_format",
-    "parse_settings",
-    "read_own_settings",
-    "reason_unread",
-    "repair_lines",
-    "settings_paths",
-    "substitute",
-    "without_tabs",
-]
-
 _AGENTS = {
     **dict.fromkeys(("build", "plan"), "primary"),
     **dict.fromkeys(("general", "explore"), "subagent"),

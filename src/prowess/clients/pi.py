@@ -33,21 +33,6 @@ if TYPE_CHECKING:
     Version = tuple[Any, ...]
     """Three numbers, and what compares a release with its pre-releases."""
 
-__all__ = [
-    "PathPatterns",
-    "git_folder",
-    "has_loose_files",
-    "is_in_range",
-    "listed_folders",
-    "may_be_file",
-    "named_directory",
-    "npm_name",
-    "path_patterns",
-    "plugin_finder",
-    "read_own_settings",
-    "words_of_own_trust",
-]
-
 _SCOPES = frozenset(("managed", "project", "user", "system", "package", "plugin", "extra"))
 
 

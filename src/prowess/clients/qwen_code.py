@@ -41,25 +41,6 @@ if TYPE_CHECKING:
     from prowess.hosts import Root, SettingsFile
     from prowess.skill import Document, Value
 
-__all__ = [
-    "PluginStore",
-    "fields_as_read",
-    "final_description",
-    "kind_of_list",
-    "named_skills",
-    "parse_settings",
-    "plugin_finder",
-    "read_own_settings",
-    "read_plugin_store",
-    "reason_unread",
-    "shorten",
-    "skips_folder",
-    "source_identity",
-    "when_to_use",
-    "words_of_own_trust",
-    "write_flow_keys",
-]
-
 _SCOPES = {"project": "project", "user": "user", "extension": "plugin"}
 """The client's words for scopes."""
 _UNFINISHED = re.compile(r"\.(backup|installing)-[0-9]+-[0-9]+$").search
