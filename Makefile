@@ -42,7 +42,7 @@ with-uv = $(BIN)/uv pip install --quiet $(3) --python $(1)/bin/python --editable
 	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(2); }
 
 # git does not have it. Every environment asks for it, so that each task sees the host files of today.
-$(TABLES): tools/host_tables.py $(wildcard src/prowess/hosts/*.toml)
+$(TABLES): tools/host_tables.py src/prowess/hosts/_schema.py $(wildcard src/prowess/hosts/*.toml)
 	$(check-python)
 	@$(PYTHON) tools/host_tables.py
 

@@ -8,7 +8,6 @@ console blocks is generated: each line after `$` is run in the project of `examp
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import json
@@ -20,26 +19,17 @@ import subprocess
 import sys
 import tempfile
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prowess import hosts
 from prowess.agent import role
 from prowess.agent.role import _initrunner as initrunner, _keys as keys
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.skills.hosts import folders as skills_folders
 from prowess.findings import CODES, DOCS_URL
-from prowess.hosts import (
-    _configuration,
-    _host,
-    _plugins,
-    _reading,
-    _root,
-    describe_rules,
-    host_names,
-    load_host,
-)
+from prowess.hosts import KEY_DOCS, describe_rules, host_names, load_host
 from prowess.testing._adapter_suite import CLAIMS
 
 if TYPE_CHECKING:
@@ -140,39 +130,41 @@ TABLES = {
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
 }
-"""Dataclass of `hosts/_host.py` or `hosts/_reading.py` to the table of a host file that it describes."""
+"""Class of `hosts/_schema.py` to the table of a host file that it describes."""
 
 
 def _host_keys() -> Iterator[str]:
-    """Yield the tables of the keys of a host file, with the docstrings of the modules that define them."""
-    modules = (_host, _root, _reading, _configuration, _plugins)
-    trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in modules]
-    classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    """Yield the tables of the keys of a host file, with the documentation of each."""
     for name, title in TABLES.items():
-        yield from (f"### {title}", "", _one_line(ast.get_docstring(classes[name])), "")
+        yield from (f"### {title}", "", _one_line(getattr(hosts, name).__doc__), "")
         yield from ("| key | default | means |", "|---|---|---|")
-        for node, after in pairwise([*classes[name].body, ast.Pass()]):
-            if isinstance(node, ast.AnnAssign):
-                docstring = ast.literal_eval(after.value) if isinstance(after, ast.Expr) else ""
-                yield f"| `{ast.unparse(node.target)}` | {_default(node.value)} | {_one_line(docstring)} |"
+        for key, (text, default, words) in KEY_DOCS[name].items():
+            values = ", ".join(f"{_value(value)}{means and f' ({means})'}" for value, means in words.items())
+            sentence, _, rest = text.partition(". ")
+            meaning = f"{sentence.removesuffix('.')}: {values}. {rest}" if values else text
+            yield f"| `{key}` | {_default(default)} | {_one_line(_with_placeholders(meaning))} |"
         yield ""
+
+
+def _value(word: str) -> str:
+    return word if word.startswith("another ") else f"`{word}`"
+
+
+def _with_placeholders(text: str) -> str:
+    """Return the documentation of a key without the notation of its place for the value."""
+    return re.sub(r"\{(?:place|types|words)?\}", "VALUE", text).replace("{key}", "KEY")
 
 
 def _one_line(text: str | None) -> str:
     return " ".join((text or "").replace("|", "\\|").split())
 
 
-def _default(value: ast.expr | None) -> str:
-    if value is None:
+def _default(default: object) -> str:
+    if default is None:
         return "required"
-    if not isinstance(value, ast.Constant | ast.UnaryOp | ast.Tuple):
-        return ""
-    default = ast.literal_eval(value)
-    if default in ("", (), None):
-        return ""
-    shown = ", ".join(default) if isinstance(default, tuple) else default
-    shown = str(default).lower() if default in (True, False) else shown
-    return f"`{shown}`".replace("\n", "\\n")
+    shown = ", ".join(default) if isinstance(default, tuple) else "" if default == {} else default
+    shown = str(shown).lower() if isinstance(shown, bool) else str(shown)
+    return shown and f"`{shown}`".replace("\n", "\\n")
 
 
 def _replace_generated(page: str, *parts: str) -> str:

@@ -83,7 +83,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_others(wheel: zipfile.Zi
     assert page == (TOP / "docs/prowess.1").read_bytes()
 
 
-TABLES = ("prowess/hosts/_tables.py", "prowess/skill/_client_fields.py")
+TABLES = ("prowess/hosts/_tables.py", "prowess/hosts/_key_docs.py", "prowess/skill/_client_fields.py")
 
 
 @pytest.mark.slow

@@ -204,7 +204,9 @@ def test_each_convention_gives_the_same_entry(rules: dict[str, dict[str, Any]]) 
         assert_same(host, Settings(), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
 
 
-@pytest.mark.parametrize("wanted", ["true", "~true", "truthy", "falsy", "present", "globs", "not-text", "not-list"])
+@pytest.mark.parametrize(
+    "wanted", ["true", "~true", "truthy", "falsy", "present", "globs", "not:text", "not:list null"]
+)
 @pytest.mark.parametrize("more", [(), ("user-invocable",)], ids=["one-field", "two-fields"])
 def test_each_flag_gives_the_same_entry(wanted: str, more: tuple[str, ...]) -> None:
     """For skills with all fields of a flag, and with only one of them."""

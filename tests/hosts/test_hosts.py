@@ -15,7 +15,18 @@ import pytest
 from prowess.catalog._entry import State
 from prowess.errors import HostNotFoundError
 from prowess.findings import CODES
-from prowess.hosts import Budget, DescriptionRules, Host, NameRules, ReadingRules, Root, Template, host_names, load_host
+from prowess.hosts import (
+    KEY_DOCS,
+    Budget,
+    DescriptionRules,
+    Host,
+    NameRules,
+    ReadingRules,
+    Root,
+    Template,
+    host_names,
+    load_host,
+)
 from prowess.hosts._tables import TABLES
 from prowess.skill._client_fields import CLIENT_FIELDS
 from support.hosts import host_from_table
@@ -23,8 +34,6 @@ from support.hosts import host_from_table
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FORMS = {"names", "switch", "budget", "trust"}
-EFFECTS = {"roots", "trusted", "untrusted", "only-plugins", "tools", "not-tools"}
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
@@ -75,6 +84,12 @@ def test_the_tables_equal_the_files() -> None:
     assert SCRIPT["MODULE"].read_text(encoding="utf-8").startswith(SCRIPT["HEAD"]), (
         "the module was edited by hand: type `make quick`"
     )
+
+
+def test_the_documentation_of_keys_equals_the_schema() -> None:
+    """`_key_docs.py` is generated."""
+    assert SCRIPT["key_docs"]() == KEY_DOCS, "src/prowess/hosts/_schema.py has changed: type `make quick`"
+    assert SCRIPT["DOCS_MODULE"].read_text(encoding="utf-8").startswith(SCRIPT["DOCS_HEAD"])
 
 
 def test_the_fields_of_agents_equal_the_files() -> None:
@@ -132,25 +147,25 @@ def test_a_host_has_evidence(name: str) -> None:
     assert all(link.startswith("https://") for link in host.links)
 
 
+def is_known_word(name: str, value: object) -> bool:
+    """Return whether a value is one of the words that the documentation of its field lists, if it lists any."""
+    table, key = name.split(".")
+    _, default, words = KEY_DOCS[table][key]
+    if isinstance(value, Mapping):
+        known = {word.partition(":")[0] for word in words}
+        return not words or {word.partition(":")[0] for word in value.values()} <= known
+    return not words or value == default or str(value).lower() in words or "another number" in words
+
+
 @pytest.mark.parametrize("name", host_names())
 def test_every_word_of_a_host_is_known(name: str) -> None:
     """A typing error would be a rule that silently does not apply."""
     host = load_host(name)
-    assert host.collision in {"first", "last", "keep-all", "undefined"}
-    assert host.compare in {"exact", "lower", "folded"}
-    assert host.collision_in_root in {"", "undefined"}
+    assert [(name, value) for name, value in values_in(host) if not is_known_word(name, value)] == []
     assert host.git_marker in {"exists", "entry", "valid", "named", "git"}
-    assert host.name_rules.identity in {"name", "folder"}
-    assert host.description_rules.past_limit in {"keep", "cut", "drop"}
     assert set(host.suppressed_scopes) | set(host.scope_words) <= SCOPES
     for root in host.roots:
         assert root.scope in SCOPES
-        assert root.walk in {"none", "git-root", "filesystem-root", "project"}
-        assert root.without_git in {"none", "filesystem-root"}
-        assert root.nested in {"no", "active", "deferred"}
-        assert root.own in {"no", "yes", "last", "alone"}
-        assert root.linked_folders in {"follow", "skip", "bounded"}
-        assert root.linked_files in {"follow", "skip", "bounded"}
         assert root.depth >= -1
         assert root.max_folders > 0
     for code in (*host.reading.rejects, *host.reading.as_body):
@@ -160,9 +175,9 @@ def test_every_word_of_a_host_is_known(name: str) -> None:
         assert flag.reason
         assert flag.code == "" or flag.code in CODES
     for row in host.settings:
-        assert row.form in FORMS or (row.doc and not row.form)
+        assert row.form or row.doc
     for argument in host.arguments:
-        assert argument.effect in EFFECTS or (argument.doc and argument.effect in {"", "settings"})
+        assert argument.doc or argument.effect not in {"", "settings"}
     for pattern in (host.name_rules.pattern, *host.name_rules.replace):
         re.compile(pattern)
     assert set(host.name_rules.on) | set(host.description_rules.on) <= KINDS
@@ -220,17 +235,24 @@ LONE_FIELDS = {
 """The only fields of the schema with one user, and why each is no function of a client."""
 
 
-def fields_in(value: object) -> Iterator[tuple[str, bool]]:
-    """Yield the fields of an object and those in it, each with whether its value is not the usual one."""
+def values_in(value: object) -> Iterator[tuple[str, object]]:
+    """Yield the fields of an object and those in it, each with its value."""
     if isinstance(value, Mapping | tuple):
         for item in value.values() if isinstance(value, Mapping) else value:
-            yield from fields_in(item)
+            yield from values_in(item)
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             item = getattr(value, field.name)
-            is_used = bool(item) if field.default is dataclasses.MISSING else item != field.default
-            yield f"{type(value).__name__}.{field.name}", is_used
-            yield from fields_in(item)
+            yield f"{type(value).__name__}.{field.name}", item
+            yield from values_in(item)
+
+
+def fields_in(value: object) -> Iterator[tuple[str, bool]]:
+    """Yield the fields of an object and those in it, each with whether its value is not the usual one."""
+    for name, item in values_in(value):
+        table, key = name.split(".")
+        default = KEY_DOCS[table][key][1]
+        yield name, bool(item) if default in (None, {}) else item != default
 
 
 def test_each_field_has_two_users() -> None:

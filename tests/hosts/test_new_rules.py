@@ -94,7 +94,7 @@ def test_a_flag_matches_by_these_words(wanted: str, matching: list[str], tmp_pat
 )
 def test_an_invalid_file_beside_a_skill_may_hide_it(text: str, hidden: bool, tmp_path: Path) -> None:
     flag = {"file": "agents/x.yaml", "state": "user-only", "reason": "x"}
-    words = [{"policy.allow": "not-true"}, {"policy": "not-map"}, {"policy": "keys:allow"}, {"": "invalid"}]
+    words = [{"policy.allow": "not-true"}, {"policy": "not:map null"}, {"policy": "keys:allow"}, {"": "invalid"}]
     files = {".x/a/SKILL.md": front(GOOD), ".x/a/agents/x.yaml": text}
     (entry,) = catalog(tmp_path, files, flags=[{**flag, "when": when} for when in words]).skills
     assert (entry.state == "user-only") is hidden
@@ -130,7 +130,7 @@ def test_a_tag_says_what_a_quoted_value_is(tmp_path: Path) -> None:
     files = {
         f".x/{key}/SKILL.md": front(f"name: {key}a\ndescription: d\noff: {value}") for key, value in values.items()
     }
-    flags = [{"when": {"off": "not-bool"}, "state": "rejected", "reason": "no"}]
+    flags = [{"when": {"off": "not:bool"}, "state": "rejected", "reason": "no"}]
     flags.append({"when": {"off": "true"}, "state": "user-only", "reason": "off"})
     expected = {"1": "user-only", "2": "rejected", "3": "rejected", "4": "rejected"}
     assert states(catalog(tmp_path, files, flags=flags)) == expected

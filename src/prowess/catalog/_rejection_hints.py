@@ -26,11 +26,11 @@ _READING_CODES = ("encoding-", "newline-", "frontmatter-", "fence-", "control-",
 _DESCRIPTION_HINT = "say what the skill does and when to use it"
 _UNITS = {"bytes": "bytes of UTF-8", "utf16": "units of UTF-16", "chars": "characters"}
 _FIELD_HINTS = {
-    "not-bool": "write `{0}: true` or `{0}: false`, without quotes",
+    "bool": "write `{0}: true` or `{0}: false`, without quotes",
     "not-lax-bool": "write `{0}: true` or `{0}: false`, without quotes",
-    "not-list": "write `{0}` as a list, with a dash before each item",
-    "not-map": "write `key: value` lines below `{0}:`",
-    "not-text": "write `{0}` as one line of text, in quotes if it begins with `[`",
+    "list": "write `{0}` as a list, with a dash before each item",
+    "map": "write `key: value` lines below `{0}:`",
+    "text": "write `{0}` as one line of text, in quotes if it begins with `[`",
     "not-texts": "write `{0}` as one line of text",
 }
 
@@ -104,5 +104,5 @@ def _flag_hint(flag: Flag) -> str | None:
     ((key, wanted),) = flag.when.items()
     if wanted.startswith("not:"):
         kinds = wanted.removeprefix("not:").split()
-        wanted = next((f"not-{kind}" for kind in ("text", "map", "bool", "list") if kind in kinds), wanted)
+        wanted = next((kind for kind in ("text", "map", "bool", "list") if kind in kinds), wanted)
     return _FIELD_HINTS[wanted].format(key) if wanted in _FIELD_HINTS else None

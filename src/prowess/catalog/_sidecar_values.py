@@ -43,7 +43,7 @@ def _value_matches(value: object, wanted: str) -> bool:
     text = value.strip().lower() if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else None
     if wanted == "not-true":
         return text not in ("true", "yes", "on")
-    if wanted == "not-map":
+    if wanted == "not:map null":
         return not isinstance(value, Mapping) and text not in ("", "null", "~")
     if wanted.startswith("keys:"):
         return isinstance(value, Mapping) and not set(value) <= set(wanted.removeprefix("keys:").split())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _WRITE_ERRNOS = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
-_BUILT_MODULES = ("prowess.hosts._tables", "prowess.skill._client_fields")
+_BUILT_MODULES = ("prowess.hosts._tables", "prowess.hosts._key_docs", "prowess.skill._client_fields")
 _BUILD_HINT = "type `pip install --editable .`, or `make quick`"
 
 # `prowess --version` loads no other module, so imports are inside functions here.

@@ -8,7 +8,6 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._configuration import Argument as Argument, Setting as Setting, SettingsFile as SettingsFile
     from ._describe import FOLDERS_TITLE as FOLDERS_TITLE, describe_rules as describe_rules
     from ._detect import (
         detected_hosts as detected_hosts,
@@ -23,26 +22,28 @@ if TYPE_CHECKING:
         evidence_note as evidence_note,
         evidence_of as evidence_of,
     )
-    from ._host import (
+    from ._key_docs import KEY_DOCS as KEY_DOCS
+    from ._load import load_host as load_host
+    from ._raw_values import DEFAULT_HOST as DEFAULT_HOST, host_names as host_names, raw_value as raw_value
+    from ._schema import (
+        DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
+        NAME_ACTIONS as NAME_ACTIONS,
+        Argument as Argument,
         Budget as Budget,
+        DescriptionRules as DescriptionRules,
         Flag as Flag,
         HonouredFields as HonouredFields,
         Host as Host,
         IsolatedLaunch as IsolatedLaunch,
+        NameRules as NameRules,
+        PluginRules as PluginRules,
+        ReadingRules as ReadingRules,
+        Root as Root,
+        Setting as Setting,
+        SettingsFile as SettingsFile,
         Source as Source,
         Template as Template,
     )
-    from ._load import load_host as load_host
-    from ._plugins import PluginRules as PluginRules
-    from ._raw_values import DEFAULT_HOST as DEFAULT_HOST, host_names as host_names, raw_value as raw_value
-    from ._reading import (
-        DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
-        NAME_ACTIONS as NAME_ACTIONS,
-        DescriptionRules as DescriptionRules,
-        NameRules as NameRules,
-        ReadingRules as ReadingRules,
-    )
-    from ._root import Root as Root
     from ._tables import TABLES as TABLES
     from ._template import (
         TEMPLATE_VALUES as TEMPLATE_VALUES,

@@ -3,60 +3,51 @@
 from __future__ import annotations
 
 from prowess._internal.text import neutral
+from prowess._internal.variable_paths import usual_path
 
-from ._describe_configuration import (
-    describe_arguments,
-    describe_files,
-    describe_settings,
-    describe_trust,
-)
-from ._describe_plugins import describe_plugins
-from ._describe_tables import (
-    BUDGET_PHRASES,
-    DESCRIPTION_PHRASES,
-    ISOLATION_PHRASES,
-    NAME_PHRASES,
-    READING_PHRASES,
-    describe_path,
-    describe_table,
-    join_words,
-    quote_all,
-)
-from ._reading import DESCRIPTION_ACTIONS, NAME_ACTIONS
+from ._key_lines import describe_path, join_kinds, key_lines, quote_all, words_of
+from ._schema import DESCRIPTION_ACTIONS, NAME_ACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
-    from ._host import Flag, Host, Source
-    from ._root import Root
+    from ._schema import Flag, Host, PluginRules, Root, Setting, SettingsFile, Source
 
 FOLDERS_TITLE = "folders, highest precedence first"
 
 
 def describe_rules(host: Host) -> Iterator[tuple[str, list[str]]]:
     """Yield the sections of a host's rules: a title and its lines. Commands, docs and reports use it."""
+    precedence = ("collision", "folder_names_win", "collision_in_root", "compare", "suppressed_scopes")
     for title, lines in (
         (FOLDERS_TITLE, _describe_folders(host)),
-        ("which skill wins", _describe_precedence(host)),
-        ("what an author can set", (_describe_flag(flag) for flag in host.flags)),
-        ("what a user can set", describe_settings(host)),
-        ("settings files, highest precedence first", describe_files(host)),
-        ("trust", describe_trust(host)),
-        ("plugins", describe_plugins(host)),
-        ("arguments, for `--client-arg`", describe_arguments(host)),
-        ("catalog budget", describe_table(host.budget, BUDGET_PHRASES)),
-        ("names", describe_table(host.name_rules, NAME_PHRASES, NAME_ACTIONS)),
-        ("descriptions", describe_table(host.description_rules, DESCRIPTION_PHRASES, DESCRIPTION_ACTIONS)),
-        ("reading SKILL.md", describe_table(host.reading, READING_PHRASES)),
-        ("fields of its own", _describe_fields(host)),
-        ("in an isolated home", describe_table(host.isolated, ISOLATION_PHRASES)),
-        ("what these rules rest on", (_describe_source(source) for source in host.sources)),
+        ("which skill wins", key_lines(host, *precedence)),
+        ("what an author can set", map(_describe_flag, host.flags)),
+        ("what a user can set", _describe_settings(host)),
+        ("settings files, highest precedence first", _describe_files(host)),
+        ("trust", _describe_trust(host)),
+        ("plugins", _describe_plugins(host)),
+        ("arguments, for `--client-arg`", _describe_arguments(host)),
+        ("catalog budget", key_lines(host.budget)),
+        ("names", key_lines(_with_actions(host.name_rules, NAME_ACTIONS))),
+        ("descriptions", key_lines(_with_actions(host.description_rules, DESCRIPTION_ACTIONS))),
+        ("reading SKILL.md", key_lines(host.reading)),
+        ("fields of its own", key_lines(host.fields)),
+        ("in an isolated home", key_lines(host.isolated)),
+        ("what these rules rest on", map(_describe_source, host.sources)),
         ("not known", iter(host.unknown)),
     ):
         section = list(lines)
         if section:
             yield title, section
+
+
+def _with_actions(rules: Any, usual: Mapping[str, str]) -> Any:
+    """Return rules with an action for each kind of value."""
+    kinds = ("missing", "null", "empty", "number", "bool", "list", "map")
+    return rules.with_changes(on={**dict.fromkeys(kinds, "reject"), **usual, **rules.on})
 
 
 def _describe_source(source: Source) -> str:
@@ -66,22 +57,11 @@ def _describe_source(source: Source) -> str:
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_WALK_PHRASES = {
-    "none": "in the working directory",
-    "git-root": "from the working directory up to the git root",
-    "filesystem-root": "from the working directory up to the file system root",
-    "project": "in the git root, or without git in the working directory",
-}
-_LINK_PHRASES = {"skip": "is not followed", "bounded": "is followed only inside the project and the skills folders"}
-_OWN_SKILL_PHRASES = {
-    "yes": "a SKILL.md in the folder itself is a skill too",
-    "last": "a SKILL.md in the folder itself is a skill too, of the lowest precedence",
-    "alone": "a SKILL.md in the folder itself hides all other skills in it",
-}
-_NESTED_PHRASES = {
-    "active": "also below the project folder",
-    "deferred": "also below the project folder, where skills appear later",
-}
+_TRAITS = (
+    *("files", "depth", "nested", "own", "hidden", "facts", "loose", "ignore_files", "not_home"),
+    *("linked_folders", "linked_files"),
+)
+"""The keys that say how a root is scanned."""
 
 
 def _describe_folders(host: Host) -> Iterator[str]:
@@ -90,7 +70,7 @@ def _describe_folders(host: Host) -> Iterator[str]:
         yield "none: skills are mounted, never searched for"
         return
     several_kinds = len(host.plugins) > 1
-    traits = [_traits(root) for root in host.roots]
+    traits = [list(key_lines(root, *_TRAITS, "" if root.files else "inside")) for root in host.roots]
     common = [trait for trait in traits[0] if all(trait in others for others in traits)] if len(traits) > 1 else []
     for root, own in zip(host.roots, traits, strict=True):
         words = [root.scope, *_where(root), *(trait for trait in own if trait not in common)]
@@ -102,7 +82,7 @@ def _describe_folders(host: Host) -> Iterator[str]:
 def _name_root(root: Root, *, several_kinds: bool) -> str:
     if root.setting:
         below = f", below each `{root.path}`" if root.path else ""
-        return f"the folders listed under {' or '.join(f'`{key}`' for key in root.setting.split('|'))}{below}"
+        return f"the folders listed under {quote_all(root.setting.split('|'), ' or ')}{below}"
     if root.argument:
         return f"`{root.argument} DIR`" + (f", there `{root.path}`" if root.path else "")
     if root.plugins:
@@ -114,127 +94,131 @@ def _name_root(root: Root, *, several_kinds: bool) -> str:
     return f"{'the folders in ' if is_list else ''}{describe_path(root.path)}"
 
 
-_RELATIVE_PHRASES = {
-    "cwd": "relative to the working directory",
-    "project": "relative to the git root",
-    "file": "relative to the folder of the settings file",
-}
-
-
 def _where(root: Root) -> Iterator[str]:
     """Yield the place of a root in words."""
     if root.setting or root.argument:
-        yield _RELATIVE_PHRASES[root.relative_to]
-    elif not root.plugins and not root.path.startswith(("~", "/", "$", "@")):
-        yield _WALK_PHRASES[root.walk]
-        if root.without_git != "none":
-            yield "without git up to the file system root"
+        yield from key_lines(root, "relative_to")
+    elif not root.plugins and _is_relative(root.path):
+        yield from key_lines(root, "walk", "without_git")
     yield from root.where
 
 
-def _traits(root: Root) -> list[str]:
-    """Return how a root is scanned, in words."""
-    depths = {-1: "any depth", 0: "only in the folder itself", 1: "1 level deep"}
-    notes = (
-        f"files that match `{root.files}`" if root.files else None,
-        depths.get(root.depth, f"{root.depth} levels deep"),
-        _NESTED_PHRASES.get(root.nested),
-        _OWN_SKILL_PHRASES.get(root.own),
-        "also skills inside skills" if root.inside and not root.files else None,
-        "also hidden folders" if root.hidden else None,
-        *root.facts,
-        "also single `.md` files" if root.loose else None,
-        "without files that .gitignore excludes" if root.ignore_files else None,
-        "not if the project folder is the home directory" if root.not_home else None,
-        f"a linked folder {_LINK_PHRASES[root.linked_folders]}" if root.linked_folders in _LINK_PHRASES else None,
-        f"a linked SKILL.md {_LINK_PHRASES[root.linked_files]}" if root.linked_files in _LINK_PHRASES else None,
-    )
-    return [note for note in notes if note]
+def _is_relative(path: str) -> bool:
+    return not path.startswith(("~", "/", "$", "@"))
 
 
-# ── precedence ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_COLLISION_PHRASES = {
-    "first": "of several skills with one name, the first wins",
-    "last": "of several skills with one name, the last wins",
-    "keep-all": "several skills with one name are all kept",
-    "undefined": "of several skills with one name, the one read last wins; the order of reading is undefined",
-}
-
-
-_COMPARE_PHRASES = {
-    "lower": "names are compared without case",
-    "folded": "names are compared without case and Unicode form",
-}
-
-
-def _describe_precedence(host: Host) -> Iterator[str]:
-    yield _COLLISION_PHRASES.get(host.collision, host.collision)
-    yield from host.facts.get("precedence", ())
-    if host.folder_names_win:
-        yield "inside one folder above, a skill whose valid name equals its own folder wins over others"
-    if host.collision_in_root:
-        yield f"inside one folder above: {_COLLISION_PHRASES.get(host.collision_in_root, host.collision_in_root)}"
-    if host.compare in _COMPARE_PHRASES:
-        yield _COMPARE_PHRASES[host.compare]
-    if host.suppressed_scopes:
-        yield f"findings in {', '.join(host.suppressed_scopes)} are not reported"
-
-
-# ── front matter ─────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_CONDITION_PHRASES = {
-    "true": "`{}: true`",
-    "false": "`{}: false`",
-    "~true": "`{}: true`, also as text,",
-    "~false": "`{}: false`, also as text,",
-    "present": "`{}`",
-    "absent": "no `{}`",
-    "lax-true": "a true value of `{}`",
-    "not-lax-bool": "`{}` that is neither true nor false",
-    "not-true": "`{}` that is not true",
-    "invalid": "text that is no table",
-    "truthy": "a true value of `{}`",
-    "falsy": "a false value of `{}`",
-    "globs": "`{}` with file patterns",
-    "not-bool": "`{}` that is not true or false",
-    "not-list": "`{}` that is not a list",
-    "not-map": "`{}` that is not a map",
-    "not-text": "`{}` that is not text",
-    "not-texts": "`{}` that is neither text nor a list of texts",
-}
-_WORD_PHRASES = {
-    "is": ("`{}` that is {}", " or "),
-    "other": ("`{}` other than {}", " or "),
-    "keys": ("keys of `{}` other than {}", ", "),
-    "lacks": ("a list `{}` without {}", " and "),
-}
-"""Conditions about words, and what is between two of the words."""
-
-
-def _describe_fields(host: Host) -> Iterator[str]:
-    for evidence, names in (("observed", host.fields.observed), ("documented only", host.fields.documented)):
-        if names:
-            yield f"{evidence}: {', '.join(f'`{name}`' for name in names)}"
-
-
-def _describe_condition(key: str, value: str) -> str:
-    """Return one condition of a flag in words."""
-    kind, colon, listed = value.partition(":")
-    words = listed.split()
-    if kind in _WORD_PHRASES and colon:
-        phrase, joiner = _WORD_PHRASES[kind]
-        return phrase.format(key, quote_all(words, joiner))
-    if kind == "found" and colon:
-        return f"a match of `{listed}` in `{key}`"
-    if kind == "not" and colon:
-        return f"`{key}` that is not {join_words([_KIND_PHRASES.get(word, word) for word in words])}"
-    return _CONDITION_PHRASES[value].format(key)
-
-
-_KIND_PHRASES = {"bool": "true or false", "list": "a list", "map": "a map", "number": "a number"}
+# ── what an author can set ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _describe_flag(flag: Flag) -> str:
     conditions = " and ".join(_describe_condition(key, value) for key, value in flag.when.items())
     return neutral(f"{conditions}{f' in `{flag.file}`' if flag.file else ''} makes it {flag.state}")
+
+
+def _describe_condition(key: str, value: str) -> str:
+    """Return one condition of a flag in words."""
+    kind, _, rest = value.partition(":")
+    phrase = next(words for name, words in words_of("Flag", "when").items() if name.partition(":")[0] == kind)
+    listed = [rest] if kind == "found" else rest.split()
+    words = join_kinds(listed) if kind == "not" else quote_all(listed, " or ")
+    return phrase.replace("{key}", key).replace("{words}", words)
+
+
+# ── what a user can set ──────────────────────────────────────────────────────────────────────────────────────────────
+
+_EXAMPLES = {"names": '["NAME"]', "switch": "false"}
+
+
+def _describe_settings(host: Host) -> Iterator[str]:
+    """Yield a line for each key that hides skills, with an example to paste."""
+    for setting in host.settings:
+        if setting.form != "trust":
+            doc = setting.doc or f"{', '.join(_effect(setting))}; {_example(host, setting)}"
+            yield f"`{setting.key}`: {doc}" if setting.key else doc
+    yield from key_lines(host, "switch_variable")
+
+
+def _effect(setting: Setting) -> Iterator[str]:
+    """Yield what a setting does, in words."""
+    yield from key_lines(setting, "form")
+    if setting.part != 1:
+        yield f"{setting.part:.0%} of the number" if setting.part < 1 else f"the number times {setting.part:,.0f}"
+    yield from key_lines(setting, "merge")
+
+
+def _example(host: Host, setting: Setting) -> str:
+    """Return a line that switches a skill off, and the file that it belongs in: the user's own one if there is one."""
+    names = setting.files or tuple(name for name, file in host.settings_files.items() if not file.apart)
+    name = "user" if "user" in names else names[-1] if names else ""
+    path = host.settings_files[name].path if name else ""
+    path = usual_path(path) or path
+    if setting.form not in _EXAMPLES:
+        return f"in `{path}`"
+    return f"example for `{path}`: `{_written(setting.key, _EXAMPLES[setting.form], path)}`"
+
+
+def _written(key: str, text: str, path: str) -> str:
+    """Return a key with its value on one line, in the format of a settings file."""
+    if path.endswith(".toml"):
+        return f"{key} = {text}"
+    for part in reversed(key.split(".")):
+        text = f'{{"{part}": {text}}}'
+    return text
+
+
+def _describe_files(host: Host) -> Iterator[str]:
+    """Yield a line for each settings file."""
+    for file in host.settings_files.values():
+        place = ("where",) if _is_relative(file.path) else ()
+        where = [file.note] if file.note else list(key_lines(file, *place, "keys", "needs_trust"))
+        notes = [*where, *key_lines(file, "invalid", "wrong_type")]
+        yield f"{_name_file(file, host)}{': ' if notes else ''}{', '.join(notes)}"
+
+
+def _name_file(file: SettingsFile, host: Host) -> str:
+    """Return what a user calls a settings file: its path, or the arguments whose values are one."""
+    if file.path != "@arguments":
+        return describe_path(file.path)
+    names = quote_all(item.name for item in host.arguments if item.effect == "settings")
+    return f"the values of {names}"
+
+
+def _describe_trust(host: Host) -> Iterator[str]:
+    """Yield what decides whether a project is trusted."""
+    yield from key_lines(host, "trust_note")
+    for setting in host.settings:
+        if setting.form == "trust":
+            files = "; ".join(_name_file(host.settings_files[name], host) for name in setting.files)
+            subject = (f"`{setting.key}`" + (f" in {files}" if files else "")) if setting.key else files
+            doc = setting.doc or words_of("Setting", "form")["trust"]
+            yield f"{doc}: {subject}" if subject else doc
+    yield from key_lines(host, "trust_switch", "trust_default")
+
+
+def _describe_arguments(host: Host) -> Iterator[str]:
+    """Yield a line for each argument."""
+    for argument in host.arguments:
+        written = " ".join((argument.name, *key_lines(argument, "values")))
+        yield f"`{written}`: {argument.doc or ''.join(key_lines(argument, 'effect'))}"
+
+
+# ── plugins ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _describe_plugins(host: Host) -> Iterator[str]:
+    """Yield what is known about plugins; with several kinds of them, each line begins with the name of its kind."""
+    for name, rules in host.plugins.items():
+        start = f"{name}: " if len(host.plugins) > 1 else ""
+        yield from (f"{start}{line}" for line in _describe_kind(rules))
+
+
+def _describe_kind(rules: PluginRules) -> Iterator[str]:
+    if rules.prefix and rules.manifests:
+        yield "its skills are called `PLUGIN:SKILL`"
+    yield from map(neutral, rules.facts.get("", ()))
+    if rules.manifests:
+        yield from key_lines(
+            rules.with_changes(id=rules.id.format(plugin="FOLDER", manifest="PLUGIN", market="MARKETPLACE"))
+        )
+        usual = "its folder of skills is `skills`, unless another line here says more"
+        yield from map(neutral, rules.facts.get("skills", (usual,)))

@@ -10,12 +10,8 @@ from functools import cache
 
 from prowess.errors import HostNotFoundError
 
-from ._configuration import Argument, Setting, SettingsFile
-from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Source, Template
-from ._plugins import PluginRules
+from . import _schema as schema
 from ._raw_values import host_names
-from ._reading import DescriptionRules, NameRules, ReadingRules
-from ._root import Root
 from ._tables import TABLES
 
 TYPE_CHECKING = False
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @cache
-def load_host(name: str) -> Host:
+def load_host(name: str) -> schema.Host:
     """Return a host.
 
     Raises:
@@ -44,35 +40,39 @@ def load_host(name: str) -> Host:
     return build_host(name, TABLES[name])
 
 
-_TABLE_CLASSES: Mapping[str, Any] = {
-    "name_rules": NameRules,
-    "description_rules": DescriptionRules,
-    "reading": ReadingRules,
-    "budget": Budget,
-    "template": Template,
-    "isolated": IsolatedLaunch,
-    "fields": HonouredFields,
+_CLASSES: Mapping[str, Any] = {
+    "roots": schema.Root,
+    "name_rules": schema.NameRules,
+    "description_rules": schema.DescriptionRules,
+    "reading": schema.ReadingRules,
+    "budget": schema.Budget,
+    "template": schema.Template,
+    "isolated": schema.IsolatedLaunch,
+    "fields": schema.HonouredFields,
+    "flags": schema.Flag,
+    "settings_files": schema.SettingsFile,
+    "plugins": schema.PluginRules,
+    "sources": schema.Source,
+    "arguments": schema.Argument,
+    "settings": schema.Setting,
 }
-"""The keys of a host's file that are one table each, and the class of each."""
+"""The keys of a host's file that are a table, named tables or a list of tables, and the class of each."""
 
 
-def build_host(name: str, table: Mapping[str, Any]) -> Host:
+def build_host(name: str, table: Mapping[str, Any]) -> schema.Host:
     """Return a host from its table, which has tuples instead of lists.
 
     Raises:
         TypeError: a key is unknown or missing.
     """
     values = dict(table)
-    root_defaults = values.pop("walk", {})
-    values["roots"] = tuple(Root(**{**root_defaults, **root}) for root in table.get("roots", ()))
-    values["flags"] = tuple(Flag(**flag) for flag in table.get("flags", ()))
-    values["settings_files"] = {key: SettingsFile(**item) for key, item in table.get("settings_files", {}).items()}
-    values["plugins"] = {key: PluginRules(**item) for key, item in table.get("plugins", {}).items()}
-    values["sources"] = tuple(Source(**source) for source in table.get("sources", ()))
-    values["arguments"] = tuple(Argument(**argument) for argument in table.get("arguments", ()))
-    values["settings"] = tuple(Setting(**setting) for setting in table.get("settings", ()))
-    for key, cls in _TABLE_CLASSES.items():
-        if key in table:
-            inner = table[key]
-            values[key] = cls(**inner)
-    return Host(name=name, **values)
+    shared = values.pop("walk", {})
+    for key in _CLASSES.keys() & values.keys():
+        cls, value = _CLASSES[key], values[key]
+        if isinstance(value, tuple):
+            values[key] = tuple(cls(**({**shared, **row} if key == "roots" else row)) for row in value)
+        elif key in ("settings_files", "plugins"):
+            values[key] = {row: cls(**value[row]) for row in value}
+        else:
+            values[key] = cls(**value)
+    return schema.Host(name=name, **values)

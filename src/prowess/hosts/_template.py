@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Protocol
 
-    from ._host import Host
+    from ._schema import Host
 
     class ShownSkill(Protocol):
         """A skill as a catalog shows it."""

@@ -166,7 +166,7 @@ def test_lists_and_maps_are_written_as_in_javascript() -> None:
         pytest.param(field("True"), "~true", False, id="spelt-exactly"),
         pytest.param(field("yes"), "truthy", True, id="yes-is-truthy"),
         pytest.param(field("", "null"), "falsy", True, id="null-is-falsy"),
-        pytest.param(field("maybe"), "not-bool", True, id="text-is-not-bool"),
+        pytest.param(field("maybe"), "not:bool", True, id="text-is-not-bool"),
         pytest.param(field(("**",), "list"), "globs", False, id="all-files-is-not-a-glob"),
         pytest.param(field(("src/**",), "list"), "globs", True, id="some-files-is-a-glob"),
         pytest.param(None, "falsy", False, id="missing-matches-nothing"),

@@ -82,10 +82,6 @@ def value_matches(value: Field | None, wanted: str) -> bool:
     if wanted in ("lax-true", "not-lax-bool"):
         text = str(value.value).lower() if value.kind in ("bool", "text", "number") else ""
         return text in _LAX_TRUE if wanted == "lax-true" else text not in _LAX_TRUE | _LAX_FALSE
-    if wanted == "not-bool":
-        return value.kind != "bool"
-    if wanted in ("not-map", "not-list", "not-text"):
-        return value.kind not in (wanted.removeprefix("not-"), "null")
     if wanted == "not-texts":
         return value.kind != "text" and (value.kind != "list" or not set(value.kinds) <= {"text"})
     word = value.value if isinstance(value.value, str) else ""
