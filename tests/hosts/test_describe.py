@@ -77,8 +77,10 @@ def test_every_key_has_its_documentation(table: str) -> None:
 
 
 def test_types_of_values_are_in_words() -> None:
-    types = ["name!", "name:text", "tags:texts|null", "kind:=a|re:[b-c]"]
-    words = "`name` (needed, text); `tags` (a list of texts or null); `kind` (`a` or text that matches `[b-c]`)"
+    types = {"name": "text!", "id": "!", "tags": "texts|null", "kind": "=a|re:b"}
+    words = (
+        "`name` (needed, text); `id` (needed); `tags` (a list of texts or null); `kind` (`a` or text that matches `b`)"
+    )
     lines = sections(plugins={"own": {"manifests": ["x.json"], "manifest_types": types}})["plugins"]
     assert f"values that make a manifest valid: {words}" in lines
 

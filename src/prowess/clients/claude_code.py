@@ -250,28 +250,26 @@ _CATALOG = ".claude-plugin/marketplace.json"
 _KNOWN = "$CLAUDE_CONFIG_DIR/plugins/known_marketplaces.json|~/.claude/plugins/known_marketplaces.json"
 _IN_PLACE = ("directory", "file")
 """The kinds of marketplaces whose plugins are read in their folder; those of others must be installed."""
-_NAME = "name:re:[^ \x00-\x1f\x7f-\x9f]+"
-_KNOWN_TYPES = (
-    *("source:map", "source!", "source.source:text", "installLocation!", "installLocation:text"),
-    *("lastUpdated!", "lastUpdated:text"),
-)
-_CATALOG_TYPES = (
-    *(
-        "name!",
-        r"name:re:[^ /\\]+",
-        "owner!",
-        "owner:map",
-        "owner.name!",
-        "owner.name:text",
-        "plugins!",
-        "plugins:list",
-    ),
-    *("metadata:map", "metadata.pluginRoot:text"),
-)
-_ENTRY_TYPES = (
-    *("name!", _NAME, "source!", r"source:re:\.|re:\./(?!\.$).*|map", "version:text", "strict:bool"),
-    *(r"skills:re:\./.*|re:\.|list", r"skills.*:re:\./.*|re:\.", "category:text", "tags:texts", "description:text"),
-)
+_KNOWN_TYPES = {"source": "map!", "source.source": "text", "installLocation": "text!", "lastUpdated": "text!"}
+_CATALOG_TYPES = {
+    "name": r"re:[^ /\\]+!",
+    "owner": "map!",
+    "owner.name": "text!",
+    "plugins": "list!",
+    "metadata": "map",
+    "metadata.pluginRoot": "text",
+}
+_ENTRY_TYPES = {
+    "name": "re:[^ \x00-\x1f\x7f-\x9f]+!",
+    "source": r"re:\.|re:\./(?!\.$).*|map!",
+    "version": "text",
+    "strict": "bool",
+    "skills": r"re:\./.*|re:\.|list",
+    "skills.*": r"re:\./.*|re:\.",
+    "category": "text",
+    "tags": "texts",
+    "description": "text",
+}
 """The types in the files of marketplaces and in one plugin of a catalog, as `manifest_types`; others are ignored."""
 
 

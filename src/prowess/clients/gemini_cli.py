@@ -79,7 +79,7 @@ def read_own_settings(reader: SettingsReader) -> None:
 
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_MANIFEST_STOPS = ("excludeTools:text|list|null", "themes:list|null")
+_MANIFEST_STOPS = {"excludeTools": "text|list|null", "themes": "list|null"}
 """The types in the manifest of an extension that is on; with others the client refuses to start."""
 _MAX_STEPS = 20_000_000
 """How many steps all searches of one setting may take at most."""

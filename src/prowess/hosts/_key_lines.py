@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import starmap
 
 from prowess._internal.text import neutral
 
@@ -71,12 +72,12 @@ def _lines_with_value(text: str, value: object) -> Iterator[str]:
     """Yield a text with a value, or one for each item of a mapping."""
     text = f"{text[0].lower()}{text[1:]}"
     items = value if isinstance(value, tuple) else (value,)
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and "{types}" in text:
+        yield text.replace("{types}", "; ".join(starmap(_describe_type, value.items())))
+    elif isinstance(value, Mapping):
         yield from (text.replace("{}", str(key), 1).replace("{}", str(item)) for key, item in value.items())
     elif "{place}" in text:
         yield text.replace("{place}", "; ".join(map(describe_path, items)))
-    elif "{types}" in text:
-        yield text.replace("{types}", describe_types(items))
     elif "`{}`" in text:
         yield text.replace("`{}`", quote_all(map(_show_value, items)))
     else:
@@ -96,32 +97,21 @@ def describe_path(path: str) -> str:
     return f"`{usual}`, or `{moved}` if {variable} is set" if usual else f"`{moved}`"
 
 
-def describe_types(types: Iterable[str]) -> str:
-    """Return the types of values in words.
-
-    Args:
-        types: `KEY:TYPE`, and `KEY!` for a key that must be there, as in `PluginRules.manifest_types`.
-    """
-    keys: dict[str, list[str]] = {}
-    for item in types:
-        key, _, kinds = item.partition(":")
-        words = keys.setdefault(key.removesuffix("!"), [])
-        if key.endswith("!"):
-            words.append("needed")
-        if kinds:
-            words.append(join_words([_describe_type(kind) for kind in kinds.split("|")]))
-    return "; ".join(f"`{key}` ({', '.join(words)})" for key, words in keys.items())
-
-
-def _describe_type(kind: str) -> str:
-    if kind.startswith("re:"):
-        return f"text that matches `{kind[3:]}`"
-    return f"`{kind[1:]}`" if kind.startswith("=") else _TYPE_WORDS.get(kind, kind)
+def _describe_type(key: str, wanted: str) -> str:
+    """Return a key and the types that its value may have, as in `settings_types`."""
+    words = []
+    for kind in filter(None, wanted.removesuffix("!").split("|")):
+        if kind.startswith("re:"):
+            words.append(f"text that matches `{kind[3:]}`")
+        else:
+            words.append(f"`{kind[1:]}`" if kind.startswith("=") else _TYPE_WORDS.get(kind, kind))
+    needed = ["needed"] if wanted.endswith("!") else []
+    return f"`{key}` ({', '.join([*needed, *filter(None, [join_words(words)])])})"
 
 
 def join_words(words: Sequence[str]) -> str:
     """Return words as a list in a sentence: `a, b or c`."""
-    return " or ".join([", ".join(words[:-1]), words[-1]] if words[:-1] else words)
+    return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def join_kinds(kinds: Iterable[str]) -> str:

@@ -170,9 +170,9 @@ class PluginRules(Frozen):
     counts."""
     manifest_needed: bool = False
     """Without a valid manifest it has no skills."""
-    manifest_types: tuple[str, ...] = ()
-    """Values that make a manifest valid: {types}. `KEY:TYPE` as in `settings_types`, and `KEY!` for a key that must be
-    there."""
+    manifest_types: Mapping[str, str] = EMPTY
+    """Values that make a manifest valid: {types}. Dotted key to the type of its value, as in `settings_types`; one with
+    `!` at the end must not be empty either, and `!` alone is any type."""
     manifest_items: tuple[str, ...] = ()
     """Its manifest may be a list of the values of `{}`, in this order. Without them, a list is invalid."""
     name_pattern: str = ""

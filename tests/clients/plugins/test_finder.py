@@ -57,7 +57,7 @@ def test_the_list_of_a_manifest_replaces_the_default_folder(tmp_path: Path) -> N
 @pytest.mark.parametrize("text", ["{", "[]", "", "\0", '{"name": 5}', '{"version": "1"}', "[" * 100_000])
 def test_an_invalid_manifest_leaves_no_skills_if_the_client_needs_it(text: str, tmp_path: Path) -> None:
     """Otherwise the plugin is called like its folder."""
-    rules = {**FOLDERS, "manifest_types": ["name:text", "name!"]}
+    rules = {**FOLDERS, "manifest_types": {"name": "text!"}}
     here = machine(tmp_path, rules)
     here.skills("home/.x/plugins/p/skills/s")
     here.write("home/.x/plugins/p/x.json", text)

@@ -132,6 +132,7 @@ _LABEL = re.compile(r"(?=.{1,64}\Z)[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*").fullmatch
 _EMAIL = re.compile(r"[^\s@.][^\s@]*@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}").fullmatch
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+").fullmatch
 _CHECKS: Mapping[str, Callable[[object], bool]] = {
+    "": lambda value: value is not _MISSING,
     "text": _is_text,
     "bool": lambda value: isinstance(value, bool),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
@@ -166,12 +167,12 @@ def find_wrong_type(table: object, types: Mapping[str, str]) -> str | None:
     return None
 
 
-def find_problem(table: object, types: Sequence[str], keys: Sequence[str] = ()) -> str | None:
+def find_problem(table: object, types: Mapping[str, str], keys: Sequence[str] = ()) -> str | None:
     """Return what is wrong with a table, in words, or `None`.
 
     Args:
         table: what a file holds.
-        types: `KEY:TYPE` as in `find_wrong_type`, and `KEY!` for a key that must be there and not be empty.
+        types: as in `find_wrong_type`; what must be there must not be empty either.
         keys: the only keys that it may have; empty for any.
     """
     if not isinstance(table, Mapping):
@@ -179,10 +180,10 @@ def find_problem(table: object, types: Sequence[str], keys: Sequence[str] = ()) 
     unknown = sorted(map(str, set(table) - set(keys))) if keys else []
     if unknown:
         return f"{quoted(unknown[0])} is unknown"
-    for item in types:
-        if item.endswith("!") and not next(_values(table, item[:-1].split("."), needed=False), None):
-            return f"{quoted(item[:-1])} is missing"
-    wrong = find_wrong_type(table, dict(item.partition(":")[::2] for item in types if ":" in item))
+    for key, wanted in types.items():
+        if wanted.endswith("!") and not next(_values(table, key.split("."), needed=False), None):
+            return f"{quoted(key)} is missing"
+    wrong = find_wrong_type(table, types)
     return None if wrong is None else f"{quoted(wrong)} has the wrong type"
 
 
