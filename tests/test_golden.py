@@ -11,13 +11,16 @@ import base64
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess import skill
 from prowess.skill import check_body, check_links, check_skill
-from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Value, parse_frontmatter
+from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, parse_frontmatter
+
+if TYPE_CHECKING:
+    from prowess.skill._yaml import Value
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())

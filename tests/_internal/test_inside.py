@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess._internal.inside import OutsideError, is_inside, open_or_make_inside, real_path_inside
+from prowess._internal.files import is_inside
+from prowess._internal.inside import OutsideError, open_or_make_inside, real_path_inside
 
 if TYPE_CHECKING:
     from pathlib import Path

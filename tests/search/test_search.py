@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from prowess.catalog import discover
 from prowess.catalog._entry import REACHABLE, State
 from prowess.errors import SkillError
-from prowess.search._ranking import weigh_query
-from prowess.search._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Hit, Index
+from prowess.search._ranking import MAX_QUERY_WORDS, weigh_query
+from prowess.search._search import MAX_BODY_CHARS, Hit, Index
 from prowess.search._words import MAX_QUERY_CHARS
 from prowess.skill import Skill
 from support.growth import assert_linear

@@ -8,7 +8,8 @@ from hypothesis import assume, example, given, settings, strategies as st
 
 from prowess.findings import CODES
 from prowess.skill._fences import frontmatter_end
-from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Document, parse_frontmatter, scalar_kind
+from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Document, parse_frontmatter
+from prowess.skill._yaml import scalar_kind
 from support.growth import assert_linear
 from support.strategies import front_matters, plain_values, skill_bytes
 

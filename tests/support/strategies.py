@@ -10,7 +10,7 @@ from hypothesis import settings, strategies as st
 from prowess.skill import FIELDS, Requirements, Skill
 
 if TYPE_CHECKING:
-    from prowess.skill._frontmatter import Value
+    from prowess.skill._yaml import Value
 
 # By default every run has the same examples; `PROWESS_HYPOTHESIS=deep pytest` tries more, and others each time.
 # `make quick` tries few.

@@ -6,8 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["has_bearer_token"]
-
 
 def has_bearer_token(headers: Iterable[tuple[bytes, bytes]], token: str) -> bool:
     """Return whether a request has the token, in constant time.

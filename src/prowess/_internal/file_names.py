@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["is_bare_repository", "plain_file_name", "windows_file_names"]
-
 _IGNORED_CATEGORIES = ("Cc", "Cf", "Cs", "Me", "Mn")
 """Control and format characters, bytes that are not UTF-8, accents and variation selectors."""
 

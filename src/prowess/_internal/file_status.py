@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-__all__ = ["SETTLE_NS", "describe_file_type", "is_own_file", "ownership_problem", "stat_fingerprint"]
-
 SETTLE_NS = 2_000_000_000
 """Nanoseconds. A file that changed more recently may change again in the same tick of its file system's clock
 (2 seconds on FAT, less elsewhere), and its fingerprint would stay the same."""

@@ -17,26 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "MAX_DIGEST_BYTES",
-    "MAX_SKILL_FILES",
-    "MAX_SKILL_FILE_BYTES",
-    "MAX_SKILL_TOTAL_BYTES",
-    "SKILL_FILE",
-    "UnreadableError",
-    "display_path",
-    "expand_home",
-    "package_folder",
-    "read_file",
-    "read_head",
-    "read_up_to",
-    "real_path",
-    "real_path_or_none",
-    "shorten_home",
-    "skill_digest",
-    "skill_files",
-]
-
 SKILL_FILE = "SKILL.md"
 MAX_SKILL_FILE_BYTES = 1024 * 1024
 """The largest size of a SKILL.md: 1 MiB."""
@@ -119,6 +99,11 @@ def folder_name(path: str) -> str:
 def expand_home(path: str, home: str) -> str:
     """Replace `~` or `~/` at the beginning of a path with the home; another user's `~name/` is left alone."""
     return os.path.join(home, path[2:]) if path.startswith("~/") else home if path == "~" else path
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Return whether a path is the same as a folder or inside it; both are absolute, and without `..` and links."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 _KEEPS_UNREADABLE_LINKS = sys.version_info >= (3, 13)

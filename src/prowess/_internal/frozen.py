@@ -26,8 +26,6 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["EMPTY", "Frozen", "LazyFrozen"]
-
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 """The default of a field that is a mapping. Each value gets an empty mapping of its own."""
 

@@ -17,25 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = [
-    "CREATE_FLAGS",
-    "FOLDER_FLAGS",
-    "NO_LINK_FLAGS",
-    "READ_FLAGS",
-    "SUPPORTS_DIR_FD",
-    "atomic_replace",
-    "exchange_names",
-    "open_fd",
-    "open_inside",
-    "open_or_make_folder",
-    "remove_tree",
-    "remove_tree_at",
-    "rename_no_replace",
-    "replacement_file",
-    "sync_file_system",
-    "write_all",
-]
-
 NO_LINK_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Do not follow a link. On Windows this flag is missing, so links are refused by name."""
 READ_FLAGS = os.O_RDONLY | NO_LINK_FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)

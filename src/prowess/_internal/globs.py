@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Item = str | re.Pattern[str] | tuple[str, list[list["Item"]]]
     """A star, an expression for one character, or the sign of a choice with its alternatives."""
 
-__all__ = ["GIT", "NAMES", "PYTHON", "Dialect", "compile_glob", "compile_parts", "matches_parts", "minimatch"]
-
 _MAX_LENGTH = 1000
 """Characters of a pattern with choices; a longer one matches nothing."""
 _MAX_CHOICES = 1000

@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["sha256_for"]
-
 _MAX_SLOW_BYTES = 256 * 1024
 _OWN_MODULE = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 """As `random` of the standard library has it for the same reason."""

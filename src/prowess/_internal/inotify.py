@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["ENTRIES", "FILE_EVENTS", "FOLDER_EVENTS", "OVERFLOW", "PLACE", "REMOVED", "Inotify"]
-
 _ATTRIBUTES = 0x004
 """The mode, the owner or the number of names of a file changed."""
 _CONTENT = 0x002 | 0x008

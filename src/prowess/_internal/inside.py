@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import is_inside
 from prowess._internal.fs import FOLDER_FLAGS, SUPPORTS_DIR_FD, open_or_make_folder
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-
-__all__ = ["OutsideError", "has_link", "is_inside", "open_or_make_inside", "real_path_inside"]
 
 
 class OutsideError(Exception):
     """A path leads out of a folder, or a link on the way leads nowhere."""
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Return whether a path is the same as a folder or inside it; both are absolute, and without `..` and links."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def has_link(folder: str, path: str) -> bool:

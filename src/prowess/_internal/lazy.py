@@ -8,8 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["lazy_exports"]
-
 
 def lazy_exports() -> tuple[Callable[[str], object], list[str]]:
     """Return the `__getattr__` of the calling package, which loads each public name on first use, and its `__all__`.

@@ -16,8 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["lock_fd", "locked", "unlock_and_close", "wait_for_lock"]
-
 _RETRY_INTERVAL = 0.002
 """Seconds."""
 

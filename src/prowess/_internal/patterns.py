@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import re
     from typing import Any, AnyStr
 
-__all__ = ["compile_on_use"]
-
 
 class _LazyPattern:
     """An expression that gets the methods of its pattern on first use."""

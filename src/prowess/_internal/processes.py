@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["is_subreaper", "set_subreaper"]
-
 # From linux/prctl.h.
 _PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-__all__ = ["deferred_signals", "signals_as_exception"]
-
 _DEFERRED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 

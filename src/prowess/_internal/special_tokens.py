@@ -17,15 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = [
-    "escape_special_tokens",
-    "find_special_tokens",
-    "has_special_token",
-    "has_odd_characters",
-    "html_entity",
-    "may_have_special_token",
-]
-
 _HIDDEN_CHARACTERS = rf"{INVISIBLE_CHARACTERS}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f"
 _HIDDEN = f"[{_HIDDEN_CHARACTERS}]*"
 _TAGS = (

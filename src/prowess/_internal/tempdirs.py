@@ -16,8 +16,6 @@ from .fs import NO_LINK_FLAGS, remove_tree
 from .locked import lock_fd
 from .signals import deferred_signals
 
-__all__ = ["IN_USE_FILE", "TemporaryDirectory", "temporary_directory_root"]
-
 IN_USE_FILE = "in-use"
 """The locked file in the folder."""
 STALE_SECONDS = 60.0

@@ -11,27 +11,6 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterable
 
-__all__ = [
-    "FIRST_CHARACTERS",
-    "INVISIBLE_CHARACTERS",
-    "PATH_LIMIT",
-    "character_width",
-    "collapse_hidden_runs",
-    "describe_os_error",
-    "did_you_mean",
-    "escape_ci_marks",
-    "display_width",
-    "fold_lookalikes",
-    "hidden_characters",
-    "may_begin_special_token",
-    "nearest_names",
-    "neutral",
-    "normalize_name",
-    "quoted",
-    "without_hidden",
-    "without_secrets",
-]
-
 PATH_LIMIT = 200
 """Characters of a path in a message: `quoted(path, PATH_LIMIT)`."""
 

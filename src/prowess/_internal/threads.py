@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["start_call"]
-
 
 def start_call(call: Callable[[], T]) -> tuple[threading.Thread, asyncio.Future[T]]:
     """Start a call in a new thread; return the thread, and the future of its result or its exception."""

@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["cache_folder", "config_folder", "data_folder"]
-
 
 def cache_folder(env: Mapping[str, str]) -> str | None:
     """Return the folder of the cache: `PROWESS_CACHE_DIR`, or the system's folder for caches.

@@ -10,8 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["moved_path", "usual_path", "variable_path"]
-
 
 def moved_path(path: str, variables: Mapping[str, str]) -> str | None:
     """Return what `$VARIABLE/rest|usual` is where the variable has a value: `rest` below it; `None` elsewhere."""

@@ -9,9 +9,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import real_path, real_path_or_none
+from prowess._internal.files import is_inside, real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import ConfigError, ProwessError, SkillError

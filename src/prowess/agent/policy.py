@@ -10,9 +10,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from prowess._internal.files import real_path, real_path_or_none
+from prowess._internal.files import is_inside, real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, ProwessError
 

@@ -13,9 +13,8 @@ import shlex
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.files import UnreadableError, is_inside, read_file
 from prowess._internal.frozen import Frozen
-from prowess._internal.inside import is_inside
 from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.user_dirs import cache_folder, config_folder
 

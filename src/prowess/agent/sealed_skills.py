@@ -12,9 +12,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import real_path
+from prowess._internal.files import is_inside, real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.inside import is_inside
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError, SkillError
 from prowess.session import Trust

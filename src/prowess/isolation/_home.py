@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 
-__all__ = ["EphemeralHome", "IsolationConfig", "NetworkPolicy", "SandboxConfig"]
-
 HOME_PREFIX = "prowess-home-"
 """How the names of the temporary folders begin."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import re
 
+from prowess._internal.files import is_inside
 from prowess._internal.frozen import Frozen
-from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError
 

@@ -13,18 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
 
-__all__ = [
-    "MAX_RANKED",
-    "FULL",
-    "NAME",
-    "OFF",
-    "WRITERS",
-    "Writer",
-    "host_writer",
-    "is_shortened",
-    "visible_description",
-]
-
 MAX_RANKED = 32
 """Skills that a message needs, at most; the others are shown as without a message."""
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import shorten_home
+from prowess._internal.files import is_inside, shorten_home
 from prowess._internal.frozen import Frozen
-from prowess._internal.inside import is_inside
 from prowess.findings import Severity
 from prowess.hosts import describe_rules, evidence_marks, evidence_of, load_host
 from prowess.visibility import Kind, describe_others, headline

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from prowess._internal.files import shorten_home
+from prowess._internal.files import is_inside, shorten_home
 from prowess._internal.frozen import Frozen
-from prowess._internal.inside import is_inside
 from prowess.hosts import load_host
 
 TYPE_CHECKING = False
@@ -15,19 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prowess.visibility import Comparison
-
-__all__ = [
-    "NAME_LIMIT",
-    "PATH_LIMIT",
-    "Phrase",
-    "escape_stacked_marks",
-    "one_line",
-    "phrases",
-    "sentence",
-    "short_command",
-    "short_path",
-    "titles",
-]
 
 NAME_LIMIT, PATH_LIMIT, _SENTENCE_LIMIT = 80, 300, 1000
 """Characters that are shown of a text. A valid name has 64 at most."""

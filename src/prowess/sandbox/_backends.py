@@ -17,10 +17,9 @@ import sys
 from contextlib import suppress
 
 from prowess._internal.file_status import is_own_file
-from prowess._internal.files import real_path, real_path_or_none
+from prowess._internal.files import is_inside, real_path, real_path_or_none
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, atomic_replace, open_fd
-from prowess._internal.inside import is_inside
 from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.errors import SandboxError

@@ -10,9 +10,8 @@ import os
 import sys
 from functools import cache
 
-from prowess._internal.files import real_path
+from prowess._internal.files import is_inside, real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.inside import is_inside
 
 from ._proxy_settings import PORT_PLACEHOLDER
 from ._runtime import own_devices, runtime_folder

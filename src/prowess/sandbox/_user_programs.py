@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import real_path
-from prowess._internal.inside import is_inside
+from prowess._internal.files import is_inside, real_path
 
 from ._run import SYSTEM_PATH
 

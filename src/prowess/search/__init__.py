@@ -4,9 +4,9 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._ranking import MAX_QUERY_WORDS as MAX_QUERY_WORDS
     from ._search import (
         MAX_BODY_CHARS as MAX_BODY_CHARS,
-        MAX_QUERY_WORDS as MAX_QUERY_WORDS,
         Hit as Hit,
         Index as Index,
         SkillReader as SkillReader,

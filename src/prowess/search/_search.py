@@ -18,7 +18,7 @@ from prowess.catalog import REACHABLE
 from prowess.errors import ProwessError
 from prowess.skill import frontmatter_end
 
-from ._ranking import MAX_QUERY_WORDS, PostingTable, best_rows, rank_rows, skill_impacts, weigh_query
+from ._ranking import PostingTable, best_rows, rank_rows, skill_impacts, weigh_query
 from ._search_rows import searched_columns
 from ._semantic import fuse_ranks
 from ._words import MAX_QUERY_CHARS, is_unspaced, ordered_terms
@@ -36,18 +36,6 @@ if TYPE_CHECKING:
     from ._semantic import Ranker
 else:
     Protocol = object
-
-__all__ = [
-    "Hit",
-    "Index",
-    "MAX_BODY_CHARS",
-    "MAX_QUERY_WORDS",
-    "SkillReader",
-    "best_window",
-    "excerpt_at",
-    "searched_terms",
-    "word_starts",
-]
 
 MAX_BODY_CHARS = 256 * 1024
 """Characters of a body that are searched."""

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     )
     from ._json_nodes import json_value as json_value
     from ._names import (
+        MAX_NAME as MAX_NAME,
+        RESERVED_WORDS as RESERVED_WORDS,
         is_portable_name as is_portable_name,
         name_hint as name_hint,
         suggest_name as suggest_name,
@@ -56,8 +58,6 @@ if TYPE_CHECKING:
         DESCRIPTION_PLACEHOLDER as DESCRIPTION_PLACEHOLDER,
         MAX_COMPATIBILITY as MAX_COMPATIBILITY,
         MAX_DESCRIPTION as MAX_DESCRIPTION,
-        MAX_NAME as MAX_NAME,
-        RESERVED_WORDS as RESERVED_WORDS,
         check_skill as check_skill,
     )
     from ._sealed_copy import SealedCopy as SealedCopy, sealed_copy as sealed_copy

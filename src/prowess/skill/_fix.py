@@ -13,9 +13,10 @@ from functools import lru_cache
 
 from prowess._internal.frozen import Frozen
 
-from ._frontmatter import Document, Value, control_character, parse_frontmatter, scalar_kind
+from ._frontmatter import Document, control_character, parse_frontmatter
 from ._names import name_line, name_problems, normalized_name
 from ._skill import from_document
+from ._yaml import Value, scalar_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

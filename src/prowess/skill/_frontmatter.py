@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
 
-__all__ = [
-    "MAX_FRONTMATTER_BYTES",
-    "Document",
-    "Field",
-    "Value",
-    "control_character",
-    "parse_frontmatter",
-    "parse_yaml_mapping",
-    "plain_field",
-    "scalar_kind",
-]
-
 MAX_FRONTMATTER_BYTES = 64 * 1024
 _MAX_REPAIRS = 32
 _BOM_HINT = "save it as UTF-8 without a byte order mark, or run `prowess check --fix`"

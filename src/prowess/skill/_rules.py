@@ -19,15 +19,6 @@ from ._names import MAX_NAME, RESERVED_WORDS, name_hint, name_problems, normaliz
 from ._skill import FIELDS, SPEC_FIELDS, Skill, split_tools
 from ._token_rules import check_special_tokens
 
-__all__ = [
-    "MAX_COMPATIBILITY",
-    "MAX_DESCRIPTION",
-    "MAX_FINDINGS_PER_CODE",
-    "MAX_NAME",
-    "RESERVED_WORDS",
-    "check_skill",
-]
-
 MAX_DESCRIPTION = 1024
 """Characters; "description field"."""
 MAX_COMPATIBILITY = 500

@@ -15,11 +15,13 @@ from prowess._internal.patterns import compile_on_use
 from prowess.errors import SkillSyntaxError
 from prowess.findings import Finding, Severity, finding
 
-from ._frontmatter import Document, Field, Value, parse_frontmatter
+from ._frontmatter import Document, parse_frontmatter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from ._yaml import Field, Value
 
 SPEC_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 """The fields of agentskills.io, "Specification", "Frontmatter"."""

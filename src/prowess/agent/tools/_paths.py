@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from prowess._internal.file_status import describe_file_type
+from prowess._internal.files import is_inside
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, SUPPORTS_DIR_FD
-from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError

@@ -8,9 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prowess._internal.file_names import plain_file_name
-from prowess._internal.files import UnreadableError, read_file, real_path
+from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.inside import is_inside
 from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.file_names import plain_file_name
 from prowess._internal.file_status import is_own_file
-from prowess._internal.files import UnreadableError, read_file, real_path
+from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd, open_inside, remove_tree_at
-from prowess._internal.inside import is_inside
 from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import cache_folder

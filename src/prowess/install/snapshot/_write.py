@@ -19,10 +19,9 @@ from array import array
 from contextlib import suppress
 
 from prowess._internal.file_status import SETTLE_NS, is_own_file, stat_fingerprint
-from prowess._internal.files import real_path
+from prowess._internal.files import is_inside, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
-from prowess._internal.inside import is_inside
 from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import cache_folder
