@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import chain, islice
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, is_inside
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.globs import compile_glob
 from prowess._internal.text import collapse_hidden_runs, neutral, quoted
 from prowess.clients import settings as usual
-from prowess.clients.plugins import MAX_SKILL_FOLDERS, CommandPlace, PluginCandidate, PluginFinder
+from prowess.clients.plugins import CommandPlace, PluginCandidate, PluginFinder, listed_texts
 from prowess.clients.reading import cut_text, javascript_literal, javascript_string, quote_values, value_kind
 from prowess.clients.settings import ARGUMENTS, NamedSkill, find_problem, get_dotted, main_working_tree, texts_of
 from prowess.hosts import SettingsFile, collation_key, escape_entities
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.budget import ModelCatalog
-    from prowess.clients.plugins import InstalledPlugin, PluginQuestion
+    from prowess.clients.plugins import InstalledPlugin
     from prowess.clients.settings import Places, SettingsLayer, SettingsReader
-    from prowess.filesystem import Filesystem, Question
+    from prowess.filesystem import Question
     from prowess.hosts import DescriptionRules, Root
     from prowess.skill import Field, Skill
 
@@ -273,7 +274,7 @@ _ENTRY_TYPES = {
 """The types in the files of marketplaces and in one plugin of a catalog, as `manifest_types`; others are ignored."""
 
 
-class ListedPlugin(Frozen):
+class _Listed(Frozen):
     """A plugin as the catalog of a marketplace lists it."""
 
     entry: Mapping[str, Any]
@@ -284,47 +285,8 @@ class ListedPlugin(Frozen):
     is_whole_market: bool = False
     """Whether the plugin is the marketplace itself."""
 
-    def replaces_manifest(self) -> bool:
-        """Return whether the entry says that it replaces the manifest, and names parts of the plugin too."""
-        return self.entry.get("strict") is False and any(self.entry.get(key) for key in _PARTS)
 
-    def skill_folders(self, folder: str, own: list[str], defaults: list[str], filesystem: Filesystem) -> list[str]:
-        """Return the folders of skills of the plugin, with those that the catalog lists for it.
-
-        Args:
-            folder: of the plugin.
-            own: its folders of skills without the catalog.
-            defaults: those that it has without any list.
-            filesystem: what was read so far.
-        """
-        written = self.entry.get("skills")
-        names = [written] if isinstance(written, str) else written if isinstance(written, list) else []
-        inside = os.path.join(filesystem.real(folder), "")
-        paths = [
-            os.path.normpath(os.path.join(folder, name))
-            for name in names[:MAX_SKILL_FOLDERS]
-            if isinstance(name, str) and name and "\0" not in name
-        ]
-        more = [
-            path
-            for path in dict.fromkeys(paths)
-            if filesystem.kind(path) == "d" and (filesystem.real(path) + os.sep).startswith(inside)
-        ]
-        if self.is_whole_market and more:
-            # The folder of the marketplace has the skills of all its plugins.
-            own = defaults if {*defaults, folder} & set(more) else []
-        return list(dict.fromkeys([*own, *(path for path in more if path not in defaults)]))
-
-
-class _Marketplace(Frozen):
-    """A marketplace on this machine."""
-
-    folder: str
-    in_place: bool = False
-    """Whether its plugins are read where they are."""
-
-
-class Marketplaces:
+class _Marketplaces:
     """The marketplaces that the client knows.
 
     Args:
@@ -335,41 +297,30 @@ class Marketplaces:
     def __init__(self, finder: PluginFinder, declared: list[tuple[str, Any]]) -> None:
         self.finder, self.filesystem, self.declared = finder, finder.filesystem, declared
         self._known: Mapping[str, Any] | None = None
-        self._entries: dict[tuple[str, str], Mapping[str, Any] | None] = {}
-        self._catalogs: dict[str, tuple[str, Mapping[str, list[Mapping[str, Any]]]]] = {}
+        self._catalogs: dict[str, tuple[str, dict[str, list[Mapping[str, Any]]]]] = {}
 
-    def find(self, plugin: str, market: str) -> ListedPlugin | None:
+    def find(self, plugin: str, market: str) -> _Listed | None:
         """Return a plugin of a marketplace; `None` if the client does not know it."""
-        place = self._place(market)
-        if place is None:
+        if (place := self._place(market)) is None or (entry := self._entry(place[0], plugin)) is None:
             return None
-        entry = self._entry(place.folder, plugin)
-        if entry is None:
-            return None
+        top, is_in_place = place
         source = entry.get("source")
-        if not isinstance(source, str):
-            return ListedPlugin(entry=entry)
-        whole = not source.strip("./")
-        if not place.in_place:
-            return ListedPlugin(entry=entry, is_whole_market=whole)
-        folder = os.path.normpath(os.path.join(place.folder, source))
-        inside = os.path.join(self.filesystem.real(place.folder), "")
-        if "\0" in source or not (self.filesystem.real(folder) + os.sep).startswith(inside):
+        whole = isinstance(source, str) and not source.strip("./")
+        if not isinstance(source, str) or not is_in_place:
+            return _Listed(entry=entry, is_whole_market=whole)
+        folder = os.path.normpath(os.path.join(top, source))
+        if "\0" in source or not self.finder.is_inside(folder, top):
             return None
-        return ListedPlugin(entry=entry, folder=folder, market_folder=place.folder, is_whole_market=whole)
+        return _Listed(entry=entry, folder=folder, market_folder=top, is_whole_market=whole)
 
-    def _place(self, market: str) -> _Marketplace | None:
-        """Return where a marketplace is."""
+    def _place(self, market: str) -> tuple[str, bool] | None:
+        """Return the folder of a marketplace, and whether its plugins are read there."""
         if self._known is None:
             self._known = self._read_known()
-        entry = self._known.get(market)
-        if entry is not None:
-            folder = entry.get("installLocation")
-            kind = get_dotted(entry, "source.source")
-            return _Marketplace(folder=folder, in_place=kind in _IN_PLACE) if _is_path(folder) else None
-        if "" in self._known:
-            return None
-        for _, value in self.declared:
+        if (entry := self._known.get(market)) is not None:
+            folder, kind = entry.get("installLocation"), get_dotted(entry, "source.source")
+            return (folder, kind in _IN_PLACE) if _is_path(folder) else None
+        for _, value in self.declared if "" not in self._known else ():
             entry = value.get(market) if isinstance(value, Mapping) else None
             folder, kind = get_dotted(entry, "source.path"), get_dotted(entry, "source.source")
             if kind == "file" and _is_path(folder):
@@ -377,7 +328,7 @@ class Marketplaces:
                 whole = folder.removesuffix(f"/{_CATALOG}")
                 folder = os.path.dirname(folder) if whole == folder else whole
             if kind in _IN_PLACE and _is_path(folder):
-                return _Marketplace(folder=folder, in_place=True)
+                return folder, True
         return None
 
     def _read_known(self) -> Mapping[str, Any]:
@@ -388,122 +339,78 @@ class Marketplaces:
         table = self.finder.json(path)
         if not isinstance(table, Mapping):
             return {"": EMPTY}
-        found: dict[str, Any] = {}
-        for name, entry in table.items():
-            problem = find_problem(entry, _KNOWN_TYPES)
-            if problem is None:
-                found[name] = entry
-            else:
+        problems = {name: find_problem(entry, _KNOWN_TYPES) for name, entry in table.items()}
+        for name, problem in problems.items():
+            if problem is not None:
                 self.finder.report(path, f"the marketplace {quoted(name)} is ignored: {problem}")
-        return found
+        return {name: entry for name, entry in table.items() if problems[name] is None}
 
     def _entry(self, folder: str, plugin: str) -> Mapping[str, Any] | None:
-        """Return the first valid entry of a plugin in the catalog of a marketplace."""
-        key = folder, plugin
-        if key not in self._entries:
-            self._entries[key] = self._find_entry(folder, plugin)
-        return self._entries[key]
-
-    def _find_entry(self, folder: str, plugin: str) -> Mapping[str, Any] | None:
+        """Return the first valid entry of a plugin in the catalog of a marketplace; only those needed are checked."""
         if folder not in self._catalogs:
             self._catalogs[folder] = self._read_catalog(folder)
         path, entries = self._catalogs[folder]
-        for entry in entries.get(plugin, ()):
+        for entry in entries.pop(plugin, ()):  # so that each problem is reported once
             problem = find_problem(entry, _ENTRY_TYPES)
             if problem is None:
+                entries[plugin] = [entry]
                 return entry
             self.finder.report(path, f"a plugin is ignored: {problem}")
         return None
 
-    def _read_catalog(self, folder: str) -> tuple[str, Mapping[str, list[Mapping[str, Any]]]]:
-        """Return the file with the catalog of a marketplace, and its entries by name; only those needed are checked."""
+    def _read_catalog(self, folder: str) -> tuple[str, dict[str, list[Mapping[str, Any]]]]:
+        """Return the file with the catalog of a marketplace, and its entries by name.
+
+        A source that is a bare name is below the catalog's `pluginRoot`.
+        """
         path = os.path.join(folder, _CATALOG)
-        if self.filesystem.kind(path) != "f":
-            return "", EMPTY
-        table = self.finder.json(path)
-        problem = find_problem(table, _CATALOG_TYPES)
-        if problem is not None:
-            self.finder.report(path, f"the marketplace is ignored: {problem}")
-            return path, EMPTY
-        root = get_dotted(table, "metadata.pluginRoot")
         found: dict[str, list[Mapping[str, Any]]] = {}
-        plugins = table.get("plugins")
-        for written in plugins[:_MAX_LISTED] if isinstance(plugins, list) else ():
-            entry = _with_plugin_root(written, root)
-            if isinstance(entry, Mapping):
-                found.setdefault(str(entry.get("name")), []).append(entry)
+        if self.filesystem.kind(path) != "f":
+            return path, found
+        table = self.finder.json(path)
+        if (problem := find_problem(table, _CATALOG_TYPES)) is not None:
+            self.finder.report(path, f"the marketplace is ignored: {problem}")
+            return path, found
+        root = get_dotted(table, "metadata.pluginRoot")
+        for entry in (item for item in table["plugins"][:_MAX_LISTED] if isinstance(item, Mapping)):
+            source = entry.get("source")
+            if isinstance(root, str) and isinstance(source, str) and not source.startswith("."):
+                entry = {**entry, "source": f"./{os.path.normpath(os.path.join(root, source))}"}
+            found.setdefault(str(entry.get("name")), []).append(entry)
         return path, found
-
-
-def _with_plugin_root(entry: Any, root: object) -> Any:
-    """Return an entry of a catalog whose source, if it is a bare name, is below the catalog's `pluginRoot`."""
-    source = entry.get("source") if isinstance(entry, Mapping) else None
-    if not isinstance(root, str) or not isinstance(source, str) or source.startswith("."):
-        return entry
-    return {**entry, "source": f"./{os.path.normpath(os.path.join(root, source))}"}
 
 
 def _is_path(value: object) -> bool:
     return isinstance(value, str) and "\0" not in value and os.path.isabs(value)
 
 
-def plugin_commands(
-    folder: str, manifest: Mapping[str, Any], entry: Mapping[str, Any], filesystem: Filesystem
-) -> tuple[CommandPlace, ...]:
-    """Return the commands of a plugin, single files first: a file that is also in a folder is called as in the list.
-
-    Args:
-        folder: of the plugin, absolute.
-        manifest: its manifest, which replaces the folder `commands`.
-        entry: what its marketplace says, which adds to it.
-        filesystem: what was read so far.
-    """
-    listed = manifest.get("commands")
-    places = [CommandPlace(os.path.join(folder, "commands"))] if listed is None else []
-    inside = os.path.join(filesystem.real(folder), "")
-    written = chain(_listed_commands(folder, listed), _listed_commands(folder, entry.get("commands")))
-    for place in islice(written, _MAX_COMMANDS):
-        kind = filesystem.kind(place.path) if (filesystem.real(place.path) + os.sep).startswith(inside) else ""
-        if kind == "d":
-            places.append(CommandPlace(place.path))
-        elif kind == "f" and place.path.endswith(".md"):
-            name = os.path.basename(place.path).removesuffix(".md")
-            places.append(place.with_changes(label=place.label or name))
-    return tuple(sorted(places, key=lambda place: not place.label))
-
-
 def _listed_commands(folder: str, value: object) -> Iterator[CommandPlace]:
-    """Yield what a manifest lists: a path, several, or names with a `source`."""
+    """Yield the commands that a manifest lists: a path, several, or names with a `source`."""
     if isinstance(value, Mapping):
         for name, item in value.items():
-            source = item.get("source") if isinstance(item, Mapping) else None
-            text = item.get("description") if isinstance(item, Mapping) else None
+            source, text = get_dotted(item, "source"), get_dotted(item, "description")
             if isinstance(source, str) and name and "\0" not in source:
                 path = os.path.normpath(os.path.join(folder, source))
                 yield CommandPlace(path, name, text if isinstance(text, str) else "")
-        return
-    for item in [value] if isinstance(value, str) else value if isinstance(value, list) else ():
-        if isinstance(item, str) and item and "\0" not in item:
-            yield CommandPlace(os.path.normpath(os.path.join(folder, item)))
+    for path in listed_texts(value):
+        yield CommandPlace(os.path.normpath(os.path.join(folder, path)))
 
 
-class _Plugins(PluginFinder):
+class Plugins(PluginFinder):
     """Finds its plugins: of the argument `--plugin-dir`, of marketplaces, or in folders of skills."""
 
     def read_settings(self) -> None:
         """Read which plugins the settings name, and which marketplaces."""
         super().read_settings()
-        self.top: str | None = None
-        """The top of the repository of the working directory, if it was needed."""
         self.projects: dict[str, str | None] = {}
         """The top of the repository of each project that plugins are installed for."""
-        self.catalog: dict[str, ListedPlugin] = {}
+        self.catalog: dict[str, _Listed] = {}
         """Id of a plugin to what its marketplace says."""
         self.trusted = self.question.settings.trust == "trusted"
         if self.table == "marketplaces":
             trusted = ("local", "local_of_cwd", "project") if self.trusted else ()
             files = ("managed-parts", "managed", "arguments", "user", *trusted)
-            self.markets = Marketplaces(self, list(self.reader.values("extraKnownMarketplaces", files)))
+            self.markets = _Marketplaces(self, list(self.reader.values("extraKnownMarketplaces", files)))
 
     def is_on(self, answer: bool | list[Any]) -> bool:
         """Return whether a value of `enabledPlugins` means that a plugin is on; a list may do so."""
@@ -511,8 +418,7 @@ class _Plugins(PluginFinder):
 
     def on_by_default(self, manifest: Mapping[str, Any]) -> bool:
         """Return whether a plugin is on that `enabledPlugins` does not name."""
-        default = manifest.get("defaultEnabled")
-        return self.table != "marketplaces" and (default if isinstance(default, bool) else True)
+        return self.table != "marketplaces" and manifest.get("defaultEnabled") is not False
 
     def candidates(self) -> Iterator[PluginCandidate]:
         """Yield the folders that may be plugins."""
@@ -553,20 +459,23 @@ class _Plugins(PluginFinder):
                 self.catalog[identity] = listed
                 yield PluginCandidate(folder=folder, name=name, id=identity)
 
+    @cached_property
+    def _top(self) -> str:
+        """The top of the repository of the working directory; empty without one."""
+        return main_working_tree(self.cwd, self.filesystem) or ""
+
     def _is_here(self, project: object) -> bool:
         """Return whether a plugin counts that is installed for a project: for this folder, or its repository."""
         if project is None or project == self.cwd:
             return True
-        if not isinstance(project, str) or not os.path.isabs(project) or "\0" in project:
+        if not isinstance(project, str) or not _is_path(project):
             return False
-        if self.top is None:
-            self.top = main_working_tree(self.cwd, self.filesystem) or ""
-        inside = os.path.normpath(project) + os.sep
-        if not self.top or not inside.startswith(os.path.join(self.top, "")):
+        folder = os.path.normpath(project)
+        if not self._top or not is_inside(folder, self._top):
             return False
         if project not in self.projects and len(self.projects) < _MAX_PROJECTS:
-            self.projects[project] = main_working_tree(os.path.normpath(project), self.filesystem)
-        return self.projects.get(project) == self.top
+            self.projects[project] = main_working_tree(folder, self.filesystem)
+        return self.projects.get(project) == self._top
 
     def plugin(self, candidate: PluginCandidate) -> InstalledPlugin | None:
         """Return a plugin; one that is switched off in a folder of skills is no ordinary skill either."""
@@ -581,49 +490,73 @@ class _Plugins(PluginFinder):
 
     def _written_name(self, folder: str) -> str:
         """Return the name of a plugin whose manifest is invalid."""
-        table = self.json(os.path.join(folder, _MANIFEST))
-        written = table.get("name") if isinstance(table, Mapping) else None
+        written = get_dotted(self.json(os.path.join(folder, _MANIFEST)), "name")
         return written if isinstance(written, str) else os.path.basename(folder)
 
     def fault(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> str:
         """Return what keeps the client from reading a plugin that is switched on; empty for nothing."""
         if candidate.folder in self.invalid:
             return "ignored, since its manifest is invalid"
-        listed = self.catalog.get(candidate.id)
-        has_manifest = self.filesystem.kind(os.path.join(candidate.folder, _MANIFEST)) == "f"
-        if listed is not None and has_manifest and listed.replaces_manifest():
+        entry = self._entry(candidate)
+        replaces = entry.get("strict") is False and any(entry.get(key) for key in _PARTS)
+        if replaces and self.filesystem.kind(os.path.join(candidate.folder, _MANIFEST)) == "f":
             return "ignored, since both its manifest and its marketplace say what it has"
         return ""
 
+    def _entry(self, candidate: PluginCandidate) -> Mapping[str, Any]:
+        """Return what the marketplace of a plugin says of it; nothing without one."""
+        listed = self.catalog.get(candidate.id)
+        return EMPTY if listed is None else listed.entry
+
     def skill_folders(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> list[str] | None:
-        """Return the folders of skills of a plugin; without any, it may be a skill itself."""
+        """Return the folders of skills of a plugin; without any, it may be a skill itself.
+
+        What its marketplace lists comes in addition, and instead if the plugin is the whole marketplace, whose folder
+        has the skills of all its plugins.
+        """
         folder, default = candidate.folder, os.path.join(candidate.folder, "skills")
         folders = super().skill_folders(candidate, manifest) or []
         is_own = self.table != "skill_folders" and "skills" not in manifest and not self.filesystem.kind(default)
         if is_own and self.filesystem.kind(os.path.join(folder, SKILL_FILE)) == "f":
             folders.append(folder)
-        listed = self.catalog.get(candidate.id)
-        return folders if listed is None else listed.skill_folders(folder, folders, [default], self.filesystem)
+        if (listed := self.catalog.get(candidate.id)) is None:
+            return folders
+        found = self.listed_folders(folder, listed.entry)
+        more = [path for _, path, counts in found if counts and self.filesystem.kind(path) == "d"]
+        if listed.is_whole_market and more:
+            folders = [default] if {default, folder} & set(more) else []
+        return list(dict.fromkeys([*folders, *(path for path in more if path != default)]))
 
     def further(self, candidate: PluginCandidate, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the commands of a plugin, and the folders that links in one of a marketplace must not leave."""
         listed = self.catalog.get(candidate.id)
-        entry = listed.entry if listed is not None else {}
         bounds = (candidate.folder,) if self.table == "marketplaces" else ()
         return {
-            "commands": plugin_commands(candidate.folder, manifest, entry, self.filesystem),
+            "commands": self._commands(candidate, manifest),
             "bounds": (*bounds, listed.market_folder) if listed is not None and listed.folder else bounds,
         }
+
+    def _commands(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> tuple[CommandPlace, ...]:
+        """Return the commands of a plugin, single files first: one that is also in a folder is called as in the list.
+
+        Those of its manifest replace the folder `commands`, those of its marketplace come in addition.
+        """
+        folder, listed = candidate.folder, manifest.get("commands")
+        places = [CommandPlace(os.path.join(folder, "commands"))] if listed is None else []
+        more = self._entry(candidate).get("commands")
+        for place in islice(chain(_listed_commands(folder, listed), _listed_commands(folder, more)), _MAX_COMMANDS):
+            kind = self.filesystem.kind(place.path) if self.is_inside(place.path, folder) else ""
+            if kind == "d":
+                places.append(CommandPlace(place.path))
+            elif kind == "f" and place.path.endswith(".md"):
+                name = os.path.basename(place.path).removesuffix(".md")
+                places.append(place.with_changes(label=place.label or name))
+        return tuple(sorted(places, key=lambda place: not place.label))
 
     def in_order(self, found: list[InstalledPlugin]) -> list[InstalledPlugin]:
         """Put plugins in the order in which the settings name them."""
         place = {name: index for index, name in enumerate(self.switches)}
         return sorted(found, key=lambda plugin: place.get(plugin.id, len(place)))
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds the plugins of one table."""
-    return _Plugins(table, question)
 
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────

@@ -23,7 +23,7 @@ _MAX_FILES = 1000
 """Files that count in one manifest."""
 
 
-class _Plugins(PluginFinder):
+class Plugins(PluginFinder):
     """Finds its plugins; relative paths belong to the git root."""
 
     def __init__(self, table: str, question: PluginQuestion) -> None:
@@ -70,11 +70,6 @@ def root_problem(root: Root, skill: Skill) -> Finding | None:
     """Return what keeps a skill of an agent's plugin from being loaded: the first error of the specification."""
     found = apply_policy(check_skill(skill), "spec", frozenset()) if root.plugins == "agent-plugin" else ()
     return next((problem for problem in found if problem.severity is Severity.ERROR), None)
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds the plugins of one table."""
-    return _Plugins(table, question)
 
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.budget import ModelCatalog
-    from prowess.clients.plugins import PluginCandidate, PluginQuestion
+    from prowess.clients.plugins import PluginCandidate
     from prowess.clients.settings import ClientArguments, SettingsFiles, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem
     from prowess.findings import Finding
@@ -294,7 +294,7 @@ _ONCE = ("name", "version", "description", "keywords", "skills", "apps", "hooks"
 """The keys that make a manifest invalid if it has them twice."""
 
 
-class _Plugins(PluginFinder):
+class Plugins(PluginFinder):
     """Finds its plugins."""
 
     parts = ("market", "plugin", "version")
@@ -367,11 +367,6 @@ def _identifiers(text: str | None) -> tuple[tuple[int, int, str], ...]:
         (0, int(item), "") if item.isdigit() and len(item) < 100 else (1, 0, item)
         for item in (text.split(".") if text else ())
     )
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds its plugins."""
-    return _Plugins(table, question)
 
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────

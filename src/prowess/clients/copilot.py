@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.budget import ModelCatalog
-    from prowess.clients.plugins import PluginQuestion
     from prowess.clients.settings import ClientArguments, NamedFolder, SettingsFiles, SettingsLayer, SettingsReader
     from prowess.filesystem import Filesystem, Question
     from prowess.hosts import NameRules, Root, SettingsFile
@@ -225,7 +224,7 @@ _COPY_TYPES = {
 _COPIES_FOLDER = "$COPILOT_HOME/installed-plugins|~/.copilot/installed-plugins"
 
 
-class _Plugins(PluginFinder):
+class Plugins(PluginFinder):
     """Finds its plugins: of the argument `--plugin-dir`, or of marketplaces."""
 
     def read_settings(self) -> None:
@@ -418,11 +417,6 @@ class _Plugins(PluginFinder):
 def _is_inside(path: str, folder: str) -> bool:
     """Return whether a path is a folder or inside it, as they are written."""
     return (path + os.sep).startswith(os.path.join(folder, ""))
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds the plugins of one table."""
-    return _Plugins(table, question)
 
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginFinder, PluginQuestion
+    from prowess.clients.plugins import InstalledPlugin, PluginCandidate
     from prowess.clients.settings import SettingsLayer, SettingsReader
     from prowess.hosts import Host
     from prowess.skill import Document
@@ -130,7 +130,7 @@ class AllowedSources:
             raise ValueError(str(error)) from None
 
 
-class _Extensions(ExtensionFinder):
+class Plugins(ExtensionFinder):
     """Finds its extensions."""
 
     def read_settings(self) -> None:
@@ -183,11 +183,6 @@ class _Extensions(ExtensionFinder):
             if winner is not plugin:
                 self.stop(plugin.place, f"{neutral(winner.place)} has the name {quoted(plugin.name)} too")
         return found
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds its extensions."""
-    return _Extensions(table, question)
 
 
 # ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────

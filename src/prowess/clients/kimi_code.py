@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginQuestion
+    from prowess.clients.plugins import InstalledPlugin, PluginCandidate
     from prowess.clients.settings import SettingsReader
     from prowess.hosts import DescriptionRules
     from prowess.skill import Document, Field
@@ -42,7 +42,7 @@ def takes_skills_first() -> bool:
 # ── plugins ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Plugins(PluginFinder):
+class Plugins(PluginFinder):
     """Finds its plugins."""
 
     def candidates(self) -> Iterator[PluginCandidate]:
@@ -72,11 +72,6 @@ class _Plugins(PluginFinder):
     def in_order(self, found: list[InstalledPlugin]) -> list[InstalledPlugin]:
         """Put the last of the list first."""
         return found[::-1]
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds its plugins."""
-    return _Plugins(table, question)
 
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────

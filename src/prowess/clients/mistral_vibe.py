@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from prowess.clients.plugins import InstalledPlugin, PluginQuestion
+    from prowess.clients.plugins import InstalledPlugin
     from prowess.clients.settings import SettingsReader
     from prowess.filesystem import Filesystem
 
@@ -130,7 +130,7 @@ _KINDS = {
 """The manifests of other forms; a folder with two of them is no plugin."""
 
 
-class _Plugins(PluginFinder):
+class Plugins(PluginFinder):
     """Finds its plugins."""
 
     def problem_of_manifest(self, table: object) -> str | None:
@@ -160,11 +160,6 @@ class _Plugins(PluginFinder):
                 off = f"another plugin has the name of its plugin {quoted(plugin.id)} too"
             result.append(plugin.with_changes(off=off))
         return result
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds the plugins of one table."""
-    return _Plugins(table, question)
 
 
 # ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────

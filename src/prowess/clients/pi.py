@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from prowess.clients.plugins import PluginQuestion
     from prowess.clients.settings import NamedFolder, Settings, SettingsReader
     from prowess.filesystem import Filesystem, Question
     from prowess.hosts import Root
@@ -211,7 +210,7 @@ class _Package(Frozen):
         return isinstance(self.entry, Mapping) and self.entry.get("autoload") is False
 
 
-class _Packages(PluginFinder):
+class Plugins(PluginFinder):
     """Finds its packages."""
 
     def read_settings(self) -> None:
@@ -563,8 +562,3 @@ def _numbers(*parts: str | None) -> list[str]:
             break
         result.append(part)
     return result
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds its packages."""
-    return _Packages(table, question)

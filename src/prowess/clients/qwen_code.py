@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.budget import ModelCatalog
-    from prowess.clients.plugins import InstalledPlugin, PluginCandidate, PluginFinder, PluginQuestion
+    from prowess.clients.plugins import InstalledPlugin, PluginCandidate
     from prowess.clients.settings import SettingsFiles, SettingsReader
     from prowess.filesystem import Filesystem
     from prowess.hosts import Root, SettingsFile
@@ -262,7 +262,7 @@ def source_identity(install: Mapping[str, Any], name: str) -> str:
     return f"{identity}:{plugin}" if isinstance(plugin, str) and plugin else identity
 
 
-class _Extensions(ExtensionFinder):
+class Plugins(ExtensionFinder):
     """Finds its extensions."""
 
     fold = True
@@ -319,11 +319,6 @@ class _Extensions(ExtensionFinder):
                 off = f"{neutral(winner.place)} has the name of its plugin {quoted(plugin.name)} too, and wins"
                 result.append(plugin.with_changes(off=off))
         return result
-
-
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds its extensions."""
-    return _Extensions(table, question)
 
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         PluginCandidate as PluginCandidate,
         PluginFinder as PluginFinder,
         PluginQuestion as PluginQuestion,
+        listed_texts as listed_texts,
     )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
-from prowess.clients import of_client
+from prowess.clients import client
 
 from ._finder import InstalledPlugin, PluginFinder, PluginQuestion
 
@@ -27,15 +27,10 @@ class FoundPlugins(Frozen):
     """The file because of which the client does not start."""
 
 
-def plugin_finder(table: str, question: PluginQuestion) -> PluginFinder:
-    """Return what finds the plugins of one table of a host."""
-    return PluginFinder(table, question)
-
-
 def find_plugins(question: PluginQuestion) -> FoundPlugins:
     """Return the plugins of a host, those off whose names plugins of more important tables have."""
     tables = question.host.plugins
-    finder = of_client(question.host.name, plugin_finder)
+    finder: type[PluginFinder] = getattr(client(question.host.name), "Plugins", PluginFinder)
     problems = question.reader.files.findings
     known = len(problems)
     finders = {table: finder(table, question) for table in tables}

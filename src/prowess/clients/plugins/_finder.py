@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from prowess._internal.files import is_inside
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 from prowess._internal.variable_paths import variable_path
@@ -109,6 +110,12 @@ class PluginCandidate(Frozen):
     off: str = ""
     install: Mapping[str, Any] = EMPTY
     """What the client noted when it installed the plugin."""
+
+
+def listed_texts(value: object) -> list[str]:
+    """Return the paths that a manifest lists: one text, or those of a list."""
+    written = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    return [item for item in written if isinstance(item, str) and item and "\0" not in item]
 
 
 class PluginFinder:
@@ -346,9 +353,7 @@ class PluginFinder:
 
     def listed_folders(self, folder: str, manifest: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
         """Yield the folders of skills that a manifest lists: as written, their path, and whether they count."""
-        value = get_dotted(manifest, self.rules.skills_key) if self.rules.skills_key else None
-        written = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        listed = [item for item in written if isinstance(item, str) and item and "\0" not in item]
+        listed = listed_texts(get_dotted(manifest, self.rules.skills_key) if self.rules.skills_key else None)
         if len(listed) > MAX_SKILL_FOLDERS:
             self.report(folder, f"only {MAX_SKILL_FOLDERS:,} folders of skills of a plugin count")
         for item in listed[:MAX_SKILL_FOLDERS]:
@@ -358,7 +363,7 @@ class PluginFinder:
 
     def is_inside(self, path: str, folder: str) -> bool:
         """Return whether a path is a folder or inside it, links resolved."""
-        return (self.filesystem.real(path) + os.sep).startswith(os.path.join(self.filesystem.real(folder), ""))
+        return is_inside(self.filesystem.real(path), self.filesystem.real(folder))
 
     # ── which of them ────────────────────────────────────────────────────────────────────────────────────────────────
 
