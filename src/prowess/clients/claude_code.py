@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from functools import cached_property
 from itertools import chain, islice
 
 from prowess._internal.files import SKILL_FILE, is_inside
@@ -19,7 +18,7 @@ from prowess._internal.text import collapse_hidden_runs, neutral, quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import CommandPlace, PluginCandidate, PluginFinder, listed_texts
 from prowess.clients.reading import cut_text, javascript_literal, javascript_string, quote_values, value_kind
-from prowess.clients.settings import ARGUMENTS, NamedSkill, find_problem, get_dotted, main_working_tree, texts_of
+from prowess.clients.settings import NamedSkill, find_problem, get_dotted, items_of, main_working_tree, texts_of
 from prowess.hosts import SettingsFile, collation_key, escape_entities
 
 TYPE_CHECKING = False
@@ -35,26 +34,23 @@ if TYPE_CHECKING:
     from prowess.skill import Field, Skill
 
 _SKILL_TOOL = "Skill"
-"""The tool that loads skills."""
 _EFFECTS = {"on": "on", "off": "gone", "name-only": "name-only", "user-invocable-only": "user-only"}
 _CLOSED = {"skills": "closed", "agents": "partly", "hooks": "partly", "mcp": "partly"}
 _ALWAYS_READ = ("global-old", "global", "managed-parts", "managed", "arguments")
 """The settings files that count whatever `--setting-sources` lists."""
-_MAX_PARTS = 1000
-"""Parts of the managed settings that count."""
-_MAX_RULES, _MAX_RULE_LENGTH, _MAX_STARS = 10_000, 100, 4
-"""Permission rules of one list that count, and the characters and stars of one."""
+_MAX_PARTS, _MAX_RULES, _MAX_RULE_LENGTH, _MAX_STARS = 1000, 10_000, 100, 4
+"""Parts of the managed settings, permission rules of one list, and the characters and stars of one, that count."""
 
 
 def read_arguments(reader: SettingsReader) -> None:
     """Read `--settings`: JSON without comments, or a file with it. The last one counts."""
     given = reader.arguments.values("--settings")
     if given and given[-1].lstrip().startswith("{"):
-        reader.files.texts[ARGUMENTS] = given[-1]
+        reader.files.texts[usual.ARGUMENTS] = given[-1]
         return
     path = os.path.normpath(os.path.join(reader.cwd, given[-1])) if given else ""
     reader.files.rules[path] = SettingsFile(path=path, comments=False)
-    reader.files.add_table(ARGUMENTS, reader.files.table(path) if given else {})
+    reader.files.add_table(usual.ARGUMENTS, reader.files.table(path) if given else {})
 
 
 def settings_paths(name: str, rules: SettingsFile, places: Places) -> Iterator[tuple[str, str | None]]:
@@ -74,19 +70,14 @@ def counted_layers(reader: SettingsReader, layers: Sequence[SettingsLayer]) -> I
         listed = {name.strip() for value in values for name in value.split(",")}
         layers = [item for item in layers if re.split("[-_]of[-_]", item.name)[0] in listed.union(_ALWAYS_READ)]
     for layer in layers:
-        if layer.name == "managed-parts":
-            yield from (layer.with_changes(path=path) for path in _managed_parts(reader, layer.path))
-        else:
-            yield layer
+        paths = _managed_parts(reader, layer.path) if layer.name == "managed-parts" else [layer.path]
+        yield from (layer.with_changes(path=path) for path in paths)
 
 
 def _managed_parts(reader: SettingsReader, pattern: str) -> list[str]:
     folder, name = os.path.split(pattern)
-    try:
-        names = [item for item, _ in reader.files.filesystem.listing(folder) if not item.startswith(".")]
-    except OSError:
-        return []
-    names = [item for item in names if compile_glob(name)(item)]
+    listing = reader.files.filesystem.listing_or_none(folder) or ()
+    names = [item for item, _ in listing if not item.startswith(".") and compile_glob(name)(item)]
     if len(names) > _MAX_PARTS:
         reader.files.report(folder, f"only {_MAX_PARTS:,} settings files of this folder count")
     paths = [os.path.join(folder, item) for item in sorted(names)[:_MAX_PARTS]]
@@ -106,7 +97,7 @@ def named_skills(reader: SettingsReader) -> Iterator[NamedSkill]:
     """Yield the skills in `skillOverrides`."""
     key = "skillOverrides"
     for path, value in reader.values(key):
-        for name, word in value.items() if isinstance(value, Mapping) else ():
+        for name, word in items_of(value):
             if isinstance(word, str) and word in _EFFECTS:
                 cure = f"set {quoted(name)} in `{key}` to `on`"
                 yield NamedSkill(key=key, file=path, written=name, effect=_EFFECTS[word], cure=cure)
@@ -123,7 +114,7 @@ def read_own_settings(reader: SettingsReader) -> None:
             reader.hide_catalog(argument.name)
     reader.found["unread"] = _closed(reader)
     for _, variables in reader.values("env"):
-        texts = {name: str(text) for name, text in _items(variables) if isinstance(text, str | int | float)}
+        texts = {name: str(text) for name, text in items_of(variables) if isinstance(text, str | int | float)}
         reader.variables = {**texts, **reader.variables}
     for _, limit in reader.values("skillListingMaxDescChars", merge="first"):
         reader.apply_number("description_limit", limit)
@@ -138,10 +129,6 @@ def read_own_settings(reader: SettingsReader) -> None:
     )
 
 
-def _items(value: object) -> Iterable[tuple[str, object]]:
-    return value.items() if isinstance(value, Mapping) else ()
-
-
 def _closed(reader: SettingsReader) -> dict[str, str]:
     """Return which folders only plugins may have, each with the file that says so.
 
@@ -149,13 +136,11 @@ def _closed(reader: SettingsReader) -> dict[str, str]:
     """
     closed: dict[str, str] = {}
     for path, value in reader.values("strictPluginOnlyCustomization", ("managed-parts", "managed")):
-        words = texts_of(value)
-        if not isinstance(value, list | tuple):
-            words = [] if value is False else [*_CLOSED]
-        for word in words:
+        is_list = isinstance(value, list | tuple)
+        for word in texts_of(value) if is_list or value is False else _CLOSED:
             if word in _CLOSED:
                 closed.setdefault(_CLOSED[word], path)
-        if not isinstance(value, list | tuple):
+        if not is_list:
             break
     return closed
 
@@ -238,25 +223,15 @@ def _denies_skills(rules: object) -> bool:
 
 _PARTS = ("agents", "commands", "hooks", "outputStyles", "skills", "themes")
 """Keys of an entry that name parts of a plugin."""
-_MAX_LISTED = 10_000
-"""Plugins of one catalog that are looked at."""
-_MAX_COMMANDS = 1000
-"""Files and folders of commands that one plugin may list."""
-_MAX_NAMED_FOLDERS = 1000
-"""Folders of plugins that arguments may name."""
-_MAX_PROJECTS = 100
-"""Projects below the working directory's repository that plugins may be installed for."""
-_MANIFEST = ".claude-plugin/plugin.json"
-_CATALOG = ".claude-plugin/marketplace.json"
+_MAX_LISTED, _MAX_COMMANDS, _MAX_NAMED_FOLDERS, _MAX_PROJECTS = 10_000, 1000, 1000, 100
+"""Plugins of one catalog, commands that one plugin lists, folders that arguments name, and projects of a repository
+that plugins are installed for."""
+_MANIFEST, _CATALOG = ".claude-plugin/plugin.json", ".claude-plugin/marketplace.json"
 _KNOWN = "$CLAUDE_CONFIG_DIR/plugins/known_marketplaces.json|~/.claude/plugins/known_marketplaces.json"
 _IN_PLACE = ("directory", "file")
 """The kinds of marketplaces whose plugins are read in their folder; those of others must be installed."""
 _KNOWN_TYPES = {"source": "map!", "source.source": "text", "installLocation": "text!", "lastUpdated": "text!"}
-_CATALOG_TYPES = {
-    "name": r"re:[^ /\\]+!",
-    "owner": "map!",
-    "owner.name": "text!",
-    "plugins": "list!",
+_CATALOG_TYPES = {"name": r"re:[^ /\\]+!", "owner": "map!", "owner.name": "text!", "plugins": "list!"} | {
     "metadata": "map",
     "metadata.pluginRoot": "text",
 }
@@ -282,19 +257,22 @@ class _Listed(Frozen):
     """Where it is read; empty if it must be installed."""
     market_folder: str = ""
     """The folder of its marketplace."""
-    is_whole_market: bool = False
-    """Whether the plugin is the marketplace itself."""
+
+    @property
+    def is_whole_market(self) -> bool:
+        """Whether the plugin is the marketplace itself."""
+        source = self.entry.get("source")
+        return isinstance(source, str) and not source.strip("./")
+
+
+_UNLISTED = _Listed(entry={})
 
 
 class _Marketplaces:
-    """The marketplaces that the client knows.
-
-    Args:
-        finder: of the plugins; it reads files and reports problems.
-        declared: what each settings file says about marketplaces, the most important first.
-    """
+    """The marketplaces that the client knows."""
 
     def __init__(self, finder: PluginFinder, declared: list[tuple[str, Any]]) -> None:
+        """Take what reads files, and what each settings file declares, the most important first."""
         self.finder, self.filesystem, self.declared = finder, finder.filesystem, declared
         self._known: Mapping[str, Any] | None = None
         self._catalogs: dict[str, tuple[str, dict[str, list[Mapping[str, Any]]]]] = {}
@@ -305,13 +283,12 @@ class _Marketplaces:
             return None
         top, is_in_place = place
         source = entry.get("source")
-        whole = isinstance(source, str) and not source.strip("./")
         if not isinstance(source, str) or not is_in_place:
-            return _Listed(entry=entry, is_whole_market=whole)
+            return _Listed(entry=entry)
         folder = os.path.normpath(os.path.join(top, source))
         if "\0" in source or not self.finder.is_inside(folder, top):
             return None
-        return _Listed(entry=entry, folder=folder, market_folder=top, is_whole_market=whole)
+        return _Listed(entry=entry, folder=folder, market_folder=top)
 
     def _place(self, market: str) -> tuple[str, bool] | None:
         """Return the folder of a marketplace, and whether its plugins are read there."""
@@ -386,12 +363,11 @@ def _is_path(value: object) -> bool:
 
 def _listed_commands(folder: str, value: object) -> Iterator[CommandPlace]:
     """Yield the commands that a manifest lists: a path, several, or names with a `source`."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            source, text = get_dotted(item, "source"), get_dotted(item, "description")
-            if isinstance(source, str) and name and "\0" not in source:
-                path = os.path.normpath(os.path.join(folder, source))
-                yield CommandPlace(path, name, text if isinstance(text, str) else "")
+    for name, item in items_of(value):
+        source, text = get_dotted(item, "source"), get_dotted(item, "description")
+        if isinstance(source, str) and name and "\0" not in source:
+            path = os.path.normpath(os.path.join(folder, source))
+            yield CommandPlace(path, name, text if isinstance(text, str) else "")
     for path in listed_texts(value):
         yield CommandPlace(os.path.normpath(os.path.join(folder, path)))
 
@@ -402,8 +378,8 @@ class Plugins(PluginFinder):
     def read_settings(self) -> None:
         """Read which plugins the settings name, and which marketplaces."""
         super().read_settings()
-        self.projects: dict[str, str | None] = {}
-        """The top of the repository of each project that plugins are installed for."""
+        self.tops: dict[str, str | None] = {}
+        """The top of the repository of a project that plugins are installed for, and of the working directory."""
         self.catalog: dict[str, _Listed] = {}
         """Id of a plugin to what its marketplace says."""
         self.trusted = self.question.settings.trust == "trusted"
@@ -451,75 +427,61 @@ class Plugins(PluginFinder):
         for identity in self.switches:
             name, _, market = identity.rpartition("@")
             listed = self.markets.find(name, market) if name else None
-            if listed is None:
-                continue
-            folders = [listed.folder] if listed.folder else installed.get(identity, [])
+            folders = [listed.folder] if listed is not None and listed.folder else installed.get(identity, [])
             folder = next((item for item in folders if self.filesystem.kind(item) == "d"), None)
-            if folder is not None:
+            if listed is not None and folder is not None:
                 self.catalog[identity] = listed
                 yield PluginCandidate(folder=folder, name=name, id=identity)
-
-    @cached_property
-    def _top(self) -> str:
-        """The top of the repository of the working directory; empty without one."""
-        return main_working_tree(self.cwd, self.filesystem) or ""
 
     def _is_here(self, project: object) -> bool:
         """Return whether a plugin counts that is installed for a project: for this folder, or its repository."""
         if project is None or project == self.cwd:
             return True
-        if not isinstance(project, str) or not _is_path(project):
+        top = self._top_of(self.cwd)
+        if top is None or not _is_path(project) or not is_inside(folder := os.path.normpath(str(project)), top):
             return False
-        folder = os.path.normpath(project)
-        if not self._top or not is_inside(folder, self._top):
-            return False
-        if project not in self.projects and len(self.projects) < _MAX_PROJECTS:
-            self.projects[project] = main_working_tree(folder, self.filesystem)
-        return self.projects.get(project) == self._top
+        return self._top_of(folder) == top
+
+    def _top_of(self, folder: str) -> str | None:
+        if folder not in self.tops and len(self.tops) <= _MAX_PROJECTS:
+            self.tops[folder] = main_working_tree(folder, self.filesystem)
+        return self.tops.get(folder)
 
     def plugin(self, candidate: PluginCandidate) -> InstalledPlugin | None:
         """Return a plugin; one that is switched off in a folder of skills is no ordinary skill either."""
         plugin = super().plugin(candidate)
         folder = candidate.folder
         if self.table == "skill_folders" and (plugin is not None or folder in self.invalid):
-            identity = f"{self._written_name(folder)}@skills-dir" if plugin is None else plugin.id
+            identity = plugin.id if plugin is not None else ""
+            if plugin is None:
+                written = get_dotted(self.json(os.path.join(folder, _MANIFEST)), "name")
+                identity = f"{written if isinstance(written, str) else os.path.basename(folder)}@skills-dir"
             on, file = self.answer(identity, "", "")
             if on is False:
                 self.hidden[folder] = f"its plugin {quoted(identity)} is switched off in {neutral(file)}"
         return plugin
 
-    def _written_name(self, folder: str) -> str:
-        """Return the name of a plugin whose manifest is invalid."""
-        written = get_dotted(self.json(os.path.join(folder, _MANIFEST)), "name")
-        return written if isinstance(written, str) else os.path.basename(folder)
-
     def fault(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> str:
         """Return what keeps the client from reading a plugin that is switched on; empty for nothing."""
         if candidate.folder in self.invalid:
             return "ignored, since its manifest is invalid"
-        entry = self._entry(candidate)
+        entry = self.catalog.get(candidate.id, _UNLISTED).entry
         replaces = entry.get("strict") is False and any(entry.get(key) for key in _PARTS)
         if replaces and self.filesystem.kind(os.path.join(candidate.folder, _MANIFEST)) == "f":
             return "ignored, since both its manifest and its marketplace say what it has"
         return ""
 
-    def _entry(self, candidate: PluginCandidate) -> Mapping[str, Any]:
-        """Return what the marketplace of a plugin says of it; nothing without one."""
-        listed = self.catalog.get(candidate.id)
-        return EMPTY if listed is None else listed.entry
-
     def skill_folders(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> list[str] | None:
-        """Return the folders of skills of a plugin; without any, it may be a skill itself.
+        """Return the folders of skills of a plugin, with those that its marketplace lists; without any, it is a skill.
 
-        What its marketplace lists comes in addition, and instead if the plugin is the whole marketplace, whose folder
-        has the skills of all its plugins.
+        The folder of a plugin that is the whole marketplace has the skills of all plugins: only what is listed counts.
         """
         folder, default = candidate.folder, os.path.join(candidate.folder, "skills")
         folders = super().skill_folders(candidate, manifest) or []
         is_own = self.table != "skill_folders" and "skills" not in manifest and not self.filesystem.kind(default)
         if is_own and self.filesystem.kind(os.path.join(folder, SKILL_FILE)) == "f":
             folders.append(folder)
-        if (listed := self.catalog.get(candidate.id)) is None:
+        if (listed := self.catalog.get(candidate.id, _UNLISTED)) is _UNLISTED:
             return folders
         found = self.listed_folders(folder, listed.entry)
         more = [path for _, path, counts in found if counts and self.filesystem.kind(path) == "d"]
@@ -529,21 +491,16 @@ class Plugins(PluginFinder):
 
     def further(self, candidate: PluginCandidate, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Return the commands of a plugin, and the folders that links in one of a marketplace must not leave."""
-        listed = self.catalog.get(candidate.id)
-        bounds = (candidate.folder,) if self.table == "marketplaces" else ()
-        return {
-            "commands": self._commands(candidate, manifest),
-            "bounds": (*bounds, listed.market_folder) if listed is not None and listed.folder else bounds,
-        }
+        top = self.catalog.get(candidate.id, _UNLISTED).market_folder
+        bounds = (candidate.folder, top) if self.table == "marketplaces" else ()
+        return {"commands": self._commands(candidate, manifest), "bounds": tuple(filter(None, bounds))}
 
     def _commands(self, candidate: PluginCandidate, manifest: Mapping[str, Any]) -> tuple[CommandPlace, ...]:
-        """Return the commands of a plugin, single files first: one that is also in a folder is called as in the list.
-
-        Those of its manifest replace the folder `commands`, those of its marketplace come in addition.
-        """
+        """Return the commands of a plugin, single files first: one in a folder too is called as in the list."""
         folder, listed = candidate.folder, manifest.get("commands")
+        # Those of its manifest replace the folder, those of its marketplace come in addition.
         places = [CommandPlace(os.path.join(folder, "commands"))] if listed is None else []
-        more = self._entry(candidate).get("commands")
+        more = self.catalog.get(candidate.id, _UNLISTED).entry.get("commands")
         for place in islice(chain(_listed_commands(folder, listed), _listed_commands(folder, more)), _MAX_COMMANDS):
             kind = self.filesystem.kind(place.path) if self.is_inside(place.path, folder) else ""
             if kind == "d":
@@ -561,7 +518,6 @@ class Plugins(PluginFinder):
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
 
-
 _REFUSED = (
     r"[\x00-\x1f\x7f-\x9f<>\u2028\u2029\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f"
     r"\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\uffff\ue000-\uf8ff\ufdd0-\ufdef\U0001d173-\U0001d17a"
@@ -577,9 +533,8 @@ _REMOVED = (
 
 def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  # noqa: ARG001
     """Refuse names with control and hidden characters, blanks around parts, and long ones; folders have such too."""
-    if re.search(_REFUSED, name) is None:
-        return None
-    return "name-characters", f"Claude Code does not accept the name {quoted(name)}"
+    message = f"Claude Code does not accept the name {quoted(name)}"
+    return ("name-characters", message) if re.search(_REFUSED, name) else None
 
 
 def is_alias(name: str) -> bool:
@@ -589,10 +544,9 @@ def is_alias(name: str) -> bool:
 
 def when_to_use(value: Field) -> str:
     """Return what is added to a description: any value, as JavaScript writes it."""
-    if value_kind(value) in ("number", "bool"):
-        return f" - {javascript_literal(str(value.value))}"
-    text = "" if value_kind(value) == "null" else javascript_string(value)
-    return text and f" - {text}"
+    kind = value_kind(value)
+    text = javascript_literal(str(value.value)) if kind in ("number", "bool") else javascript_string(value)
+    return f" - {text}" if text and kind != "null" else ""
 
 
 def clean_description(text: str) -> str:
@@ -609,7 +563,6 @@ def text_from_body(lines: Sequence[str]) -> str:
 
 # ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-
 _VALUE = r"(?P<key>[a-zA-Z_-]+:)\s+(?P<gap>)(?P<value>\S[^\n\u2028\u2029]*)\Z"
 _BROKEN = r"[{}\[\]*&#!|>%@`]|: |^,"
 _QUOTED = r"""^"(?:.*")?$|^'(?:.*')?$|^\[[^\[\]]*\]$"""
@@ -617,7 +570,13 @@ _QUOTED = r"""^"(?:.*")?$|^'(?:.*')?$|^\[[^\[\]]*\]$"""
 
 def repair_lines(lines: list[str]) -> list[str]:
     """Put values with signs of YAML in double quotes."""
-    return quote_values(lines, _VALUE, _is_broken, _in_double_quotes)
+
+    def is_broken(value: str) -> bool:
+        return re.search(_BROKEN, value) is not None and re.search(_QUOTED, value) is None
+
+    return quote_values(
+        lines, _VALUE, is_broken, lambda value: '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    )
 
 
 def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
@@ -625,16 +584,7 @@ def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -
     return not is_valid and "\r" not in read_text()
 
 
-def _is_broken(value: str) -> bool:
-    return re.search(_BROKEN, value) is not None and re.search(_QUOTED, value) is None
-
-
-def _in_double_quotes(value: str) -> str:
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 # ── the budget ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
 
 _BUDGET_VARIABLE = "SLASH_COMMAND_TOOL_CHAR_BUDGET"
 _OWN_DESCRIPTION = 255

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cmp_to_key
-from itertools import accumulate
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, expand_home
 from prowess._internal.frozen import Frozen
@@ -19,16 +18,7 @@ from prowess.clients import settings as usual
 from prowess.clients.budget import LineCosts, cut_evenly
 from prowess.clients.plugins import PluginFinder
 from prowess.clients.reading import UNICODE_SPACE, host_pattern
-from prowess.clients.settings import (
-    ARGUMENTS,
-    EntryRules,
-    NamedSkill,
-    find_wrong_type,
-    get_dotted,
-    main_working_tree,
-    merge_deep,
-    parse_toml,
-)
+from prowess.clients.settings import EntryRules, NamedSkill, find_wrong_type, get_dotted, main_working_tree, parse_toml
 from prowess.filesystem import marked_root, read_json, read_json_or_report
 from prowess.hosts import measure_text
 
@@ -69,7 +59,7 @@ def parse_settings(files: SettingsFiles, path: str, data: bytes, rules: Settings
 
 def read_arguments(reader: SettingsReader) -> None:
     """Read the arguments that set what a settings file could say: `-c KEY=VALUE`. An invalid one stops Codex."""
-    reader.files.add_table(ARGUMENTS, _argument_settings(reader.arguments), "stops")
+    reader.files.add_table(usual.ARGUMENTS, _argument_settings(reader.arguments), "stops")
 
 
 def _argument_settings(arguments: ClientArguments) -> dict[str, Any] | None:
@@ -161,7 +151,7 @@ def check_merged(reader: SettingsReader) -> None:
     counted = [layer for layer in reader.layers if reader.counts(layer)]
     merged: Any = {}
     for layer in reversed(counted):
-        merged = merge_deep(merged, reader.files.table(layer.path))
+        merged = usual.merge_deep(merged, reader.files.table(layer.path))
     wrong = find_wrong_type(merged, reader.host.settings_types)
     markers = next(reader.values(_ROOT_MARKERS, _names_of_users(reader), "first"), None)
     if wrong is None and markers is not None and not _are_texts(markers[1]):
@@ -202,20 +192,15 @@ def _entry_rules(reader: SettingsReader) -> EntryRules:
     A path is relative to the folder of its file; one in an argument to the working directory.
     """
     types = {key: word for key, word in reader.host.settings_types.items() if key.startswith("skills.")}
-    lists = [
-        (path, entries)
-        for path, entries in reader.values(_ENTRIES, ("arguments", "user"))
-        if find_wrong_type(reader.files.table(path), types) is None
-    ]
     names: dict[str, tuple[int, bool, str]] = {}
     paths: dict[str, tuple[int, bool, str]] = {}
     number = 0
-    for file, entries in reversed(lists):
-        folder = reader.cwd if file == ARGUMENTS else os.path.dirname(file)
+    for file, entries in reversed(list(reader.values(_ENTRIES, ("arguments", "user")))):
+        if find_wrong_type(reader.files.table(file), types) is not None:
+            continue
+        folder = reader.cwd if file == usual.ARGUMENTS else os.path.dirname(file)
         for entry in entries[-_MAX_ENTRIES:] if isinstance(entries, list | tuple) else ():
-            name, path, on = (
-                (entry.get(key) for key in ("name", "path", "enabled")) if isinstance(entry, Mapping) else (None,) * 3
-            )
+            name, path, on = (get_dotted(entry, key) for key in ("name", "path", "enabled"))
             number += 1
             if not isinstance(on, bool) or (name is None) is (path is None):
                 continue
@@ -371,7 +356,6 @@ def _identifiers(text: str | None) -> tuple[tuple[int, int, str], ...]:
 
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
 
-
 _MAX_QUALIFIED = 129
 """Characters of a name with that of its plugin at most."""
 
@@ -394,7 +378,6 @@ def white_space() -> str:
 
 
 # ── reading SKILL.md ──────────────────────────────────────────────────────────────────────────────────────────────────
-
 
 _VALUE = r"(?=\s*[^\s:])(?P<key>[^:]*:)(?P<gap>\s+)(?P<value>[^\s#].*?)(?P<rest>(?:\s#.*)?)$"
 _CHECKED_FIELDS = ("name", "description", "metadata")
@@ -461,7 +444,6 @@ def rejects_finding(problem: Finding, skill: Skill) -> bool:
 
 # ── the budget ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-
 _OWN_SKILLS = {"imagegen": 570, "openai-docs": 624, "skill-creator": 106, "skill-installer": 225}
 """Its own skills, which are shortened with the others: name to characters of the description."""
 _OWN_FOLDER = "$CODEX_HOME/skills/.system|~/.codex/skills/.system"
@@ -482,17 +464,6 @@ class _OwnSkill(Frozen):
     scope: str = ""
 
 
-class _Plan(Frozen):
-    """How much of each description a catalog shows."""
-
-    kept: list[int | None]
-    """Characters; `None` for a skill that is left out."""
-    included: int
-    """How many lines it has, with those of the client's own skills."""
-    cut: int
-    """How many characters are left out."""
-
-
 def shorten(catalog: ModelCatalog) -> list[str | None]:
     """Cut all descriptions to the same length; if not even the names fit, leave out those that do not.
 
@@ -509,13 +480,18 @@ def shorten(catalog: ModelCatalog) -> list[str | None]:
     cost = short.table_cost(catalog.host.budget.unit)
     if cost < catalog.available:
         shorter = _plan(skills, LineCosts(catalog.host, skills, short.shorten), catalog.available - cost)
-        plan = min(plan, shorter, key=lambda plan: (-plan.included, plan.cut))
-    kept = zip(catalog.skills, plan.kept[len(own) :], strict=True)
+        plan = min(plan, shorter, key=lambda plan: plan[:2])
+    kept = zip(catalog.skills, plan[2][len(own) :], strict=True)
     return [None if size is None else skill.description[:size] for skill, size in kept]
 
 
-def _plan(skills: Sequence[ShownSkill], lines: LineCosts, available: int) -> _Plan:
-    """Plan a catalog whose descriptions are all cut to the same length."""
+def _plan(skills: Sequence[ShownSkill], lines: LineCosts, available: int) -> tuple[int, int, list[int | None]]:
+    """Plan a catalog whose descriptions are all cut to the same length.
+
+    Returns:
+        How many skills and how many characters are left out, and the characters of each description; `None` for a
+        skill that is left out.
+    """
     sizes = [_prefix_bytes(skill.description) for skill in skills]
 
     def cost(number: int, characters: int) -> int:
@@ -527,7 +503,7 @@ def _plan(skills: Sequence[ShownSkill], lines: LineCosts, available: int) -> _Pl
         even = cut_evenly(lengths, cost, available)
         kept = [*even] if even is not None else _names_that_fit(lines.without_text(), available)
     cut = sum(length - (size or 0) for length, size in zip(lengths, kept, strict=True))
-    return _Plan(kept=kept, included=sum(size is not None for size in kept), cut=cut)
+    return kept.count(None), cut, kept
 
 
 def _names_that_fit(costs: Iterable[int], available: int) -> list[int | None]:
@@ -544,18 +520,7 @@ def _prefix_bytes(text: str) -> Callable[[int], int]:
     """Return a function that gives the bytes of the first characters of a text."""
     if text.isascii():
         return lambda count: count
-    whole = len(text.encode("utf-8", "replace"))
-    sizes: list[int] = []
-
-    def size(count: int) -> int:
-        if count >= len(text):
-            return whole
-        if not sizes:
-            # Few texts are cut at all.
-            sizes.extend(accumulate((len(c.encode("utf-8", "replace")) for c in text), initial=0))
-        return sizes[count]
-
-    return size
+    return lambda count: len(text[:count].encode("utf-8", "replace"))
 
 
 class ShortPaths:
@@ -596,7 +561,6 @@ class ShortPaths:
 
 
 # ── plugins that contain skills ───────────────────────────────────────────────────────────────────────────────────────
-
 
 _MANIFESTS = (".codex-plugin/plugin.json", ".claude-plugin/plugin.json", ".cursor-plugin/plugin.json")
 """Of several in one folder the first counts."""

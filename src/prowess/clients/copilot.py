@@ -16,7 +16,7 @@ from prowess._internal.text import neutral, quoted
 from prowess.clients import settings as usual
 from prowess.clients.plugins import MAX_PLUGINS, MAX_SKILL_FOLDERS, CommandPlace, InstalledPlugin, PluginFinder
 from prowess.clients.reading import JAVASCRIPT_SPACE, cut_text
-from prowess.clients.settings import find_wrong_type, get_dotted, texts_of
+from prowess.clients.settings import find_wrong_type, get_dotted, items_of, texts_of
 from prowess.filesystem import ancestors, git_root, read_json_or_report
 from prowess.hosts import measure_text
 
@@ -239,11 +239,11 @@ class Plugins(PluginFinder):
             return
         in_project = {layer.path for layer in self.reader.layers if layer.rules.needs_trust}
         for file, value in self.reader.values("extraKnownMarketplaces"):
-            for name, item in value.items() if isinstance(value, Mapping) else ():
+            for name, item in items_of(value):
                 self._add_market(name, item, in_project=file in in_project)
         for file, value in self.reader.values("enabledPlugins"):
             self.by_user = self.by_user or file not in in_project
-            for name, item in value.items() if isinstance(value, Mapping) else ():
+            for name, item in items_of(value):
                 if isinstance(item, bool):
                     self.switches.setdefault(name, (item, file))
 

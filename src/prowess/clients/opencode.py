@@ -120,11 +120,7 @@ def _markdown_files(folder: str, filesystem: Filesystem) -> Iterator[tuple[str, 
     while waiting and seen < _MAX_FOLDERS:
         directory = waiting.pop()
         seen += 1
-        try:
-            entries = filesystem.listing(directory)
-        except OSError:
-            continue
-        for name, letter in entries:
+        for name, letter in filesystem.listing_or_none(directory) or ():
             path = os.path.join(directory, name)
             if letter == "d":
                 waiting.append(path)

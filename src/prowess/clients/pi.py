@@ -386,11 +386,7 @@ class Plugins(PluginFinder):
         while waiting and listed < _MAX_MATCHES:
             folder = waiting.pop()
             listed += 1
-            try:
-                entries = self.filesystem.listing(folder)
-            except OSError:
-                continue
-            for name, letter in entries:
+            for name, letter in self.filesystem.listing_or_none(folder) or ():
                 if not name.startswith("."):
                     yield f"{folder}/{name}"
                     if letter == "d":

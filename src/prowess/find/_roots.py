@@ -253,12 +253,8 @@ def _expand_root(host: Host, root: Root, level: str, question: Question, filesys
         yield ScanRoot(os.path.normpath(path), root.scope, root, project_folder=project_folder)
         return
     before, _, after = path.partition("*")
-    try:
-        names = [name for name, letter in filesystem.listing(before) if letter in "dl"]
-    except OSError:
-        return
-    for name in names:
-        if not name.startswith("."):
+    for name, letter in filesystem.listing_or_none(before) or ():
+        if letter in "dl" and not name.startswith("."):
             yield ScanRoot(
                 os.path.normpath(before + name + after), root.scope, root, namespace=name, project_folder=project_folder
             )
@@ -293,10 +289,7 @@ def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[
     while waiting and seen < _MAX_NESTED_FOLDERS:
         directory = waiting.pop(0)
         seen += 1
-        try:
-            entries = filesystem.listing(directory)
-        except OSError:
-            continue
+        entries = filesystem.listing_or_none(directory) or ()
         if directory != project and root.nested == "active" and any(name == "SKILL.md" for name, _ in entries):
             continue  # a folder inside a skill belongs to the skill
         for name, letter in entries:

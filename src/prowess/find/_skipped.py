@@ -61,9 +61,7 @@ class SkipReports:
         names = [path]
         # A link may lead to any folder of the machine, of any size, so it is not listed.
         if self.filesystem.link_kind(path) != "l":
-            try:
-                entries = self.filesystem.listing(path)
-            except OSError:
+            if (entries := self.filesystem.listing_or_none(path)) is None:
                 return
             names += [os.path.join(path, name) for name, letter in entries[:MAX_PROBES] if letter == "d"]
         for name in names:

@@ -15,7 +15,7 @@ from prowess._internal.files import is_inside
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, quoted
 from prowess._internal.variable_paths import variable_path
-from prowess.clients.settings import find_problem, get_dotted
+from prowess.clients.settings import find_problem, get_dotted, items_of
 from prowess.filesystem import read_json_or_report
 from prowess.findings import finding
 
@@ -179,7 +179,7 @@ class PluginFinder:
         """Read which plugins the settings switch on and off."""
         found = self.reader.values(self.rules.setting, (), self.merge) if self.rules.setting else ()
         for path, value in reversed(list(found)):
-            for name, item in value.items() if isinstance(value, Mapping) else ():
+            for name, item in items_of(value):
                 answer = item.get("enabled", True) if isinstance(item, Mapping) else item
                 if isinstance(answer, bool | list):
                     self.switches[name] = self.is_on(answer), path
@@ -235,11 +235,7 @@ class PluginFinder:
             if self.filesystem.kind(before) == "d":
                 yield PluginCandidate(folder=before, parts=parts)
             return
-        try:
-            listing = self.filesystem.listing(before)
-        except OSError:
-            return
-        for name, letter in listing:
+        for name, letter in self.filesystem.listing_or_none(before) or ():
             if letter in "dl" and self.may_be_plugin(before + name, letter):
                 inner = {**parts, names[0]: name} if names else parts
                 if letter == "l" or rest != [""]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         find_wrong_type as find_wrong_type,
         get_dotted as get_dotted,
         is_switched_on as is_switched_on,
+        items_of as items_of,
         merge_deep as merge_deep,
         merge_files as merge_files,
         merge_union as merge_union,

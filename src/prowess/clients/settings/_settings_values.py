@@ -57,6 +57,11 @@ def texts_of(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
 
 
+def items_of(value: object) -> Iterable[tuple[Any, Any]]:
+    """Return the items of a table; nothing for any other value."""
+    return value.items() if isinstance(value, Mapping) else ()
+
+
 def get_dotted(table: Any, key: str) -> Any:
     """Return the value of a key such as `skills.disabled`; `None` if it is missing."""
     for part in filter(None, key.split(".")):
