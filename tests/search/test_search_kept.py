@@ -178,7 +178,7 @@ def test_a_damaged_file_changes_no_answer(top: Path) -> None:
     expected = answers(top)
     skill(top / ".agents/skills/a-05", description="Sows vegetables by the bank.")
     expected = answers(top)
-    files = {path: path.read_bytes() for path in (top / "cache").glob("search-*")}
+    files = {path: path.read_bytes() for path in (top / "cache").glob("table-*")}
     assert len(files) == 2
     dice = Random(5)  # noqa: S311 - nothing secret
     for _ in range(150):
@@ -190,7 +190,7 @@ def test_a_damaged_file_changes_no_answer(top: Path) -> None:
 @pytest.mark.parametrize("kind", ["folder", "fifo", "link", "others"])
 def test_what_is_not_a_file_of_the_user_is_not_read(kind: str, top: Path) -> None:
     expected = answers(top)
-    (file,) = (path for path in (top / "cache").glob("search-*") if not path.name.endswith("-new"))
+    (file,) = (top / "cache").glob("table-*")
     if kind == "others":
         file.chmod(0o666)
     else:

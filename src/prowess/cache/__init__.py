@@ -8,6 +8,5 @@ if TYPE_CHECKING:
     from ._files import user_identity as user_identity
     from ._kept_table import KeptTable as KeptTable
     from ._recorded import Cache as Cache, Recorded as Recorded
-    from ._writing import evict_files as evict_files, write_file as write_file
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

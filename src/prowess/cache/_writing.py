@@ -26,9 +26,7 @@ MAX_FILES = 512
 """Files of a user."""
 _STALE_NS = 3600 * 1_000_000_000
 """Nanoseconds after which the process that wrote a temporary file is taken to be dead."""
-_match_cache_file = re.compile(
-    r"(\.)?(?:catalog|rows|search|table)-[0-9a-f]{16}(?:-new)?(?(1)\.[0-9]+\.[0-9a-f]+)"
-).fullmatch
+_match_cache_file = re.compile(r"(\.)?(?:catalog|table)-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
 """The names of the cache's files, temporary ones with a dot. Other files in the folder are never touched."""
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from prowess._internal.text import normalize_name
-from prowess.errors import ProwessError
 
-from ._index import DAMAGED
 from ._ranking import best_rows, rank_rows, weigh_query
 
 TYPE_CHECKING = False
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
 
         entries: Sequence[Entry]
 
-        def postings(self, *, anew: bool = False) -> Postings:
-            """Return the postings, or read the skills anew."""
+        def postings(self) -> Postings:
+            """Return the postings."""
 
 
 class ManySearch:
@@ -48,14 +46,7 @@ class ManySearch:
         Raises:
             ProwessError: a table is damaged.
         """
-        try:
-            return self._rank(query, limit, self._local.postings())
-        except ProwessError:
-            raise
-        except DAMAGED:  # the kept index of this machine's skills
-            return self._rank(query, limit, self._local.postings(anew=True))
-
-    def _rank(self, query: str, limit: int, local: Postings) -> tuple[dict[str, float], dict[int, float]]:
+        local = self._local.postings()
         weights = weigh_query(query, JoinedPostings(local, self._skills.tables))
         own = {self._local_rows[row]: rank for row, rank in rank_rows(weights, local).items()}
         wanted = limit

@@ -108,7 +108,7 @@ class Index:
         else:
             self.entries = tuple(entry for entry in entries if entry.state in states)
         self._readers = readers
-        self._cache_folder = cache_folder(os.environ) if cache else None
+        self._is_kept = cache and cache_folder(os.environ) is not None
         self._ranker = ranker if self._many is None else None
         self._texts: tuple[str, ...] = ()
         self._postings: Postings | None = None
@@ -180,36 +180,21 @@ class Index:
 
     def _weigh_and_rank(self, query: str) -> tuple[dict[str, float], dict[int, float]]:
         postings = self.postings()
-        if isinstance(postings, PostingTable):
-            weights = weigh_query(query, postings)
-            return weights, rank_rows(weights, postings)
-        from ._index import DAMAGED
+        weights = weigh_query(query, postings)
+        return weights, rank_rows(weights, postings)
 
-        try:
-            weights = weigh_query(query, postings)
-            ranks = rank_rows(weights, postings)
-            if not ranks or max(ranks) < len(self.entries):
-                return weights, ranks
-        except DAMAGED:
-            pass
-        self.postings(anew=True)
-        return self._weigh_and_rank(query)
-
-    def postings(self, *, anew: bool = False) -> Postings:
-        """Return the postings of the skills, read from their files if they are not known, or anew."""
-        self._postings = self._read_all() if anew else self._postings or self._build_postings()
+    def postings(self) -> Postings:
+        """Return the postings of the skills, read from their files if they are not known."""
+        self._postings = self._postings or self._build_postings()
         return self._postings
 
     def _build_postings(self) -> Postings:
         columns = searched_columns(self.entries)
         self._normalized_names = [[normalize_name(name or "") for name in names] for names in columns[1:3]]
-        if self._cache_folder is not None and len(self.entries) >= _MIN_KEPT:
+        if self._is_kept and len(self.entries) >= _MIN_KEPT:
             from ._index import build_kept
 
-            return build_kept(self._cache_folder, self.entries, columns, self._readers, self.impacts)
-        return self._read_all()
-
-    def _read_all(self) -> PostingTable:
+            return build_kept(self.entries, columns, self._readers, self.impacts)
         postings = PostingTable()
         for row, entry in enumerate(self.entries):
             postings.add(row, self.impacts(entry))
