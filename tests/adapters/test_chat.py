@@ -105,6 +105,20 @@ def test_the_user_confirms_a_call(chat: Chat, answer: str, written: bool) -> Non
     assert (chat.top / "new.txt").exists() is written
 
 
+@pytest.mark.parametrize(("answer", "written"), [("y", True), ("", False)])
+def test_what_was_typed_before_a_call_is_confirmed_is_no_answer(chat: Chat, answer: str, written: bool) -> None:
+    """Keys that came with the message are kept by prompt_toolkit for the next line."""
+    chat.folder.write_role(ASKS)
+    chat.start({"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."})
+    chat.type("Write it.\ry\ry")
+    chat.read_until("allow it? [y/N]")
+    chat.type(f"{answer}\r")
+    chat.read_until("Done.")
+    chat.read_until("tokens")
+    assert chat.end() == 0
+    assert (chat.top / "new.txt").exists() is written
+
+
 def test_the_chat_goes_on_after_an_error(chat: Chat) -> None:
     """It shows the error, and which tools are not offered."""
     tools = "tools:\n- type: filesystem\n  root_path: ../..\n"

@@ -149,6 +149,19 @@ def test_on_a_terminal_the_user_confirms_a_call(folder: RoleFolder, answer: str,
     assert (folder.top / "new.txt").exists() is written
 
 
+@pytest.mark.parametrize(("answer", "written"), [("y", True), ("", False)])
+def test_what_was_typed_before_a_call_is_confirmed_is_no_answer(folder: RoleFolder, answer: str, written: bool) -> None:
+    """Neither a line that waits on the terminal, nor one that was read together with the prompt."""
+    folder.write_role(ASKS)
+    terminal = Terminal(folder, "--daemon", "--model", folder.write_script(*WRITE))
+    terminal.type("write it\ny\nyes\ny")
+    terminal.read_until("allow it? [y/N]")
+    terminal.type(f"{answer}\n")
+    terminal.read_until("Done.")
+    terminal.close()
+    assert (folder.top / "new.txt").exists() is written
+
+
 # ── Ctrl-C ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

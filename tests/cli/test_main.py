@@ -123,16 +123,84 @@ def test_messages_are_printed_even_if_data_cannot_be_written(
     )
 
 
-def test_python_m_imports_nothing_of_the_working_directory(tmp_path: Path) -> None:
-    """A project may have a `yaml.py` of its own."""
-    for name in ("yaml", "json", "tempfile"):
-        (tmp_path / f"{name}.py").write_text("raise SystemExit(77)\n")
+SHADOWS = ("yaml", "json", "re", "tempfile", "argparse", "hashlib", "__future__", "sqlalchemy", "lib/yaml")
+"""Modules that Prowess uses, or whose absence it reports, and that Python does not load before it."""
+
+
+@pytest.fixture
+def shadowed(tmp_path: Path) -> Path:
+    """A project with modules of its own, each of which ends the process with 77, and a link to it beside it."""
+    project = tmp_path / "top/project"
+    (project / "sub/lib").mkdir(parents=True)
+    (project / "lib").mkdir()
+    (project / ".git").mkdir()
+    for folder in (project, project / "sub", project.parent):
+        for name in SHADOWS:
+            if (folder / name).parent.is_dir():
+                (folder / f"{name}.py").write_text("raise SystemExit(77)\n")
+    skill = project / ".agents/skills/pdf/SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: pdf\ndescription: >-\n  Reads PDF.\n---\nRead it.\n")
+    (tmp_path / "link").symlink_to(project)
+    return project
+
+
+def run_in(folder: Path, command: list[str], path: str, **more: str) -> subprocess.CompletedProcess[str]:
     env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    env["PYTHONPATH"] = str(Path(__file__).parents[2] / "src")
-    for more in ({}, {"PYTHONSAFEPATH": "1"}):
-        command = [sys.executable, "-m", "prowess", "list", "--json", "--home", str(tmp_path)]
-        done = subprocess.run(command, cwd=tmp_path, env=env | more, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+    env |= {"PYTHONPATH": path, "PROWESS_NO_CACHE": "1", **more}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+TYPED = (
+    "list --json --host prowess", "check", "show pdf", "search pdf", "prompt", "hosts codex", "index . -o",
+    "add ./nothing", "store gc --dry-run", "mount pdf", "run none.yaml -p x", "validate none.yaml", "trust --list",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", TYPED)
+def test_no_command_imports_a_module_of_the_working_directory(shadowed: Path, command: str) -> None:
+    """A project may have a `yaml.py` of its own: neither `python -m prowess` nor an empty `PYTHONPATH` loads it."""
+    source, data = str(Path(prowess.__file__).parents[1]), str(shadowed.parents[1] / "data")
+    for path in (source, f"{source}{os.pathsep}", f"{os.pathsep}{source}"):
+        done = run_in(shadowed, [sys.executable, "-m", "prowess", *command.split()], path, PROWESS_DATA_DIR=data)
+        assert done.returncode in (0, 1, 2), (path, done)
+    done = run_in(shadowed, [sys.executable, "-m", "prowess", *command.split()], source, PYTHONSAFEPATH="1")
+    assert done.returncode in (0, 1, 2), done
+
+
+@pytest.mark.parametrize(
+    "path", ["", ".", "{top}/project", "{top}/project/", "../project", "lib", "./lib", "{top}/project/sub/..",
+             "{link}", "{link}/lib", "{top}", "..", "{top}/project/lib", ":::", "nothing::"],
+)  # fmt: skip
+@pytest.mark.parametrize("folder", [".", "sub"])
+def test_no_spelling_of_pythonpath_loads_a_module_of_the_working_directory(
+    shadowed: Path, path: str, folder: str
+) -> None:
+    """The folder of Prowess itself may be there, too; the installed command has the same rule."""
+    path = path.format(top=shadowed.parent, link=shadowed.parents[1] / "link")
+    source = str(Path(prowess.__file__).parents[1])
+    arguments = ["show", "pdf", "--json"]
+    for start in (["-m", "prowess"], ["-c", ENTRY_POINT]):
+        done = run_in(shadowed / folder, [sys.executable, *start, *arguments], f"{path}{os.pathsep}{source}")
+        assert done.returncode == 0, done
+
+
+ENTRY_POINT = "import sys; sys.path.pop(0); from prowess.__main__ import run; run()"
+"""What the installed command does. Python puts the folder of the command first, and here an empty part."""
+
+
+def test_pythonpath_may_name_folders_elsewhere_and_that_of_prowess(tmp_path: Path) -> None:
+    """`PYTHONPATH=src` in a source tree, and a folder with further packages."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "more/sqlalchemy.py").write_text("")
+    source = Path(prowess.__file__).parents[1]
+    code = "import prowess.__main__, sqlalchemy, yaml; print(sqlalchemy.__file__)"
+    done = run_in(tmp_path / "work", [sys.executable, "-c", code], f"{tmp_path / 'more'}{os.pathsep}{source}")
+    assert done.stdout == f"{tmp_path / 'more/sqlalchemy.py'}\n", done.stderr
+    for folder, path in ((source, "."), (source, ""), (source.parent, source.name), (source / "prowess", "..")):
+        done = run_in(folder, [sys.executable, "-m", "prowess", "--version"], path)
+        assert done.stdout == f"prowess {prowess.__version__}\n", done.stderr
 
 
 @pytest.mark.parametrize(

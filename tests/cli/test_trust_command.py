@@ -177,9 +177,10 @@ def test_trust_as_a_process(project: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True) as process:
         os.close(theirs)
-        os.write(ours, b"n\n")
         assert process.stderr is not None
-        assert process.stderr.read() == "trust this skill? [y/N]\nnothing recorded\n"
+        assert process.stderr.readline() == "trust this skill? [y/N]\n"
+        os.write(ours, b"n\n")
+        assert process.stderr.read() == "nothing recorded\n"
     os.close(ours)
     assert process.returncode == 1
 

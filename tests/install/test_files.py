@@ -67,6 +67,19 @@ def test_a_tree_has_no_device_and_no_link_that_leads_out(tmp_path: Path) -> None
         read_tree(str(tmp_path))
 
 
+DEVICES = (
+    "nul.txt", "CON", "PRN.md", "Aux.tar.gz", "NUL", "COM0", "com9.log", "LPT0", "lpt1", "CONIN$", "conout$",
+    "ConOut$.txt", "COM¹", "com².txt", "LPT³", "con .txt", "nul  .tar.gz", "COM² .md", "CONIN$ .x",
+)  # fmt: skip
+"""Names of devices of Windows, as its documentation lists them; a space before the dot does not count."""
+
+
+@pytest.mark.parametrize("name", ["console", "com", "com10", "CON$", "conin", "x.con", "nulls.txt", "LPT¹²", "aux-b"])
+def test_a_name_that_resembles_a_device_is_allowed(name: str) -> None:
+    """Only the names themselves are reserved."""
+    check_paths([f"docs/{name}"])
+
+
 @pytest.mark.parametrize(
     ("paths", "problem"),
     [
@@ -88,7 +101,7 @@ def test_a_tree_has_no_device_and_no_link_that_leads_out(tmp_path: Path) -> None
         (["a\u200d.md", "a.md"], "one name on other systems"),
         (["C:evil"], "reads as something else"),
         (["SKILL.md::$DATA"], "reads as something else"),
-        (["docs/nul.txt"], "reads as something else"),
+        *(([f"docs/{name}"], "reads as something else") for name in DEVICES),
         (["a."], "reads as something else"),
         (["a/b "], "reads as something else"),
         (["x" * 256], "too long"),

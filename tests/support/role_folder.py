@@ -14,7 +14,7 @@ import sys
 import termios
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from support.growth import END
 
@@ -81,10 +81,17 @@ class RoleFolder:
         return subprocess.Popen(self.argv(*arguments), cwd=self.top, env=self.env, **{**pipe, **options})
 
 
+class Starts(Protocol):
+    """What starts a command."""
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        """Start the command."""
+
+
 class Terminal:
     """The command on a pseudo-terminal, which also answers requests for the position of the cursor."""
 
-    def __init__(self, folder: RoleFolder, *arguments: str) -> None:
+    def __init__(self, folder: Starts, *arguments: str) -> None:
         self._leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         self.process = folder.start(

@@ -425,8 +425,24 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def discard_typed_input() -> None:
+    """Discard what was typed on the terminal so far: it is no answer to a question that is not shown yet."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getwch()
+        return
+    import termios
+    from contextlib import suppress
+
+    with suppress(OSError, ValueError, termios.error):  # not a terminal
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
 def ask(question: str) -> bool:
     """Ask the user, and return whether the answer is yes."""
+    discard_typed_input()
     print_stderr(f"{question} [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

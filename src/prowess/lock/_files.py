@@ -59,7 +59,16 @@ _MAX_PART = 255
 """Bytes of a path, and of one name in it."""
 _GIT_FOLDERS = (".git", "git~1")
 """The folder, and its short name on Windows."""
-_DEVICES = {"aux", "con", "nul", "prn", *(f"{name}{number}" for name in ("com", "lpt") for number in range(1, 10))}
+_DEVICES = {
+    "aux",
+    "con",
+    "conin$",
+    "conout$",
+    "nul",
+    "prn",
+    *(f"{port}{n}" for port in ("com", "lpt") for n in range(10)),
+}
+"""What Windows reads as a device, whatever follows after a dot; as `_fold` returns it, so `COM²` is `com2`."""
 
 
 class TreeFile(Frozen):
@@ -260,7 +269,8 @@ def _has_control_characters(path: str) -> bool:
 def _is_special(name: str) -> bool:
     """Return whether a name is git's own folder, or is read as another file or a device by Windows."""
     folded = _fold(name)
-    return folded in _GIT_FOLDERS or folded.split(".")[0] in _DEVICES or name.endswith((".", " ")) or ":" in name
+    is_device = folded.partition(".")[0].rstrip(" ") in _DEVICES
+    return folded in _GIT_FOLDERS or is_device or name.endswith((".", " ")) or ":" in name
 
 
 def _fold(name: str) -> str:

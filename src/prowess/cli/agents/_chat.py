@@ -12,6 +12,7 @@ from prowess._internal.installer import missing_extra
 from prowess._internal.text import neutral
 from prowess.cli._commands import OK
 from prowess.cli._output import (
+    discard_typed_input,
     note,
     paint,
     pluralize,
@@ -28,6 +29,7 @@ from ._questions import ALLOW_QUESTION, describe_call, is_yes
 try:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.input.typeahead import clear_typeahead
     from prompt_toolkit.patch_stdout import patch_stdout
 except ImportError as error:
     raise ImportError(missing_extra("prompt_toolkit", "agent", "`prowess run -i`")) from error
@@ -179,9 +181,12 @@ async def _ask_interruptibly(conversation: Conversation, prompt: str) -> Turn | 
 
 async def _confirm_call(tool: str, arguments: Mapping[str, Any]) -> bool:
     """Ask on the terminal whether a tool call is allowed."""
+    question = PromptSession[str]()
+    clear_typeahead(question.input)
+    discard_typed_input()
     print_stderr(f"\n{describe_call(tool, arguments)}")
     try:
-        answer = await PromptSession[str]().prompt_async(f"{ALLOW_QUESTION} ")
+        answer = await question.prompt_async(f"{ALLOW_QUESTION} ")
     except (EOFError, KeyboardInterrupt):
         return False
     return is_yes(answer)

@@ -8,7 +8,7 @@ import os
 import sys
 
 from prowess._internal.text import neutral, quoted
-from prowess.cli._output import print_stderr
+from prowess.cli._output import discard_typed_input, print_stderr
 from prowess.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -59,7 +59,9 @@ async def read_stdin_line() -> str:
 
 
 async def ask_to_allow_call(tool: str, arguments: Mapping[str, Any]) -> bool:
-    """Ask on standard input whether a tool call is allowed."""
+    """Ask on the terminal whether a tool call is allowed. Lines that were typed ahead are discarded."""
+    discard_typed_input()
+    _unread_bytes.clear()
     print_stderr(describe_call(tool, arguments))
     print_stderr(ALLOW_QUESTION)
     return is_yes(await read_stdin_line())
