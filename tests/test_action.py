@@ -218,6 +218,18 @@ def test_sarif_is_not_written_through_a_link_of_the_repository(workspace: Path, 
     assert not (workspace.parent / "nowhere").exists()
 
 
+@pytest.mark.parametrize("link", ["reports", "a/reports"])
+def test_sarif_is_not_written_into_a_folder_that_a_link_of_the_repository_leads_to(workspace: Path, link: str) -> None:
+    outside = workspace.parent / "outside"
+    outside.mkdir()
+    (workspace / link).parent.mkdir(exist_ok=True)
+    (workspace / link).symlink_to(outside)
+    run = run_action(workspace, path="skills", sarif=f"{link}/out.sarif")
+    assert (run.code, run.output("sarif"), list(outside.iterdir())) == (2, "", [])
+    assert "is a link to" in run.err
+    assert run_action(workspace, path="skills", sarif=f"{outside}/out.sarif").code == 0
+
+
 def test_a_module_of_the_repository_is_not_imported(workspace: Path) -> None:
     for name in ("json", "yaml", "prowess"):
         write_file(workspace / f"{name}.py", "open('hacked', 'w')")

@@ -9,6 +9,7 @@ from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import REACHABLE
 from prowess.cli._arguments import catalog_from_args
+from prowess.cli._files import place_to_write
 from prowess.cli._output import Message, Result, format_size, pluralize
 from prowess.errors import ConfigError, SkillError, combine_errors
 from prowess.hosts import DEFAULT_HOST, load_host
@@ -72,6 +73,7 @@ def _home(args: Arguments) -> str:
     home = _absolute(args, args.to)
     if os.path.lexists(home) and not os.path.isdir(home):
         raise ConfigError(f"`--to` is not a folder: {neutral(home)}", hint="check the path")
+    place_to_write("--to", home, [args.cwd or "."])
     return home
 
 

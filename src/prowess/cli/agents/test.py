@@ -75,7 +75,7 @@ def run(args: Arguments) -> Result:
         return _cases(suites, NO_TESTS if untested else OK)
     junit = os.path.join(os.path.abspath(args.cwd or "."), args.junit) if args.junit else None
     if junit is not None:
-        require_folder_of("--junit", junit)
+        require_folder_of("--junit", junit, [args.cwd or "."])
     progress = None if args.json else _CaseProgress(sum(len(suite.cases) for suite in suites))
     with signals_as_exception(_END_SIGNALS, lambda _: KeyboardInterrupt(), first_only=True) as signals:
         try:
@@ -91,7 +91,7 @@ def run(args: Arguments) -> Result:
     if junit is not None:
         from prowess.testing import junit_xml
 
-        write_file(junit, junit_xml(report))
+        write_file("--junit", junit, junit_xml(report), [args.cwd or "."])
     code = report.exit_code or (NO_TESTS if untested else OK)
     if report.interrupted:
         code = 128 + signals[0] if signals else INTERRUPTED

@@ -22,7 +22,7 @@ from prowess._internal.fs import (
     rename_no_replace,
     write_all,
 )
-from prowess._internal.inside import OutsideError, open_or_make_inside, real_path_inside
+from prowess._internal.inside import OutsideError, open_or_make_inside, real_output_path, real_path_inside
 from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import catalog_for
 from prowess.checks import evaluate_path
@@ -277,14 +277,15 @@ def write_skill(
     target = os.path.join(folder, name)
     for host in hosts:
         _check_host_accepts(target, files[SKILL_FILE], load_host(host))
-    if project is not None:
-        check_inside(project, folder)
+    check_inside(project, folder)
     if os.path.lexists(target):
         raise _exists_error(target)
     try:
         if project is None:
-            os.makedirs(folder, exist_ok=True)
-            project = folder = real_path(folder)
+            folder, project = real_output_path(folder)
+            if project is None:
+                os.makedirs(folder, exist_ok=True)
+                project = folder
         if SUPPORTS_DIR_FD:
             folder_fd = open_or_make_inside(project, folder)
             try:
@@ -304,14 +305,21 @@ def write_skill(
     return os.path.join(target, SKILL_FILE)
 
 
-def check_inside(project: str, folder: str) -> None:
+def check_inside(project: str | None, folder: str) -> None:
     """Check that no link on the way to a folder of a project leads out of it.
+
+    Args:
+        project: the project; `None` if the user typed `folder`.
+        folder: the folder.
 
     Raises:
         ProwessError: a link does, or leads to nothing.
     """
     try:
-        real_path_inside(project, folder)
+        if project is None:
+            real_output_path(folder)
+        else:
+            real_path_inside(project, folder)
     except OutsideError as error:
         raise _outside_error(error) from None
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 from prowess._internal.files import real_path
+from prowess._internal.inside import OutsideError, real_output_path
 from prowess._internal.text import describe_os_error, neutral
 from prowess.checks import (
     Report,
@@ -277,7 +278,12 @@ def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool
     cwd = real_path(args.cwd or ".")
     for path, top in dict(_files_to_fix(args)).items():
         try:
+            real_output_path(top, [cwd])
             new_path, done = fix_file(path, top=top)
+        except OutsideError as error:
+            print_error(f"cannot fix {neutral(path)}: {error}", "name the file at its own path")
+            failed = True
+            continue
         except SkillFileError as error:
             print_error(f"cannot fix {neutral(path)}: {error}", error.hint)
             failed = True

@@ -97,7 +97,7 @@ def options(parser: Parser) -> None:
     """Add the command's options."""
     parser.argument("name", "NAME", "the name of the skill: lower case letters, digits and hyphens")
     parser.value("--description", "TEXT", "what the skill does and when to use it")
-    parser.value("--dir", "DIR", "the folder of skills to create it in, also through links (default: .agents/skills)")
+    parser.value("--dir", "DIR", "the folder of skills to create it in (default: .agents/skills)")
     for folder, (path, _) in _STARTER_FILES.items():
         parser.flag(f"--{folder}", f"add `{path}` as a starting point")
     parser.flag("--with-tests", "add `scripts/count.py` and tests for it")

@@ -38,7 +38,7 @@ def run(args: Arguments) -> Result | int:
     if to_stdout and args.json:
         raise ConfigError("`--json` needs a file: with `-o -`, stdout is the page", hint="use `-o skills.html --json`")
     if not to_stdout:
-        require_folder_of("-o", args.output)
+        require_folder_of("-o", args.output, [args.cwd or "."])
     from prowess.find import find_repository_skills
     from prowess.report import render_page
 
@@ -54,7 +54,7 @@ def run(args: Arguments) -> Result | int:
         _print_page(page)
         return OK
     data = page.encode()
-    write_file(args.output, data)
+    write_file("-o", args.output, data, [args.cwd or "."])
     skills, path = len(comparison.distinct), os.path.abspath(args.output)
     counts = f"{pluralize(skills, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}"
     return Result(

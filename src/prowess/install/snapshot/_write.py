@@ -22,6 +22,7 @@ from prowess._internal.file_status import SETTLE_NS, is_own_file, stat_fingerpri
 from prowess._internal.files import is_inside, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
+from prowess._internal.inside import OutsideError, real_output_path
 from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import cache_folder
@@ -235,7 +236,7 @@ def write_snapshot(
     top, cache = real_path(folder), cache_folder(os.environ if env is None else env)
     tell = progress or (lambda _: None)
     upload = _find_upload(os.fspath(out), cache)
-    target = os.path.abspath(out) if upload is None else upload.folder
+    target = _local_target(os.fspath(out), top) if upload is None else upload.folder
     message = f"cannot write the snapshot to {quoted(target, PATH_LIMIT)}"
     with os_errors(message, "make room on the disk, or write to another folder"):
         os.makedirs(os.path.join(target, ARCHIVES), exist_ok=True)
@@ -244,6 +245,19 @@ def write_snapshot(
             if upload is not None:
                 upload.upload(tell)
     return report
+
+
+def _local_target(out: str, folder: str) -> str:
+    """Return the folder to write to, without links.
+
+    Raises:
+        InstallError: a link leads out of a project.
+    """
+    try:
+        real_output_path(os.path.join(out, ARCHIVES), [folder])
+        return real_output_path(out, [folder])[0]
+    except OutsideError as error:
+        raise InstallError(f"nothing was written: {error}", hint="name the folder to which the link leads") from None
 
 
 def _host_of_one_folder() -> Host:

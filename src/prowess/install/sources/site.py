@@ -41,6 +41,7 @@ from urllib.parse import quote, unquote, urljoin
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, exchange_names, open_fd, remove_tree
+from prowess._internal.inside import OutsideError, real_output_path
 from prowess._internal.locked import lock_fd
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
@@ -392,6 +393,11 @@ def index_skills(
         InstallError: a skill cannot be offered, two have one name, the files cannot be written, or files of others
             are where they belong. Then nothing has changed.
     """
+    folders = tuple(folders)
+    try:
+        real_output_path(os.path.join(out, FOLDER), folders)
+    except OutsideError as error:
+        raise InstallError(f"nothing was written: {error}", hint="name the folder to which the link leads") from None
     target = os.path.join(out, FOLDER)
     parent = os.path.dirname(target)
     with _writing(parent):
