@@ -166,14 +166,6 @@ def test_descriptors_and_paths_give_the_same_digest(folder: Path, monkeypatch: p
     assert integrity_digest(str(folder)) == wanted
 
 
-def test_scripts_are_executable_files_and_those_in_scripts(folder: Path, way: str) -> None:
-    """Links in `scripts/` too; sorted."""
-    (folder / "run").write_text("#!/bin/sh\n")
-    (folder / "run").chmod(0o755)
-    write_file(folder / "references/scripts/no.py", "")
-    assert read_integrity(str(folder)).scripts == ("run", "scripts/fill.py", "scripts/link")
-
-
 # ── properties ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -14,15 +14,16 @@ lock -> sources now -> files, revisions, findings and permissions that change ->
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from prowess._internal.files import SKILL_FILE, expand_home
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import check_file
-from prowess.errors import InstallError, combine_errors
+from prowess.errors import InstallError, SkillError, combine_errors
 from prowess.hosts import host_names, load_host
 from prowess.lock import folders_of, read_lock, read_tree
-from prowess.skill import is_portable_name, load
+from prowess.skill import find_code, is_code, is_portable_name, load
 
 from ._change import Item, check_conflicts, make_change, merged
 from ._entries import entry_for, fetch_locked, is_pinned, recall, remember
@@ -55,7 +56,7 @@ class PlannedSkill(Frozen):
     previous: LockedSkill | None
     """What is installed under its name now."""
     scripts: tuple[str, ...]
-    """Its executable files, and those in `scripts`."""
+    """Its files and links that may run."""
     allowed_tools: tuple[str, ...]
     tools: Value | None
     """What its front matter declares in `tools`."""
@@ -207,7 +208,7 @@ def describe_skill(item: Item, stored: StoredTree, lock: Lock, where: Installati
         item=item,
         tree=tree,
         previous=lock.skills.get(item.entry.name),
-        scripts=tuple(file.path for file in tree.files if file.mode == "100755" or file.path.startswith("scripts/")),
+        scripts=find_code(stored.folder),
         allowed_tools=skill.allowed_tools,
         tools=None if tools is None else tools.value,
         description=skill.description or "",
@@ -377,35 +378,47 @@ def _old_skill_file(old: LockedSkill, where: Installation) -> str | None:
 def _permissions(
     old_file: str | None, before: Mapping[str, str], new: PlannedSkill, opened: OpenStore
 ) -> dict[str, tuple[str, str]]:
-    """Return what may run or be used, before and after, where it differs."""
+    """Return what may run or be used, before and after, where it differs.
+
+    If a skill has code or tools, its other files count too: its instructions say what to run, and code reads files.
+    """
     then = _declared(old_file) if old_file else {}
     now = _declared(os.path.join(opened.get(new.item.digest) or "", SKILL_FILE))
-    found = {key: (then.get(key, ""), now.get(key, "")) for key in now if then.get(key, "") != now[key]}
-    after = new.item.entry.files
-    scripts = [
-        {path: value for path, value in files.items() if value.startswith("100755") or path.startswith("scripts/")}
-        for files in (before, after)
-    ]
-    if scripts[0] != scripts[1]:
-        differing = sorted(
-            path for path in {**scripts[0], **scripts[1]} if scripts[0].get(path) != scripts[1].get(path)
-        )
-        found["scripts"] = (
-            ", ".join(path for path in differing if path in scripts[0]),
-            ", ".join(path for path in differing if path in scripts[1]),
-        )
+    found = {key: (then.get(key, ""), now.get(key, "")) for key in (*now, *then) if then.get(key) != now.get(key)}
+    after, code = new.item.entry.files, {*_old_code(old_file, before), *new.scripts}
+    differing = sorted(path for path in {**before, **after} if before.get(path) != after.get(path))
+    kinds = {"scripts": [path for path in differing if path in code]}
+    if code or then or now:
+        kinds["files"] = [path for path in differing if path not in code]
+    for kind, paths in kinds.items():
+        if paths:
+            found[kind] = (
+                ", ".join(path for path in paths if path in before),
+                ", ".join(path for path in paths if path in after),
+            )
     return found
 
 
+def _old_code(old_file: str | None, before: Mapping[str, str]) -> Iterable[str]:
+    """Return what may run in the locked version; by names and modes if its files are gone or cannot be read."""
+    if old_file is not None:
+        with suppress(SkillError):
+            return find_code(os.path.dirname(old_file))
+    return [path for path, value in before.items() if is_code(path, int(value[:6], 8), b"")]
+
+
+_TEXT_FIELDS = frozenset(("name", "description", "license", "metadata", "version", "argument-hint"))
+
+
 def _declared(path: str) -> dict[str, str]:
-    """Return the fields of a SKILL.md that say what a skill may use or run."""
+    """Return the fields of a SKILL.md that may say what a skill uses or runs: all but those that are known as text."""
     import json
 
-    skill = load(path)
+    fields = {key.lower().replace("_", "-"): field.value for key, field in load(path).fields.items()}
     return {
         key: value if isinstance(value, str) else json.dumps(value, default=_plain, ensure_ascii=False)
-        for key in ("allowed-tools", "tools", "hooks", "compatibility", "shell")
-        for value in [skill.fields[key].value if key in skill.fields else ""]
+        for key, value in fields.items()
+        if key not in _TEXT_FIELDS and value not in ("", ())
     }
 
 

@@ -24,7 +24,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd, open_inside
 from prowess._internal.inside import has_link
 from prowess._internal.text import quoted
-from prowess.errors import InstallError
+from prowess.errors import InstallError, SkillError
 from prowess.lock import (
     LINK,
     NotComparableError,
@@ -37,10 +37,11 @@ from prowess.lock import (
     read_tree,
     tree_digest,
 )
+from prowess.skill import find_code, is_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from prowess.lock import Lock, LockedSkill, Tree
 
@@ -67,6 +68,8 @@ class Difference(Frozen):
     expected: str | None = None
     """From the lock: the mode and digest, or the computed hash."""
     found: str | None = None
+    may_run: bool = False
+    """Whether it is a file or link that is there and may run."""
 
 
 class VerifiedSkill(Frozen):
@@ -283,7 +286,8 @@ def _verify_copy(skill: LockedSkill, folder: _SkillsFolder, known: dict[object, 
     try:
         identity = _identity(fd)
         if identity not in known:
-            known[identity] = _compare_files(skill, fd) if skill.tree_digest else _compare_hash(skill, fd)
+            method, differences = _compare_files(skill, fd) if skill.tree_digest else _compare_hash(skill, fd)
+            known[identity] = method, _with_code(path, differences)
         method, differences = known[identity]
     finally:
         os.close(fd)
@@ -305,6 +309,17 @@ def _compare_files(skill: LockedSkill, fd: int) -> _Compared:
             if before != now:
                 differences.append(Difference(kind=_kind(before, now), path=path, expected=before, found=now))
     return "files", tuple(differences)
+
+
+def _with_code(folder: str, differences: tuple[Difference, ...]) -> tuple[Difference, ...]:
+    """Return differences with what may run of them."""
+    code: Collection[str] = ()
+    if any(difference.path for difference in differences):
+        try:
+            code = find_code(folder)
+        except SkillError:  # it has a device, for example: then by their names
+            code = {item.path for item in differences if item.found and is_code(item.path, 0, b"")}
+    return tuple(item.with_changes(may_run=True) if item.path in code else item for item in differences)
 
 
 def _kind(expected: str | None, found: str | None) -> str:

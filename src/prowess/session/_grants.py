@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import real_path, skill_files
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess.errors import SkillError
-from prowess.skill import load
+from prowess.skill import find_code, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Grants(Frozen):
 
     tools: tuple[Mapping[str, Any], ...] = ()
     scripts: tuple[str, ...] = ()
-    """Files inside `scripts/`, relative to the skill's folder."""
+    """The files that may run, relative to the skill's folder."""
     denial_reason: str | None = None
     """Why nothing is granted, and what to do."""
 
@@ -61,7 +61,7 @@ def find_grants(
         with trust.sealed_copy(entry, folder=fetched) as copy:
             file = os.path.join(copy.folder, os.path.basename(entry.path))
             tools = _declared_tools(load(file, real=real_path(file)))
-            scripts = tuple(path for path, _ in skill_files(copy.folder) if path.startswith("scripts/"))
+            scripts = find_code(copy.folder)
     except SkillError as error:
         return Grants(denial_reason=str(error))
     return Grants(tools=tools, scripts=scripts)

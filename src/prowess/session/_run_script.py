@@ -15,7 +15,7 @@ from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ActivationError, SandboxError, SkillError, SkillFileError
 from prowess.net import NetworkRules, canonical_host
 from prowess.sandbox import SYSTEM_PATH, Limits, describe_result, find_backend, find_user_program, run, search_path
-from prowess.skill import Requirements, find_missing, load
+from prowess.skill import FIRST_BYTES, Requirements, find_missing, load, program_words
 
 from ._activation import escape_tags
 from ._lookup import find_readable
@@ -121,7 +121,7 @@ def run_script(
     ):
         head = _first_bytes(copy.folder, parts, script)
         skill = load(os.path.join(copy.folder, os.path.basename(entry.path)))
-        words = interpreter_words(script, head)
+        words = program_words(script, head)
         program, needed = find_user_program(words[0], env)
         require_program(program, script, bool(needed))
         _check_requirements(skill, head, script, {**env, **scripts.env})
@@ -361,18 +361,6 @@ def _named(lines: list[str]) -> list[str]:
     ]
 
 
-FIRST_BYTES = 16 * 1024
-"""Bytes of a script that are looked at: its first line, and the packages that it declares."""
-_BY_SUFFIX = {
-    ".py": "python3",
-    ".sh": "sh",
-    ".bash": "bash",
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
-}
-"""For scripts without a first line that names their program."""
-_PYTHON = re.compile(r"python(3(\.[0-9]+)?)?")
 _PACKAGES = {
     "nodejs": "nodejs",
     "node": "nodejs",
@@ -405,36 +393,6 @@ _MISSING_COMMAND = re.compile(
 )
 _INLINE_METADATA = re.compile(r"^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$", re.MULTILINE)
 """As the specification "Inline script metadata" of packaging.python.org has it."""
-
-
-def interpreter_words(path: str, head: bytes) -> list[str]:
-    """Return the program for a script, and its options.
-
-    Args:
-        path: of the script.
-        head: its first bytes.
-
-    Raises:
-        SkillFileError: neither its first line nor its name tells the program, or its first line cannot name one.
-    """
-    line = head.split(b"\n", 1)[0].rstrip(b"\r")
-    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
-    suffix = os.path.splitext(path)[1].lower()
-    if words and os.path.basename(words[0]) == "env":
-        words = [word for word in words[1:] if word != "-S"]
-        while words and (words[0].startswith("-") or "=" in words[0]):
-            words = words[1:]
-    if not words:
-        if suffix not in _BY_SUFFIX:
-            message = f"{quoted(path)} does not say which program runs it"
-            raise SkillFileError(message, hint="its first line must name the program, as in `#!/usr/bin/env ruby`")
-        return [_BY_SUFFIX[suffix]]
-    name = os.path.basename(words[0])
-    if name in ("", ".", "..") or b"\0" in line:
-        hint = "its first line must name a program, as in `#!/usr/bin/env ruby`"
-        raise SkillFileError(f"the first line of {quoted(path)} is invalid", hint=hint)
-    # Any Python is this one, whose packages the requirements were compared with.
-    return ["python3" if _PYTHON.fullmatch(name) else name, *words[1:]]
 
 
 def require_program(name: str, path: str, needed: bool) -> None:

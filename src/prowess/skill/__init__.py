@@ -10,6 +10,12 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._body_rules import check_body as check_body, check_links as check_links
+    from ._code import (
+        FIRST_BYTES as FIRST_BYTES,
+        find_code as find_code,
+        is_code as is_code,
+        program_words as program_words,
+    )
     from ._core_values import core_mapping as core_mapping
     from ._fast import (
         YAML_LITERALS as YAML_LITERALS,

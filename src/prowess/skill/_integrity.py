@@ -54,11 +54,9 @@ class EntryWriter(Protocol):
 
 
 class FolderIntegrity(Frozen):
-    """The integrity digest of a folder, and its scripts."""
+    """The integrity digest of a folder."""
 
     digest: str
-    scripts: tuple[str, ...]
-    """All files and links in `scripts/`, and every executable file; sorted paths with `/`."""
     records: tuple[tuple[bytes, bytes], ...] = ()
     """The path and record of each entry, as the digest is made of them; in no order."""
 
@@ -92,11 +90,7 @@ def read_integrity(folder: str, writer: EntryWriter | None = None, skipped: Coll
     except (OSError, ValueError) as error:
         message = f"the skill's folder cannot be read: {describe_os_error(error)}"
         raise SkillError(message, hint="fix its permissions") from None
-    return FolderIntegrity(
-        digest=digest_of_records(walk.records),
-        scripts=tuple(sorted(walk.scripts, key=os.fsencode)),
-        records=tuple(walk.records),
-    )
+    return FolderIntegrity(digest=digest_of_records(walk.records), records=tuple(walk.records))
 
 
 def integrity_record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:
@@ -120,7 +114,6 @@ class _IntegrityWalk:
     def __init__(self, writer: EntryWriter | None, skipped: Collection[str]) -> None:
         self.writer, self.skipped = writer, skipped
         self.records: list[tuple[bytes, bytes]] = []
-        self.scripts: list[str] = []
         self.bytes_left = MAX_DIGEST_BYTES
 
     def add_record(self, kind: str, path: str, mode: int, size: int = 0, digest: str = "-") -> None:
@@ -128,8 +121,6 @@ class _IntegrityWalk:
             message = f"the skill has more than {MAX_SKILL_FILES:,} files, folders and links"
             raise SkillError(message, hint="remove files that the skill does not need")
         self.records.append((os.fsencode(path), integrity_record(kind, mode, size, digest)))
-        if kind != "d" and (path.startswith("scripts/") or (kind == "f" and mode & 0o111)):
-            self.scripts.append(path)
 
     # `path` is relative to the skill, for the record. The entry is opened by `name`, relative to the descriptor of its
     # folder; where the system has no such descriptors, `name` is the whole path and `dir_fd` is None.

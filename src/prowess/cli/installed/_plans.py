@@ -120,7 +120,7 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
     listed = [f"{neutral(file.path)} ({format_size(file.size)})" for file in skill.tree.files] if files else []
     facts: list[tuple[str, str, Sequence[str]]] = [
         ("files", f"{pluralize(len(skill.tree.files), 'file')}, {format_size(skill.tree.size)}", listed),
-        ("scripts", f"{len(skill.scripts):,}" if skill.scripts else "none", [*map(neutral, skill.scripts)]),
+        ("scripts", _scripts(skill), [*map(neutral, skill.scripts)]),
         ("allowed", _allowed(skill), []),
         ("tools", _tools(skill.tools), []),
         ("into", ", ".join(map(shown.path, skill.folders)), []),
@@ -149,6 +149,15 @@ def short_line(skill: PlannedSkill, same_name: Sequence[str]) -> str:
     if same_name:
         facts.append("another skill has this name")
     return f"{neutral(skill.name)}: {', '.join(facts)}"
+
+
+def _scripts(skill: PlannedSkill) -> str:
+    """Return how many files may run, and how many others are in their folders."""
+    code = {*skill.scripts}
+    folders = {os.path.dirname(path) for path in code} - {""}
+    data = [file for file in skill.tree.files if file.path not in code and os.path.dirname(file.path) in folders]
+    beside = f", beside {pluralize(len(data), 'file')} of data" if data else ""
+    return f"{len(skill.scripts):,}{beside}" if skill.scripts else "none"
 
 
 def _allowed(skill: PlannedSkill) -> str:

@@ -98,7 +98,7 @@ def _plan_lines(plan: UpdatePlan, shown: Shown) -> Iterator[str]:
         for sign, paths in (("+", update.added), ("~", update.changed), ("-", update.removed)):
             yield from (f"  {sign} {neutral(path)}" for path in paths)
         for key, (before, after) in update.permissions.items():
-            yield f"  {key}: {_short_value(before)} -> {_short_value(after)}"
+            yield f"  {key}: {_short_value(before)} {'changed' if before == after else f'-> {_short_value(after)}'}"
         yield from finding_lines(update.new_findings, indent="  ")
         yield from (f"  fixed: {neutral(item.message)} [{item.code}]" for item in update.fixed_findings)
     yield from (f"{neutral(name)}: its source has no such skill any more; it stays as it is" for name in plan.gone)

@@ -131,7 +131,7 @@ def _as_dict(found: Verification) -> dict[str, object]:
     skills = [
         {
             **json_fields(skill, "name path method link"),
-            "differences": [json_fields(item, "kind path expected found") for item in skill.differences],
+            "differences": [json_fields(item, "kind path expected found may_run") for item in skill.differences],
         }
         for skill in found.skills
     ]
@@ -179,7 +179,7 @@ def _text(found: Verification, shown: Shown, *, strict: bool) -> Iterator[str]:
 def _line(skill: VerifiedSkill, difference: Difference, shown: Shown) -> str:
     """Return one difference as text."""
     path = os.path.join(skill.path, *filter(None, difference.path.split("/")))
-    text = f"{_WORDS[difference.kind]:<12}{shown.root_path(path)}"
+    text = f"{_WORDS[difference.kind]:<12}{shown.root_path(path)}{', which may run' if difference.may_run else ''}"
     if difference.kind == "mode":
         was, now = (str(value).partition(" ")[0] for value in (difference.expected, difference.found))
         return f"{text} ({now}, locked as {was})"

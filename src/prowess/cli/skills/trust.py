@@ -29,7 +29,7 @@ from prowess.cli._references import find_skill
 from prowess.errors import ConfigError, SkillError, SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS
 from prowess.session import Trust, files_provider, needs_trust, skill_folder, trusted_folder, trusted_place
-from prowess.skill import integrity_digest, load, read_integrity, sealed_copy
+from prowess.skill import find_code, integrity_digest, load, read_integrity, sealed_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,12 +155,12 @@ def _summarize(trust: Trust, entry: Entry, fetched: str | None) -> _TrustSummary
         # What is shown is read from a copy of the bytes that are trusted: the skill may change and change back.
         with sealed_copy(folder, partial(_check_unchanged, integrity.digest), compiled=True) as copy:
             file = real_path(os.path.join(copy.folder, os.path.basename(entry.path)))
-            summary = _summary(entry, file, copy.folder)
+            summary, scripts = _summary(entry, file, copy.folder), find_code(copy.folder)
     except SkillError as error:
         raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
     place = trusted_place(entry)
     return summary.with_changes(
-        scripts=integrity.scripts,
+        scripts=scripts,
         integrity=integrity.digest,
         previous=next((record for record in trust.all() if record.path == place), None),
     )
