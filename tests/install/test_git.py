@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import InstallError
+from prowess.install.sources import Wanted, parse_source
+from prowess.install.sources.git import is_descendant
 from prowess.lock import read_tree
 from support.git_server import (
     Executable,
@@ -25,6 +27,7 @@ from support.git_server import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from prowess.install import OpenStore
     from prowess.install.sources import Fetched
 
     Fetch = Callable[..., Fetched]
@@ -221,3 +224,37 @@ def test_git_is_needed(fetched: Fetch, monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InstallError, match="the command git is missing"):
         fetched("https://example.org/a.git")
+
+
+# ── history ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_filtering", [True, False])
+@pytest.mark.parametrize("is_old", [True, False])
+def test_a_commit_comes_after_those_in_its_history(
+    server: GitServer, opened: OpenStore, tmp_path: Path, *, is_filtering: bool, is_old: bool
+) -> None:
+    """Whatever their dates are, and whether the server sends commits alone or not."""
+    folder = server.folder / f"history-{tmp_path.name}.git"
+    repository = make_repository(folder, {"SKILL.md": skill_text("one")})
+    git(repository, "config", "uploadpack.allowFilter", str(is_filtering).lower())
+    commits = [git(repository, "rev-parse", "main")]
+    tree = git(repository, "rev-parse", "main^{tree}")
+    for date in (1700000100, 1600000000, 1800000000):
+        data = (
+            f"tree {tree}\nparent {commits[-1]}\nauthor A <a@b.c> {date} +0000\ncommitter A <a@b.c> {date} +0000\n\nx\n"
+        )
+        commits.append(Objects(repository).write("commit", data.encode()))
+    git(repository, "update-ref", "refs/heads/main", commits[-1])
+    other = git(repository, "commit-tree", "-m", "other", tree)
+    git(repository, "update-ref", "refs/heads/other", other)
+    git(repository, "update-ref", "refs/heads/first", commits[0])
+    server.behaviour.is_old = is_old
+    source = parse_source(f"git+{server.url}/{folder.name}")
+    wanted = Wanted(source=source, opened=opened)
+    later = [is_descendant(wanted, commits[-1], earlier) for earlier in (*commits[:-1], other, "0" * 40)]
+    assert later == [True, True, True, False, False]
+    assert is_descendant(wanted, commits[0], commits[1]) is False
+    (repository / "HEAD").unlink()
+    assert is_descendant(wanted, commits[-1], commits[0]) is None

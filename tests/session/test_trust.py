@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -86,6 +87,39 @@ def test_trusting_twice_is_trusting_once(project: Path, trust: Trust) -> None:
     before = file.stat()
     assert trust.allow(entry_of(project)).since == "2001-02-03"
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("way", ["same path", "another path"])
+def test_an_old_version_is_not_brought_back_by_a_copy_that_is_still_trusted(
+    way: str, project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the file system gives the folder two paths; a folder without a version of its own shares the trust."""
+    folder = project / ".agents/skills/pdf"
+    trust.allow(entry_of(project))
+    copy = project / "copies/pdf"
+    shutil.copytree(folder, copy)
+    here = entry_of(project)
+    elsewhere = here.with_changes(path=str(copy / "SKILL.md"), real=str(copy / "SKILL.md"))
+    assert trust.allows(elsewhere)
+    trust.allow(elsewhere)
+    old = (folder / "SKILL.md").read_bytes()
+    (folder / "SKILL.md").write_bytes(old + b"More.\n")
+    trust.allow(entry_of(project))
+    (folder / "SKILL.md").write_bytes(old)
+    assert integrity_digest(str(folder)) == integrity_digest(str(copy))
+    if way == "another path":  # as on a file system that ignores case
+        same = os.path.samefile
+        other = folder.with_name("PDF")
+        folder.rename(other)
+        here = here.with_changes(path=str(other / "SKILL.md"), real=str(other / "SKILL.md"))
+        paths = {str(folder), str(other)}
+        monkeypatch.setattr(os.path, "samefile", lambda *both: {*map(str, both)} == paths or same(*both))
+    reason = trust.denial_reason(here)
+    assert reason is not None
+    assert reason.startswith(f"`pdf` has changed since it was trusted on {DAY}")
+    with pytest.raises(SkillError, match="has changed since it was trusted"), trust.sealed_copy(here):
+        pass
+    assert trust.allows(elsewhere)
 
 
 def test_a_skill_that_changed_since_it_was_shown_is_not_trusted(project: Path, trust: Trust) -> None:

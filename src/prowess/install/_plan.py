@@ -26,7 +26,8 @@ from prowess.lock import folders_of, read_lock, read_tree
 from prowess.skill import find_code, is_code, is_portable_name, load
 
 from ._change import Item, check_conflicts, make_change, merged
-from ._entries import entry_for, fetch_locked, is_pinned, recall, remember
+from ._entries import entry_for, fetch_locked, is_pinned, recall, remember, same_source
+from ._older import HistoryCheck
 from .sources import Wanted, check_wanted, fetch, parse_source
 
 TYPE_CHECKING = False
@@ -66,6 +67,8 @@ class PlannedSkill(Frozen):
     """Where it would be installed, absolute."""
     agents: tuple[str, ...]
     """The agents on this machine that look there."""
+    older: tuple[str, ...] = ()
+    """Why it may be older than what is installed, or not what its name meant before."""
 
     @property
     def name(self) -> str:
@@ -115,13 +118,18 @@ def plan_add(
     chosen = _without_copies(_choose(fetched.skills, wanted), where.opened)
     remember(wanted, fetched.revision, ((skill, stored.tree.digest) for skill, stored in chosen))
     lock = read_lock(target.lock_file)
-    planned = []
+    planned, history = [], HistoryCheck(where)
     for number, (skill, stored) in enumerate(chosen):
         wanted.tell(f"checking {number + 1:,} of {len(chosen):,}")
         entry = entry_for(source, skill, fetched, stored, folder=target.lock_folder, hosts=hosts, link=link)
         link_to = link_target(source, skill, stored) if link else None
         item = merged(Item(entry=entry, digest=stored.tree.digest, link=link_to), lock, target.scope)
-        planned.append(describe_skill(item, stored, lock, where))
+        described = describe_skill(item, stored, lock, where)
+        old = described.previous
+        if old is not None and same_source(old, entry) and old.tree_digest != stored.tree.digest:
+            files = _old_skill_file(old, where), os.path.join(stored.folder, SKILL_FILE)
+            described = described.with_changes(older=history.reasons(old, source, fetched, files))
+        planned.append(described)
     check_conflicts(where, lock, [skill.item for skill in planned])
     return AddPlan(source=source, revision=fetched.revision, skills=tuple(planned), findings=fetched.findings)
 
@@ -298,7 +306,8 @@ def plan_update(where: Installation, names: Sequence[str] = ()) -> UpdatePlan:
     if problems:
         raise combine_errors(problems, "nothing was updated")
     newer = [one for one in fetched if not _is_current(one)]
-    updates = [_planned(one, lock, where) for one in newer if not _is_renamed(one)]
+    history = HistoryCheck(where)
+    updates = [_planned(one, lock, where, history) for one in newer if not _is_renamed(one)]
     check_conflicts(where, lock, [update.new.item for update in updates])
     gone += [one.entry for one in newer if _is_renamed(one)]
     changed = {one.entry.name for one in newer}
@@ -324,7 +333,7 @@ def _is_current(one: FetchedEntry) -> bool:
     return one.entry.computed_hash is not None and one.entry.computed_hash == computed_hash(one.stored.folder)
 
 
-def _planned(one: FetchedEntry, lock: Lock, where: Installation) -> PlannedUpdate:
+def _planned(one: FetchedEntry, lock: Lock, where: Installation, history: HistoryCheck) -> PlannedUpdate:
     old, stored, target = one.entry, one.stored, where.target
     is_link = old.is_link
     new = entry_for(
@@ -338,6 +347,8 @@ def _planned(one: FetchedEntry, lock: Lock, where: Installation) -> PlannedUpdat
     planned = describe_skill(Item(entry=entry, digest=stored.tree.digest, link=link), stored, lock, where)
     before, after = _old_files(old, target), dict(entry.files)
     old_file = _old_skill_file(old, where)
+    files = old_file, os.path.join(stored.folder, SKILL_FILE)
+    planned = planned.with_changes(older=history.reasons(old, one.source, one.fetched, files))
     old_findings = findings_of(old_file, old.name) if old_file else ()
     known = {(item.code, item.message) for item in old_findings}
     left = {(item.code, item.message) for item in planned.findings}

@@ -147,14 +147,19 @@ class Trust:
         except ConfigError as error:
             return f"{name} is not trusted: {error}; {error.hint}"
         folder = trusted_place(entry)
-        # The same bytes from another server are another skill: its user trusted the first server with them.
-        if any(skill.digest == digest and (skill.path == folder or not folder.startswith(REMOTE)) for skill in trusted):
+        own = next((skill for skill in trusted if _is_in(skill, folder)), None)
+        # A folder with a version of its own has no other one: an old version that is put back is not trusted because a
+        # copy elsewhere still is. The same bytes from another server are another skill: its user trusted the first
+        # server with them.
+        if own is not None:
+            if own.digest == digest:
+                return None
+        elif not folder.startswith(REMOTE) and any(skill.digest == digest for skill in trusted):
             return None
         reference = entry.name if folder.startswith(REMOTE) else os.path.dirname(entry.path)
         command = f"`prowess trust {quote_for_shell(reference)}`"
-        for skill in trusted:
-            if skill.path == folder:
-                return f"{name} has changed since it was trusted on {skill.since}: review it, then type {command}"
+        if own is not None:
+            return f"{name} has changed since it was trusted on {own.since}: review it, then type {command}"
         return f"{name} is not trusted: review it, then type {command}"
 
     def allow(self, entry: Entry, *, digest: str | None = None, folder: str | None = None) -> TrustedSkill:
@@ -191,7 +196,7 @@ class Trust:
                 if (skill.digest, skill.path) == (added.digest, added.path):
                     added = skill
                     return trusted
-            return (*(skill for skill in trusted if skill.path != place), added)
+            return (*(skill for skill in trusted if not _is_in(skill, place)), added)
 
         self._record.update(add)
         return added
@@ -226,6 +231,18 @@ class Trust:
             ConfigError: the trust record is invalid.
         """
         return tuple(sorted(self._record.load(), key=lambda skill: (normalize_name(skill.name), skill.path)))
+
+
+def _is_in(skill: TrustedSkill, folder: str) -> bool:
+    """Return whether a skill was trusted in this folder, perhaps by another path of it."""
+    if skill.path == folder:
+        return True
+    if os.path.basename(skill.path).casefold() != os.path.basename(folder).casefold() or folder.startswith(REMOTE):
+        return False
+    try:
+        return os.path.samefile(skill.path, folder)
+    except (OSError, ValueError):
+        return False
 
 
 def _find_with_copies(trusted: TrustedSkills, reference: str | Entry) -> TrustedSkills:

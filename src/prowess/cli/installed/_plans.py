@@ -126,6 +126,7 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
         ("into", ", ".join(map(shown.path, skill.folders)), []),
         ("seen by", ", ".join(skill.agents) or "no agent on this machine", []),
     ]
+    facts += [("older?", reason, []) for reason in skill.older]
     facts += [("also", f"{shown.path(path)} has the same name", []) for path in same_name]
     for key, text, details in facts:
         yield f"  {key:<9}{text}"
@@ -144,6 +145,7 @@ def short_line(skill: PlannedSkill, same_name: Sequence[str]) -> str:
         facts.append(f"allowed-tools {_cut(neutral(', '.join(skill.allowed_tools)), 60)}")
     if skill.tools is not None:
         facts.append(f"tools {_cut(_tools(skill.tools), 60)}")
+    facts += skill.older
     if skill.findings:
         facts.append(pluralize(len(skill.findings), "finding"))
     if same_name:
@@ -207,6 +209,7 @@ def planned_as_dict(skill: PlannedSkill, same_name: Sequence[str]) -> dict[str, 
         "destinations": skill.folders,
         "link": skill.item.link,
         "agents": skill.agents,
+        "older": skill.older,
         "same_name": same_name,
         "findings": as_dicts(skill.findings),
     }

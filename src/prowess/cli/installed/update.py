@@ -30,7 +30,7 @@ from ._plans import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from prowess.cli._parser import Arguments, Parser
     from prowess.install import Installation, PlannedUpdate, UpdatePlan
@@ -78,13 +78,19 @@ def _show_and_update(plan: UpdatePlan, shown: Shown, where: Installation, args: 
     return Result(lambda: _as_dict(plan, shown, installed), lines)
 
 
+_QUESTIONS: dict[str, Callable[[PlannedUpdate], object]] = {
+    "be older than what is installed": lambda update: update.new.older,
+    "run or use something else than before": lambda update: update.permissions,
+}
+
+
 def _ask_each(updates: Sequence[PlannedUpdate]) -> bool:
-    """Ask about all updates, and once more about each skill that may run or use something else than before."""
+    """Ask about all updates, and about each skill alone that may be older, or run or use something else than before."""
     for update in updates:
-        question = f"{quoted(update.name)} may run or use something else than before; update it?"
-        if update.permissions and not ask(question):
+        may = [word for word, is_so in _QUESTIONS.items() if is_so(update)]
+        if may and not ask(f"{quoted(update.name)} may {', and '.join(may)}; update it?"):
             return False
-    return all(update.permissions for update in updates) or ask(
+    return all(update.permissions or update.new.older for update in updates) or ask(
         f"update {describe_choice([update.name for update in updates])}?"
     )
 
@@ -95,6 +101,7 @@ def _plan_lines(plan: UpdatePlan, shown: Shown) -> Iterator[str]:
     for update in plan.updates:
         new = update.new.item.entry
         yield f"{neutral(update.name)}: {_short(update.old.revision)} -> {_short(new.revision)}"
+        yield from (f"  older? {neutral(reason)}" for reason in update.new.older)
         for sign, paths in (("+", update.added), ("~", update.changed), ("-", update.removed)):
             yield from (f"  {sign} {neutral(path)}" for path in paths)
         for key, (before, after) in update.permissions.items():

@@ -95,6 +95,8 @@ class Fetched(Frozen):
     skills: tuple[FetchedSkill, ...]
     revision: str | None
     """What names exactly this content: a commit of git, the digest of a manifest; `None` if the source has no such."""
+    is_tag: bool = False
+    """Whether a tag that should not move names it: of git, or of a registry but `latest`."""
     findings: tuple[Finding, ...] = ()
     """What was left out, and why."""
 

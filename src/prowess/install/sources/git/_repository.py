@@ -28,6 +28,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 
 from prowess._internal.frozen import Frozen
@@ -447,12 +448,18 @@ class GitRepository:
 
     def fetched_object(self) -> str | None:
         """Return the name of the object that was fetched; it may be that of a tag."""
-        try:
-            with open(os.path.join(self.folder, "FETCH_HEAD"), encoding="utf-8", errors="replace") as file:
-                name = file.readline(4096).partition("\t")[0]
-        except OSError:
-            return None
+        name = self._fetch_head().partition("\t")[0]
         return name if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", name) else None
+
+    def fetched_tag(self) -> bool:
+        """Return whether a tag was fetched by its name."""
+        return self._fetch_head().split("\t")[-1].startswith("tag ")
+
+    def _fetch_head(self) -> str:
+        path = os.path.join(self.folder, "FETCH_HEAD")
+        with suppress(OSError), open(path, encoding="utf-8", errors="replace") as file:
+            return file.readline(4096)
+        return ""
 
     def _fetched_size(self) -> int:
         """Return the bytes that have arrived."""
@@ -515,9 +522,10 @@ def moved_url(url: str) -> str | None:
 
 _REF = re.compile(r"[^\W_][^\x00-\x20\x7f~^:?*\[\\]*")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}").fullmatch
-_PART_OF_COMMIT = re.compile(r"[0-9a-f]{4,63}").fullmatch
+_PART_OF_COMMIT = re.compile(r"[0-9a-f]{7,63}").fullmatch
 _ALL_REFS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _LINE = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})\t([^\t]+)").fullmatch
+_COMMITS_ONLY = "--filter=tree:0"
 _UNKNOWN = re.compile("find remote ref|no such remote ref|not our ref|unadvertised object")
 _REDIRECT = re.compile("returned error: 30[12378]")
 _HINT = "check the branch, tag or commit after the `#`"
@@ -549,22 +557,29 @@ def fetch_object(repository: GitRepository, ref: str | None, filters: str | None
         repository.fetch(*options, REMOTE, *_ALL_REFS)
         return name
 
+    if _PART_OF_COMMIT(name) and not _COMMIT(name):
+        newest = _find_newest(name, _begin(repository, lambda: _list_refs(repository, "--heads", "--tags")))
+        return _begin(repository, lambda: fetch_one(newest))
     try:
         return _begin(repository, lambda: fetch_one(name))
     except GitError as error:
-        if (not _PART_OF_COMMIT(name) and not _COMMIT(name)) or not _UNKNOWN.search(error.stderr):
+        if not _COMMIT(name) or not _UNKNOWN.search(error.stderr):
             raise
-    if _COMMIT(name):  # the server only gives commits that it lists
-        return _begin(repository, fetch_history)
-    return fetch_one(_find_newest(name, _list_refs(repository, "--heads", "--tags")))
+    return _begin(repository, fetch_history)  # the server only gives commits that it lists
 
 
 def _find_newest(name: str, listed: list[tuple[str, str]]) -> str:
     """Return the newest commit of a branch or tag that begins with a name.
 
     Raises:
-        InstallError: there is not exactly one.
+        InstallError: there is not exactly one, or a branch or tag has this name: its owner may have made it so that
+            people install it instead of the commit.
     """
+    whole = "write the whole name of the commit: 40 digits"
+    for kind, ref in (("branch", f"refs/heads/{name}"), ("tag", f"refs/tags/{name}")):
+        if any(ref == other for _, other in listed):
+            message = f"{quoted(name)} may be the beginning of a commit, and a {kind} has this name too"
+            raise InstallError(message, hint=f"{whole}; or `{ref}` for the {kind}")
     newest = {oid for oid, _ in listed if oid.startswith(name)}
     if len(newest) == 1:
         return newest.pop()
@@ -573,7 +588,36 @@ def _find_newest(name: str, listed: list[tuple[str, str]]) -> str:
         if newest
         else "is not a branch or tag, or the beginning of the newest commit of one"
     )
-    raise InstallError(f"{quoted(name)} {problem}", hint="write the whole name of the commit: 40 digits")
+    raise InstallError(f"{quoted(name)} {problem}", hint=whole)
+
+
+def is_later(repository: GitRepository, commit: str, earlier: str) -> bool | None:
+    """Return whether an earlier commit is in the history of another one; `None` if the source does not say.
+
+    Commits alone are fetched where the server can do that: first those since the date of the earlier one.
+
+    Args:
+        repository: gets the commits; what was in it is removed.
+        commit: its name.
+        earlier: the name of the other.
+
+    Raises:
+        InstallError: git is missing, or a folder cannot be written.
+    """
+    ways: list[tuple[str, ...]] = [()]
+    with suppress(GitError, ValueError):
+        _begin(repository, lambda: repository.fetch("--depth=1", _COMMITS_ONLY, REMOTE, earlier))
+        date = int(repository.run("log", "-1", "--format=%ct", earlier))
+        ways.insert(0, (f"--shallow-since=@{date - 1} +0000",))
+    is_known = False
+    for options in ways:
+        with suppress(GitError):
+            _begin(repository, partial(repository.fetch, *options, _COMMITS_ONLY, REMOTE, commit))
+            is_known = not options
+            # Prints those that no other one has in its history, and fails if one is missing.
+            if repository.run("merge-base", "--independent", commit, earlier).split() == [commit.encode()]:
+                return True
+    return False if is_known else None
 
 
 def _check_ref(ref: str | None) -> None:

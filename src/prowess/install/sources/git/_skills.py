@@ -35,7 +35,7 @@ from prowess.install.sources._fetched import Fetched, FetchedSkill
 from prowess.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths, os_errors
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
 
-from ._repository import REMOTE, GitError, GitLimits, GitRepository, fetch_object
+from ._repository import REMOTE, GitError, GitLimits, GitRepository, fetch_object, is_later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -549,6 +549,7 @@ def _fetch(repository: GitRepository, wanted: Wanted, filters: str | None) -> Fe
         if filters is None or "fsck error" not in error.stderr:
             raise
         raise RefusedPartError from None
+    is_tag = revision is None and repository.fetched_tag()
     with repository.start("cat-file", "--batch") as process:
         reader = ObjectReader(process)
         commit = reader.commit(fetched)
@@ -577,7 +578,15 @@ def _fetch(repository: GitRepository, wanted: Wanted, filters: str | None) -> Fe
             tree, computed_hash = work.write_skill(path, files[folder], folder or ".") or (None, None)
             in_source = "/".join(filter(None, (top, folder)))
             skills.append(FetchedSkill(name=name, path=in_source, folder=path, tree=tree, computed_hash=computed_hash))
-    return Fetched(skills=tuple(skills), revision=commit, findings=(*report_skipped(found, top), *findings))
+    found_findings = (*report_skipped(found, top), *findings)
+    return Fetched(skills=tuple(skills), revision=commit, is_tag=is_tag, findings=found_findings)
+
+
+def is_descendant(wanted: Wanted, commit: str, earlier: str) -> bool | None:
+    """Return whether an earlier commit is in the history of another one; `None` if the source does not say."""
+    wanted.tell("comparing the history")
+    repository = _repository(wanted.source.url, wanted.opened.new_folder(), wanted.progress)
+    return is_later(repository, commit, earlier)
 
 
 def _folder(source: Source) -> str:

@@ -239,7 +239,9 @@ def fetch(wanted: Wanted) -> Fetched:
             found, problems = _fetch_manifest(registry, manifest, wanted)
             skills += found
             findings += problems
-    return Fetched(skills=_choose(skills, names, source), revision=top.digest, findings=tuple(findings))
+    is_tag = wanted.revision is None and source.ref not in (None, "latest") and not _match_digest(source.ref or "")
+    chosen = _choose(skills, names, source)
+    return Fetched(skills=chosen, revision=top.digest, is_tag=is_tag, findings=tuple(findings))
 
 
 def _manifest(registry: Registry, reference: str, source: Source) -> StoredManifest:
