@@ -166,7 +166,7 @@ def test_the_profile_of_seatbelt(tmp_path: Path) -> None:
     profile = seatbelt_profile(confinement)
     real = os.path.realpath(tmp_path)
     assert profile.startswith("(version 1)\n(deny default)\n")
-    assert f'(allow file-write* (subpath "{real}/a\\"b"))\n' in profile
+    assert f'(allow file-write* (subpath "{real}/a\\"b"))\n(deny file-write-setugid)\n' in profile
     assert "(allow network" not in profile
     assert profile.count("(") == profile.count(")")
     with_network = seatbelt_profile(confinement.with_changes(network=True))

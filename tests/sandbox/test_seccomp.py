@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import stat
 import struct
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from prowess.errors import SandboxError
 from prowess.sandbox import _seccomp as seccomp, run
 from prowess.sandbox._backends import Backend
 from prowess.sandbox._profiles import Confinement
-from prowess.sandbox._seccomp import CALLS, MACHINES, UNCOUNTED_MEMORY, _program, filter_program
+from prowess.sandbox._seccomp import CALLS, MACHINES, MODES, UNCOUNTED_MEMORY, _program, filter_program
 from support.commands import SOURCE, run_python, run_shell
 
 if TYPE_CHECKING:
@@ -57,15 +58,16 @@ def decide(program: bytes, number: int, *arguments: int, architecture: int) -> i
             at += if_true if is_true else if_false
 
 
+@pytest.mark.parametrize("group_bits", [False, True])
 @pytest.mark.parametrize("shared_memory", [False, True])
 @pytest.mark.parametrize("unix_sockets", [False, True])
 @pytest.mark.parametrize("machine", MACHINES)
 def test_the_filter_of_each_machine_decides_as_its_table_says(
-    machine: str, unix_sockets: bool, shared_memory: bool
+    machine: str, unix_sockets: bool, shared_memory: bool, group_bits: bool
 ) -> None:
     """Each call of the table, the checked arguments, and everything else, for machines that this one is not."""
     column, architecture, checked = MACHINES[machine]
-    program = _program(machine, unix_sockets=unix_sockets, shared_memory=shared_memory)
+    program = _program(machine, unix_sockets=unix_sockets, shared_memory=shared_memory, group_bits=group_bits)
     assert len(program) % 8 == 0
     assert len(program) // 8 < 4096
 
@@ -79,6 +81,17 @@ def test_the_filter_of_each_machine_decides_as_its_table_says(
             assert decision(number) == (ERROR | refused[number] if number in refused else ALLOW), number
     for number in (seccomp._LAST_CALL + 1, 1000, 0x40000000, 0x40000000 | 39, 0x7FFFFFFF, 0x80000000, -1):
         assert decision(number) == ERROR | errno.ENOSYS
+    for call in MODES:
+        found, mode_argument, flag_argument = call[column], call[3], call[4]
+        if found is None:
+            continue
+        for mode in (0, *(1 << bit for bit in range(16)), 0o4755, 0o6711, 0o1777, 0o106755, 1 << 31):
+            is_special = mode & (0o4000 if group_bits else 0o6000)
+            for flags in (0, 0x80002, 0x410001, 0x40, 0x80241, 0x400000):
+                is_refused = is_special and (flag_argument is None or flags & 0x400040)
+                words = {mode_argument: mode | 1 << 32, flag_argument: flags}
+                arguments = [words.get(at, 0xFFFF) for at in range(6)]
+                assert decision(int(found), *arguments) == (ERROR | errno.EPERM if is_refused else ALLOW)
     for flags in (0x20000, *(1 << bit for bit in range(25, 31)), 0x10000011, 0xFFFFFFFF):
         assert decision(checked["clone"], flags) == ERROR | errno.EPERM
     for flags in (17, 0x4111, 0x3D0F00, 0x1200011 | 0x01200000, 0x80, 0x80000000):
@@ -119,7 +132,7 @@ def test_the_filter_of_each_machine_decides_as_its_table_says(
 
 @pytest.mark.parametrize("column", [1, 2])
 def test_each_call_is_in_the_table_once(column: int) -> None:
-    table = (*CALLS, *UNCOUNTED_MEMORY)
+    table = (*CALLS, *UNCOUNTED_MEMORY, *MODES)
     numbers = [int(call[column] or 0) for call in table if call[column] is not None]
     assert len(numbers) == len(set(numbers))
     assert len({call[0] for call in table}) == len(table)
@@ -138,7 +151,7 @@ def test_numbers_are_those_of_the_headers_of_this_system() -> None:
             continue
         with open(place, encoding="utf-8") as file:
             header = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", file.read()))
-        for call in (*CALLS, *UNCOUNTED_MEMORY):
+        for call in (*CALLS, *UNCOUNTED_MEMORY, *MODES):
             if call[0] in header and call[column] is not None:
                 found += 1
                 assert int(header[call[0]]) == call[column], call[0]
@@ -151,7 +164,7 @@ def test_a_machine_without_numbers_has_no_sandbox(monkeypatch: pytest.MonkeyPatc
     names = os.uname()
     monkeypatch.setattr(os, "uname", lambda: os.uname_result((*names[:4], "riscv64")))
     with pytest.raises(SandboxError, match="no filter of system calls for the machine `riscv64`") as caught:
-        filter_program(unix_sockets=False, shared_memory=False)
+        filter_program(unix_sockets=False, shared_memory=False, group_bits=False)
     assert "x86_64" in (caught.value.hint or "")
     confinement = Confinement(cwd="/", env={}, readable=(), writable=(), network=False)
     with pytest.raises(SandboxError, match="no filter"):
@@ -283,7 +296,7 @@ def test_a_terminal_cannot_be_typed_into(bwrap: str, tmp_path: Path) -> None:
 
 
 @X86_ONLY
-@pytest.mark.parametrize("number", [20, 288, 310, 0], ids=["getpid", "keyctl", "unshare", "restart"])
+@pytest.mark.parametrize("number", [20, 288, 310, 0, 15], ids=["getpid", "keyctl", "unshare", "restart", "chmod"])
 def test_a_call_by_the_32_bit_entry_is_killed(bwrap: str, number: int, tmp_path: Path) -> None:
     """`int 0x80` has numbers of its own: 20 is getpid there."""
     # mov eax, number; int 0x80; ret
@@ -303,8 +316,96 @@ def test_a_call_by_the_32_bit_entry_is_killed(bwrap: str, number: int, tmp_path:
 @X86_ONLY
 def test_calls_of_x32_do_not_exist(bwrap: str, tmp_path: Path) -> None:
     """They are the calls of x86-64 under other numbers."""
-    code = f"{CALLED}    print([call(0x40000000 | number, 0, 0, 0, 0) for number in (39, 250, 272, 521, 539)])"
-    assert run_python(code, tmp_path, sandbox=bwrap).stdout.decode() == f"{[errno.ENOSYS] * 5}\n"
+    code = f"{CALLED}    print([call(0x40000000 | number, 0, 0, 0, 0) for number in (39, 90, 250, 272, 521, 539)])"
+    assert run_python(code, tmp_path, sandbox=bwrap).stdout.decode() == f"{[errno.ENOSYS] * 6}\n"
+
+
+SET_MODES = """
+    import ctypes, stat
+    def pointer(data):
+        kept.append(ctypes.create_string_buffer(data))
+        return ctypes.addressof(kept[-1])
+    kept, at, tmpfile, create = [], -100, os.O_TMPFILE | os.O_RDWR, os.O_CREAT | os.O_WRONLY
+    def calls(mode):
+        path = pointer(f"{mode:o}".encode())
+        fd = os.open(f"{mode:o}", os.O_CREAT)
+        def new(name): return pointer(f"{mode:o}-{name}".encode())
+        how = pointer(create.to_bytes(8, "little") + mode.to_bytes(8, "little") + bytes(8))
+        yield "chmod", path, mode
+        yield "fchmod", fd, mode
+        yield "fchmodat", at, path, mode
+        yield "fchmodat2", at, path, mode, 0
+        yield "fchmodat2", fd, pointer(b""), mode, 0x1000
+        yield "mknod", new("a"), mode
+        yield "mknod", new("b"), stat.S_IFREG | mode
+        yield "mknod", new("c"), stat.S_IFIFO | mode
+        yield "mknodat", at, new("d"), stat.S_IFREG | mode
+        yield "creat", new("e"), mode
+        yield "open", new("f"), create, mode
+        yield "open", pointer(b"."), tmpfile, mode
+        yield "openat", at, new("g"), create | os.O_CLOEXEC, mode
+        yield "openat", at, pointer(b"."), tmpfile, mode
+        yield "openat", at, new("h"), create | 1 << 40, mode | 1 << 40
+        yield "openat2", at, new("i"), how, 24
+    os.umask(0)
+    for mode in MODES:
+        for name, *arguments in calls(mode):
+            if name in NUMBERS: call(NUMBERS[name], *arguments)
+    names = [name for name in os.listdir() if os.lstat(name).st_mode & 0o6000]
+    print(*sorted(names))
+    # Open files without a name, too.
+    print(sum(1 for fd in os.listdir("/proc/self/fd")
+        if os.path.exists(f"/proc/self/fd/{fd}") and os.fstat(int(fd)).st_mode & 0o6000))
+"""
+
+
+def set_modes(folder: Path, *modes: int, **options: Any) -> list[str]:
+    """Try each way to set a mode; return the files that then have a bit, and the number of open files with one."""
+    folder.mkdir()
+    column = MACHINES[platform.machine()][0]
+    numbers = {call[0]: call[column] for call in (*MODES, ("openat2", 437, 437)) if call[column] is not None}
+    code = CALLED + SET_MODES.replace("MODES", repr(modes)).replace("NUMBERS", repr(numbers))
+    done = run_python(code, folder, writable=[folder], **options)
+    assert (done.exit_code, done.stderr) == (0, b"")
+    names, _, count = done.stdout.decode().partition("\n")
+    return [*names.split(), count.strip()]
+
+
+def test_no_set_user_id_bit_can_be_set(bwrap: str, tmp_path: Path) -> None:
+    """By no call, on no file: another user who starts it would act as this one, or as its group."""
+    for mode in (0o4755, 0o2755, 0o6711, 0o7000):
+        name = f"{mode:o}"
+        outside = set_modes(tmp_path / f"outside{name}", mode)
+        assert {name, *(f"{name}-{letter}" for letter in "bdgh")} <= {*outside}
+        assert int(outside[-1]) >= 3
+        assert set_modes(tmp_path / name, mode, sandbox=bwrap) == ["0"]
+    assert set_modes(tmp_path / "plain", 0o1777, sandbox=bwrap) == ["0"]
+    assert stat.S_IMODE((tmp_path / "plain/1777").stat().st_mode) == 0o1777
+
+
+def test_a_folder_of_a_group_can_be_copied(bwrap: str, tmp_path: Path) -> None:
+    """Where the user has set its set-group-ID bit, programs set it on folders too; they set no set-user-ID bit."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o2775)
+    line = 'umask 002; mkdir -p a/b; cp -r a c; cp -a a d; python3 -c \'import shutil; shutil.copytree("a", "e")\''
+    done = run_shell(f"{line}; touch f; chmod 4755 f", folder, sandbox=bwrap, writable=[folder])
+    assert done.stderr.count(b"\n") == 1, done.stderr
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    assert modes == {**dict.fromkeys("acde", 0o2775), "f": 0o664}
+    (tmp_path / "own").mkdir()
+    done = run_shell("mkdir a; chmod 2755 a", tmp_path / "own", sandbox=bwrap, writable=[tmp_path / "own"])
+    assert done.stderr == b"chmod: changing permissions of 'a': Operation not permitted\n"
+
+
+def test_programs_that_open_files_work_as_before(bwrap: str, tmp_path: Path) -> None:
+    """Modes without such bits, and calls without a mode."""
+    line = (
+        "mkfifo pipe; install -m 755 /bin/true t; cp -p t u; mkdir -m 1777 v; tar cf w.tar t u v; mkdir x;"
+        " tar xpf w.tar -C x; chmod 700 u; ln t y; mktemp -p . z.XXXXXX >/dev/null; ls -l x/t | cut -c-10"
+    )
+    done = run_shell(line, tmp_path, sandbox=bwrap, writable=[tmp_path])
+    assert (done.stdout, done.stderr, done.exit_code) == (b"-rwxr-xr-x\n", b"", 0)
 
 
 def test_a_filter_stays_with_every_process(bwrap: str, tmp_path: Path) -> None:
@@ -326,7 +427,6 @@ def test_the_program_is_made_once(bwrap: str, tmp_path: Path) -> None:
     for _ in range(3):
         assert run(["/bin/true"], cwd=tmp_path, sandbox=bwrap).exit_code == 0
     assert _program.cache_info().misses <= 1
-    assert filter_program(unix_sockets=True, shared_memory=True) is filter_program(
-        unix_sockets=True, shared_memory=True
-    )
-    assert sys.getsizeof(filter_program(unix_sockets=True, shared_memory=True)) < 4096
+    program = filter_program(unix_sockets=True, shared_memory=True, group_bits=True)
+    assert filter_program(unix_sockets=True, shared_memory=True, group_bits=True) is program
+    assert sys.getsizeof(program) < 4096

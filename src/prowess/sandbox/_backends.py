@@ -71,7 +71,9 @@ class Backend(Frozen):
             files = {
                 3: arguments,
                 6: filter_program(
-                    unix_sockets=confinement.unix_sockets is not None, shared_memory=confinement.counted_memory
+                    unix_sockets=confinement.unix_sockets is not None,
+                    shared_memory=confinement.counted_memory,
+                    group_bits=confinement.group_bits,
                 ),
             }
             return [self.path, "--args", "3", "--seccomp", "6", "--", *argv], files

@@ -66,6 +66,8 @@ class Confinement(Frozen):
     """A new file system in memory under this path, for its home and temporary files."""
     counted_memory: bool = False
     """Whether a control group counts all of its memory; if not, it can share memory by files alone."""
+    group_bits: bool = False
+    """Whether it may set set-group-ID bits."""
 
 
 def bwrap_arguments(confinement: Confinement) -> list[str]:
@@ -223,6 +225,7 @@ def seatbelt_profile(confinement: Confinement) -> str:
     ]
     if write:
         lines.append(_rule("allow", "file-write*", "subpath", tuple(write)))
+        lines.append("(deny file-write-setugid)")
     for path in confinement.read_only:
         # A later rule wins. The folders on the way to a path keep their names.
         lines.append(_rule("deny", "file-write*", "subpath", (real_path(path),)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from contextlib import suppress
 
 from prowess._internal.frozen import EMPTY, Frozen
@@ -196,6 +197,8 @@ def prepare(
         memory=limits.memory,
         scratch=scratch if in_memory else None,
         counted_memory=needs_group or limits.memory is None,
+        # Where the user has set the bit, so that all files belong to one group, copying a folder sets it too.
+        group_bits=any(os.stat(path).st_mode & stat.S_ISGID for path in write),
     )
     program = find_program(words[0], folder, variables["PATH"])
     command, bwrap_files = backend.command_words(confinement, [program, *words[1:]])

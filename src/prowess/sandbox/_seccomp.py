@@ -14,6 +14,7 @@ A machine without its numbers has no sandbox: without a filter no command runs i
     `socketpair` of datagrams              EAFNOSUPPORT unless Unix sockets are allowed: they can be connected anew
     `ioctl` that types into a terminal     EPERM
     memory that is shared without a file   ENOSYS, or EPERM of `mmap`, if no control group counts it
+    a mode with a set-user-ID bit          EPERM: who starts such a file acts as the user; set-group-ID unless allowed
     everything else                        allowed
 """
 
@@ -49,6 +50,8 @@ CALLS: tuple[tuple[str, int | None, int | None, int], ...] = (
     ("open_tree_attr", 467, 467, EPERM),
     # Its flags are behind a pointer, which a filter cannot read; the C library then uses `clone`.
     ("clone3", 435, 435, ENOSYS),
+    # So is its mode; programs then use `openat`.
+    ("openat2", 437, 437, ENOSYS),
     # Other processes.
     ("ptrace", 101, 117, EPERM),
     ("process_vm_readv", 310, 270, EPERM),
@@ -117,6 +120,19 @@ MACHINES = {
     "aarch64": (2, 0xC00000B7, {"clone": 220, "socket": 198, "socketpair": 199, "ioctl": 29, "mmap": 222}),
 }
 """By the name in `uname`: column of `CALLS`, number of the architecture, and the calls whose arguments are checked."""
+MODES: tuple[tuple[str, int | None, int | None, int, int | None], ...] = (
+    ("chmod", 90, None, 1, None),
+    ("fchmod", 91, 52, 1, None),
+    ("fchmodat", 268, 53, 2, None),
+    ("fchmodat2", 452, 452, 2, None),
+    ("mknod", 133, None, 1, None),
+    ("mknodat", 259, 33, 2, None),
+    ("creat", 85, None, 1, None),
+    ("open", 2, None, 2, 1),
+    ("openat", 257, 56, 3, 2),
+)
+"""Calls that give a file its mode: as in `CALLS`, then which argument is the mode, and which one has the flags without
+which there is no mode. `mkdir` ignores the bits."""
 _LAST_CALL = 469
 """The newest call that `CALLS` was checked against: `file_setattr` of Linux 6.17. Numbers are the same everywhere."""
 _NAMESPACE_FLAGS = 0x7E020000
@@ -127,6 +143,9 @@ _GROWS_DOWN = 0x100
 """Of `mmap`: a stack, which does not count as data."""
 _KIND_BITS, _SHARED_ANONYMOUS = 0x2F, (0x21, 0x23)
 """Of `mmap`: how it is shared, and whether it is of no file."""
+_CREATES = 0x400040
+"""Of `open`: O_CREAT and what is new in O_TMPFILE. Without them the mode can be anything."""
+_SET_USER_ID, _SET_GROUP_ID = 0o4000, 0o2000
 _UNIX, _IPV4, _IPV6, _NETLINK = 1, 2, 10, 16
 _STREAM, _RAW, _SEQPACKET, _TYPE_BITS = 1, 3, 5, 0xF
 _IP_PROTOCOLS = (0, 1, 6, 17, 58)
@@ -138,12 +157,13 @@ _LOAD, _AND, _EQUAL, _GREATER, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x45,
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 
 
-def filter_program(*, unix_sockets: bool, shared_memory: bool) -> bytes:
+def filter_program(*, unix_sockets: bool, shared_memory: bool, group_bits: bool) -> bytes:
     """Return the filter for this machine.
 
     Args:
         unix_sockets: whether a command may use Unix sockets; a pair of connected ones is always allowed.
         shared_memory: whether a command may share memory that belongs to no file system, since something counts it.
+        group_bits: whether a command may set set-group-ID bits.
 
     Raises:
         SandboxError: the numbers of its calls are unknown.
@@ -152,11 +172,11 @@ def filter_program(*, unix_sockets: bool, shared_memory: bool) -> bytes:
     if machine not in MACHINES:
         message = f"no sandbox available: no filter of system calls for the machine {quoted(machine)}"
         raise SandboxError(message, hint=f"use a machine of the kind {' or '.join(MACHINES)}")
-    return _program(machine, unix_sockets=unix_sockets, shared_memory=shared_memory)
+    return _program(machine, unix_sockets=unix_sockets, shared_memory=shared_memory, group_bits=group_bits)
 
 
 @cache
-def _program(machine: str, *, unix_sockets: bool, shared_memory: bool) -> bytes:
+def _program(machine: str, *, unix_sockets: bool, shared_memory: bool, group_bits: bool) -> bytes:
     column, architecture, checked = MACHINES[machine]
     code = [
         _load(_ARCHITECTURE),
@@ -168,6 +188,14 @@ def _program(machine: str, *, unix_sockets: bool, shared_memory: bool) -> bytes:
         number = call[column]
         if number is not None:
             code += _if(_EQUAL, int(number), _ERROR | call[3])
+    refused_mode = _if(_ANY_BIT, _SET_USER_ID | (0 if group_bits else _SET_GROUP_ID), _ERROR | EPERM)
+    for row in MODES:
+        found, mode, flags = row[column], row[3], row[4]
+        if found is not None and flags is None:
+            code += _check(int(found), mode, *refused_mode)
+        elif found is not None and flags is not None:
+            creates = _unless(_ANY_BIT, _CREATES, _ALLOW)
+            code += _check(int(found), flags, *creates, _load(_ARGUMENTS + 8 * mode), *refused_mode)
     code += _check(checked["clone"], 0, *_if(_ANY_BIT, _NAMESPACE_FLAGS, _ERROR | EPERM))
     if not shared_memory:
         shared = [step for kind in _SHARED_ANONYMOUS for step in _if(_EQUAL, kind, _ERROR | EPERM)]
