@@ -167,5 +167,5 @@ def test_packages_of_python_are_not_searched(place: Path) -> None:
     (place / "run").mkdir()
     (packages / "site-packages").mkdir(parents=True)
     with served(place / "run/app.sock", packages / "x"):
-        assert sockets.sockets_of_python((str(place),)) == (f"{place}/run/app.sock",)
-        assert sockets.sockets_of_python((f"{place}/lib",)) == ()
+        assert sockets.sockets_of_python((f"{place}/run", f"{place}/lib")) == (f"{place}/run/app.sock",)
+        assert sockets.sockets_of_python((str(packages),)) == ()

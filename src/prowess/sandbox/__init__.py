@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
     from ._describe import decode_output as decode_output, describe_result as describe_result
     from ._limits import Limits as Limits
-    from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
+    from ._programs import (
+        SYSTEM_PATH as SYSTEM_PATH,
+        find_user_program as find_user_program,
+        search_path as search_path,
+    )
+    from ._run import Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
     from ._server import (
         server_command as server_command,
@@ -19,6 +24,5 @@ if TYPE_CHECKING:
         user_variables as user_variables,
     )
     from ._supervisors import CommandScope as CommandScope, stop as stop
-    from ._user_programs import find_user_program as find_user_program, search_path as search_path
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -7,12 +7,12 @@ looks at a project.
 from __future__ import annotations
 
 import os
-import sys
 from functools import cache
 
 from prowess._internal.files import is_inside, real_path
 from prowess._internal.frozen import Frozen
 
+from ._programs import hidden_parts, python_folders, system_folders
 from ._proxy_settings import PORT_PLACEHOLDER
 from ._runtime import own_devices, runtime_folder
 from ._sockets import sockets_below, sockets_of_python
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _USR_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Folders that many systems have as links into `/usr`."""
-_SYSTEM_FOLDERS = ("/usr", "/nix/store", "/gnu/store", "/run/current-system")
 _ETC_FILES = (
     *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "mime.types"),
     *("ssl/certs", "ssl/openssl.cnf", "ca-certificates", "pki/tls/certs", "pki/ca-trust", "crypto-policies"),
@@ -33,9 +32,19 @@ _ETC_FILES = (
 _ETC_NETWORK_FILES = ("services", "protocols")
 _GENERATED_ETC_FILES = ("passwd", "group", "hosts")
 _MAC_SYSTEM = (
-    *("/usr", "/bin", "/sbin", "/System", "/Library/Apple", "/Library/Developer/CommandLineTools", "/private/etc/ssl"),
-    *("/private/var/db/dyld", "/private/var/db/timezone", "/opt/homebrew", "/Library/Preferences/Logging"),
+    *("/bin", "/sbin", "/System", "/Library/Apple", "/Library/Developer/CommandLineTools", "/private/etc/ssl"),
+    *("/private/var/db/dyld", "/private/var/db/timezone", "/Library/Preferences/Logging"),
+    *(f"/usr/{name}" for name in ("bin", "lib", "libexec", "sbin", "share", "standalone")),
+    *(
+        f"{top}/{name}"
+        for top in ("/usr/local", "/opt/homebrew")
+        for name in (
+            *("bin", "sbin", "lib", "libexec", "share", "include", "opt", "Cellar", "Frameworks"),
+            *("etc/ca-certificates", "etc/openssl@3"),
+        )
+    ),
 )
+"""What programs read of the system, and of Homebrew, whose `var` has databases."""
 _MAC_FILES = ("/", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/fd", "/dev/dtracehelper")
 _MAC_SERVICES = (
     "com.apple.system.opendirectoryd.libinfo",
@@ -95,13 +104,24 @@ def bwrap_arguments(confinement: Confinement) -> list[str]:
     runtime = runtime_folder()
     for name in _GENERATED_ETC_FILES:
         words += ("--ro-bind", f"{runtime}/etc/{name}", f"/etc/{name}")
-    mounts = dict.fromkeys((runtime, *_python_folders(), *_with_real_paths(confinement.readable)), "--ro-bind")
+    hidden = hidden_parts((os.curdir, confinement.cwd))
+    mounts = dict.fromkeys(hidden, "--tmpfs")
+    mounts.update(dict.fromkeys((runtime, *python_folders(), *_with_real_paths(confinement.readable)), "--ro-bind"))
     mounts.update(dict.fromkeys(_with_real_paths(confinement.writable), "--bind"))
-    visible = tuple(mounts)
+    visible = tuple(path for path, kind in mounts.items() if kind != "--tmpfs")
     _add_read_only(mounts, confinement)
     # A folder is mounted before what is inside it.
+    empty = []
     for path in sorted(mounts, key=lambda path: path.rstrip("/").count("/")):
-        words += (mounts[path], path, path)
+        if mounts[path] != "--tmpfs":
+            words += (mounts[path], path, path)
+        elif os.path.isdir(path):
+            words += ("--tmpfs", path)
+            empty.append(path)
+        else:
+            words += ("--ro-bind", "/dev/null", path)
+    for path in empty:  # when the mounts inside have been made
+        words += ("--remount-ro", path)
     words += _socket_arguments(confinement, visible)
     words += ("--remount-ro", "/", "--chdir", confinement.cwd)
     for name, value in confinement.env.items():
@@ -124,11 +144,11 @@ def _socket_arguments(confinement: Confinement, visible: tuple[str, ...]) -> Ite
         return
     for path in confinement.unix_sockets:
         yield from ("--bind", path, path)
-    own = (runtime_folder(), *_python_folders())
+    own = (runtime_folder(), *python_folders())
     others = sockets_below(path for path in visible if path not in own)
     # The same socket can be seen under several paths.
     named = set(map(real_path, confinement.unix_sockets))
-    for path in dict.fromkeys((*others, *sockets_of_python(_python_folders()))):
+    for path in dict.fromkeys((*others, *sockets_of_python(python_folders()))):
         if real_path(path) not in named:
             yield from ("--ro-bind", "/dev/null", path)
 
@@ -164,9 +184,8 @@ def _system_arguments() -> tuple[str, ...]:
     for path in ("/proc/keys", "/proc/key-users"):  # names of the user's keys
         if os.path.exists(path):
             words += ("--ro-bind", "/dev/null", path)
-    for path in _SYSTEM_FOLDERS:
-        if os.path.isdir(path):
-            words += ("--ro-bind", path, path)
+    for path in system_folders():
+        words += ("--ro-bind", path, path)
     for path in _USR_LINKS:
         if os.path.islink(path):
             words += ("--symlink", os.readlink(path), path)
@@ -176,19 +195,6 @@ def _system_arguments() -> tuple[str, ...]:
         if os.path.exists(f"/etc/{name}"):
             words += ("--ro-bind", f"/etc/{name}", f"/etc/{name}")
     return tuple(words)
-
-
-@cache
-def _python_folders() -> tuple[str, ...]:
-    """Return the folders of this Python that are not system folders."""
-    home = real_path(os.path.expanduser("~"))
-    folders: list[str] = []
-    for prefix in _with_real_paths((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
-        # A Python installed right in a home, or in `/`, must not make the rest of it readable.
-        has_own_folder = not is_inside(home, prefix)
-        parts = (prefix,) if has_own_folder else [os.path.join(prefix, name) for name in ("bin", "lib", "lib64")]
-        folders += [path for path in parts if os.path.isdir(path) and not is_inside(path, "/usr")]
-    return tuple(dict.fromkeys(folders))
 
 
 def _with_real_paths(paths: Sequence[str]) -> Iterator[str]:
@@ -206,7 +212,7 @@ def _with_real_paths(paths: Sequence[str]) -> Iterator[str]:
 def seatbelt_profile(confinement: Confinement) -> str:
     """Return the profile for sandbox-exec, in which paths have no links."""
     read = dict.fromkeys(
-        real_path(path) for path in (*confinement.readable, *confinement.writable, *_python_folders(), runtime_folder())
+        real_path(path) for path in (*confinement.readable, *confinement.writable, *python_folders(), runtime_folder())
     )
     write = dict.fromkeys(real_path(path) for path in confinement.writable)
     lines = [

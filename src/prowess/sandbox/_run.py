@@ -22,6 +22,7 @@ from ._control_groups import is_usable
 from ._limits import Limits, system_limits
 from ._messages import make_request
 from ._profiles import Confinement, tmpfs_folders
+from ._programs import SYSTEM_PATH
 from ._proxy_settings import proxy_variables
 from ._runtime import make_temp_folder, runtime_folder
 from ._sockets import check_sockets
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
         unix_sockets: Iterable[Path] | None
 
 
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where commands are looked up, after `python` and `python3`."""
 _START_HINTS = {
     errno.ENOENT: "check its first line: the program after `#!` does not exist",
     errno.ENOEXEC: "begin it with a line like `#!/bin/sh`, or name its interpreter, as in `python3 FILE`",

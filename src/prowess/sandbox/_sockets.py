@@ -86,8 +86,8 @@ def sockets_of_python(folders: tuple[str, ...]) -> tuple[str, ...]:
     Its packages are left out: they are most of its files, and only installers write there.
     """
     packages = "python{}.{}".format(*sys.version_info)
-    parts = ("", "lib/", "lib64/")
-    return sockets_below(folders, without=[f"{folder}/{part}{packages}" for folder in folders for part in parts])
+    others = [folder for folder in folders if os.path.basename(folder) != packages]
+    return sockets_below(others, without=[f"{folder}/{packages}" for folder in others])
 
 
 def _is_socket(entry: os.DirEntry[str]) -> bool:

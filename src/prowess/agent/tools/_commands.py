@@ -38,6 +38,7 @@ def run_command(
     env: Mapping[str, str] = EMPTY,
     stdin: bytes | None = None,
     readable: Sequence[str] = (),
+    needed: Sequence[str] = (),
     writable: Sequence[str] = (),
     read_only: Sequence[str] = (),
     network: bool | NetworkRules = False,
@@ -56,6 +57,7 @@ def run_command(
         env: the environment.
         stdin: the standard input.
         readable: files and folders it can read.
+        needed: those that its program needs, from `find_user_program`.
         writable: folders it can change.
         read_only: files and folders in those that it cannot change.
         network: the hosts it can reach.
@@ -79,7 +81,7 @@ def run_command(
             env=env,
             stdin=stdin,
             limits=within_memory(Limits(timeout=timeout, output=output_limit), context),
-            readable=readable,
+            readable=(*readable, *needed),
             writable=writable,
             read_only=read_only,
             network=network,

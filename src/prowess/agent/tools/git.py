@@ -276,7 +276,8 @@ class GitRepository(Frozen):
                 max_output_bytes=self.max_output_bytes,
                 env=_GIT_ENV | env,
                 stdin=stdin,
-                readable=(folders.tree, *folders.paths, *needed),
+                readable=(folders.tree, *folders.paths),
+                needed=needed,
                 writable=folders.paths if writes else (),
                 scratch=scratch,
             )

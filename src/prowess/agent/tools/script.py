@@ -201,7 +201,7 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
             name, *options = _interpreter(script, ready)
             name = word_in_copy(name, script.cwd, script.folder, copy) if "/" in name else name
             program, needed = find_user_program(name, context.env)
-            readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)), *needed)
+            readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)))
             cwd = path_in_copy(script.cwd, script.folder, copy)
             done = run_command(
                 [program, *options, ready.path],
@@ -211,6 +211,7 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
                 max_output_bytes=script.max_output_bytes,
                 env={"PATH": search_path(program, needed), **env},
                 readable=readable,
+                needed=needed,
                 network=script.network,
                 unix_sockets=True,
                 sees_copies_only=copy is not None and f"{cwd}/".startswith(f"{copy}/"),
