@@ -195,7 +195,7 @@ class CommandProjects:
         (top / "empty/.git").mkdir(parents=True)
         (top / "empty/README.md").write_text("mine")
         self.run(Path(shutil.copytree(top / "empty", top / "installed")), COMMANDS["add"][1])
-        shutil.copytree(top / "installed", top / "without files")
+        shutil.copytree(top / "installed", top / "without files", symlinks=True)
         for folder in (".agents", ".claude"):
             shutil.rmtree(top / "without files" / folder)
         shutil.rmtree(top / "source")
@@ -212,7 +212,7 @@ class CommandProjects:
         """Return a copy of the project before a command."""
         project = self.top / "project"
         shutil.rmtree(project, ignore_errors=True)
-        return Path(shutil.copytree(self.top / COMMANDS[command][0], project))
+        return Path(shutil.copytree(self.top / COMMANDS[command][0], project, symlinks=True))
 
     def run(self, project: Path, arguments: tuple[str, ...]) -> None:
         """Run a command, and check that it succeeds."""

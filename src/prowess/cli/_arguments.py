@@ -285,16 +285,23 @@ def chosen_hosts(args: Arguments) -> tuple[list[str], str | None]:
     Raises:
         HostNotFoundError: a host is unknown.
     """
-    from prowess._internal.files import real_path
-    from prowess.filesystem import git_root
-    from prowess.hosts import DEFAULT_HOST, detected_hosts, host_names, installed_hosts, observed_hosts
-
     if args.all:
+        from prowess.hosts import DEFAULT_HOST, host_names
+
         return [name for name in host_names() if name != DEFAULT_HOST], None
     if args.host:
         from prowess.hosts import load_host
 
         return [load_host(name).name for name in dict.fromkeys(args.host)], None
+    return hosts_in_use(args)
+
+
+def hosts_in_use(args: Arguments) -> tuple[list[str], str | None]:
+    """Return the agents that a command is about if the user names none, and a note, as `chosen_hosts` does."""
+    from prowess._internal.files import real_path
+    from prowess.filesystem import git_root
+    from prowess.hosts import detected_hosts, host_names, installed_hosts, observed_hosts
+
     home, cwd = os.path.abspath(args.home or os.path.expanduser("~")), real_path(args.cwd or ".")
     project = git_root(cwd)
     detected = detected_hosts(cwd, home, [project] if project else [])

@@ -72,7 +72,7 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     if note:
         yield f"({note})"
     yield ""
-    yield from _agent_lines(counts)
+    yield from agent_lines(counts)
     yield ""
     yield "Next:"
     commands = _next_commands(comparison, offered)
@@ -90,7 +90,7 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     yield "`prowess --help` lists all commands."
 
 
-def _agent_lines(counts: Counts) -> Iterator[str]:
+def agent_lines(counts: Counts) -> Iterator[str]:
     """Yield a line for each agent: how many skills its model sees, and what it is with the others."""
     seen = {host: kinds.get(Kind.SEEN, 0) for host, kinds in counts.items()}
     rows = [("AGENT", "SEES", "THE OTHERS")]

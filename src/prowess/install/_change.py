@@ -28,6 +28,7 @@ from prowess.lock import (
     folder_name,
     folders_of,
     is_unchanged,
+    linked_folders,
     read_lock,
 )
 
@@ -54,7 +55,13 @@ class Item(Frozen):
     digest: str
     """The tree digest."""
     link: str | None = None
-    """What the installed link leads to, absolute; `None` for a copy."""
+    """What all installed links lead to, absolute; `None` if at least one copy is installed."""
+
+    def link_in(self, folder: str, target: Target) -> str | None:
+        """Return what the link in one of its folders leads to, absolute; `None` for a copy."""
+        if self.link is None and folder in linked_folders(self.entry, target.scope):
+            return os.path.join(target.root, SHARED_FOLDER, self.entry.folder)
+        return self.link
 
 
 class Changed(Frozen):
@@ -159,7 +166,7 @@ def _problem(
         if other != name:
             message = f"{quoted(name)} and {quoted(path, PATH_LIMIT)} are one name on some systems"
             return _taken(message, "rename or remove the other")
-        if is_installed(path, item) or (old is not None and is_unchanged(path, old)):
+        if is_installed(target, folder, item) or (old is not None and is_unchanged(path, old)):
             continue
         if old is None or folder not in folders_of(old, target.scope):
             message = f"{quoted(path, PATH_LIMIT)} exists, and was not installed by Prowess"
@@ -176,10 +183,11 @@ def _taken(message: str, hint: str) -> InstallError:
     return InstallError(message, hint=hint)
 
 
-def is_installed(path: str, item: Item) -> bool:
-    """Return whether a skill is at a path already, as a copy or link as it should be."""
+def is_installed(target: Target, folder: str, item: Item) -> bool:
+    """Return whether a skill is in one of its folders already, as it should be: a copy does in place of a link."""
+    path, link = os.path.join(target.root, folder, item.entry.folder), item.link_in(folder, target)
     if item.link is not None or os.path.islink(path):
-        return os.path.islink(path) and item.link == link_of(path)
+        return os.path.islink(path) and link == link_of(path)
     return os.path.lexists(path) and digest_of(path) == item.digest
 
 
@@ -225,7 +233,7 @@ def make_change(
             (item, folder)
             for item in items
             for folder in folders_of(item.entry, target.scope)
-            if not is_installed(os.path.join(target.root, folder, item.entry.folder), item)
+            if not is_installed(target, folder, item)
         ]
         text = after.to_text() if after.skills or after.other else None
         if text is not None and items:  # before anything changes: it may fail
@@ -235,11 +243,11 @@ def make_change(
         if wanted or gone or after != lock:
             with locked.staging() as staging:
                 for item, folder in wanted:
-                    fd = staging.place(folder, item.entry.folder)
-                    if item.link is None:
+                    fd, link = staging.place(folder, item.entry.folder), item.link_in(folder, target)
+                    if link is None:
                         where.opened.copy(item.digest, fd, item.entry.folder)
                     else:
-                        os.symlink(_link_text(target, folder, item.link), item.entry.folder, dir_fd=fd)
+                        os.symlink(_link_text(target, folder, link), item.entry.folder, dir_fd=fd)
                 staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, gone)
         followed = mount_again(target, following)
     installed = [os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted]
@@ -270,8 +278,9 @@ def _text_now(lock_file: str, lock: Lock) -> str | None:
 
 
 def _link_text(target: Target, folder: str, leads_to: str) -> str:
-    """Return the text of a link in a skills folder: relative if it stays in the project."""
-    inside = target.scope == "project" and leads_to.startswith(target.root + os.sep)
+    """Return the text of a link in a skills folder: relative if it stays in the project or the shared folder."""
+    root = target.root if target.scope == "project" else os.path.join(target.root, SHARED_FOLDER)
+    inside = leads_to.startswith(root + os.sep)
     return os.path.relpath(leads_to, os.path.join(target.root, folder)) if inside else leads_to
 
 
@@ -290,7 +299,9 @@ def _installed_copies(where: Installation, lock: Lock, names: Sequence[str]) -> 
             path = os.path.join(target.root, folder, entry.folder)
             if not os.path.lexists(path):
                 continue
-            if not where.force and not is_unchanged(path, entry):
+            shared = os.path.join(target.root, SHARED_FOLDER, entry.folder)
+            is_shared = folder in linked_folders(entry, target.scope) and os.path.islink(path)
+            if not where.force and not (is_shared and link_of(path) == shared) and not is_unchanged(path, entry):
                 message = f"{quoted(path, PATH_LIMIT)} was changed after it was installed"
                 problems.append(InstallError(message, hint=_FORCE_HINT))
             found.append((folder, entry.folder))
@@ -337,19 +348,20 @@ def _from_store(skills: Sequence[LockedSkill], where: Installation) -> tuple[lis
     items: list[Item] = []
     missing: list[LockedSkill] = []
     for skill in skills:
-        paths = [os.path.join(target.root, place, skill.folder) for place in folders_of(skill, target.scope)]
+        folders = folders_of(skill, target.scope)
+        paths = [os.path.join(target.root, folder, skill.folder) for folder in folders]
         if _are_links_to_source(skill, paths, target.lock_folder):
             continue
         if skill.tree_digest is None:
             if not all(is_unchanged(path, skill) for path in paths):
                 missing.append(skill)
             continue
-        folder = where.opened.get(skill.tree_digest)
-        item = Item(entry=skill, digest=skill.tree_digest, link=_link(skill, target, folder or ""))
+        stored = where.opened.get(skill.tree_digest)
+        item = Item(entry=skill, digest=skill.tree_digest, link=_link(skill, target, stored or ""))
         # What a link leads to is compared with the lock: the copy in the store, or the folder before the link is made.
-        is_there = item.link is None and all(is_installed(path, item) for path in paths)
+        is_there = item.link is None and all(is_installed(target, folder, item) for folder in folders)
         is_folder_link = item.link is not None and skill.source_type == "local"
-        is_stored = folder is not None and not is_folder_link and digest_of(folder) == item.digest
+        is_stored = stored is not None and not is_folder_link and digest_of(stored) == item.digest
         if is_there or is_stored:
             items.append(item)
         else:

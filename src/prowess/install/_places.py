@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Literal
 
+    from prowess.filesystem import Question
+
     from ._store import OpenStore
 
     Scope = Literal["project", "user"]
@@ -47,8 +49,10 @@ class Installation(Frozen):
 
     target: Target
     opened: OpenStore
+    question: Question
+    """Where agents are started, for which user."""
     agents: tuple[str, ...] = ()
-    """The agents on this machine."""
+    """The agents in use there, for which it is said what they see."""
     force: bool = False
     """Whether installed skills that were changed may be replaced or removed."""
     progress: Callable[[str], None] | None = None

@@ -17,13 +17,14 @@ import os
 from contextlib import suppress
 
 from prowess._internal.files import SKILL_FILE, expand_home
-from prowess._internal.frozen import Frozen
+from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import check_file
 from prowess.errors import InstallError, SkillError, combine_errors
-from prowess.hosts import host_names, load_host
-from prowess.lock import folders_of, read_lock, read_tree
+from prowess.hosts import skills_folder
+from prowess.lock import SHARED_FOLDER, folders_of, hosts_for, linked_folders, read_lock, read_tree
 from prowess.skill import find_code, is_code, is_portable_name, load
+from prowess.visibility import AddedSkill, Kind, views_after
 
 from ._change import Item, check_conflicts, make_change, merged
 from ._entries import entry_for, fetch_locked, is_pinned, recall, remember, same_source
@@ -38,10 +39,11 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.lock import Lock, LockedSkill, Tree
     from prowess.skill import Value
+    from prowess.visibility import View
 
     from ._change import Changed
     from ._entries import FetchedEntry
-    from ._places import Installation, Scope, Target
+    from ._places import Installation, Target
     from ._store import OpenStore, StoredTree
     from .sources import FetchedSkill, Source
 
@@ -65,10 +67,17 @@ class PlannedSkill(Frozen):
     findings: tuple[Finding, ...]
     folders: tuple[str, ...]
     """Where it would be installed, absolute."""
-    agents: tuple[str, ...]
-    """The agents on this machine that look there."""
+    links: tuple[str, ...]
+    """Those of the folders that would be links to the one that agents share."""
+    views: Mapping[str, View] = EMPTY
+    """How each agent would see it, by the name of the agent."""
     older: tuple[str, ...] = ()
     """Why it may be older than what is installed, or not what its name meant before."""
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents whose models would see it."""
+        return tuple(host for host, view in self.views.items() if view.kind is Kind.SEEN)
 
     @property
     def name(self) -> str:
@@ -93,7 +102,7 @@ def plan_add(
     *,
     cwd: str,
     home: str,
-    hosts: tuple[str, ...] = (),
+    hosts: tuple[str, ...] | None = None,
     link: bool = False,
 ) -> AddPlan:
     """Fetch skills, and return what installing them would do.
@@ -104,7 +113,8 @@ def plan_add(
         names: the skills that are wanted; all of the source if empty.
         cwd: what a relative path starts from, absolute.
         home: the user's home.
-        hosts: the agents into whose folders they are installed, as `check_hosts` returns them.
+        hosts: the agents into whose folders they are installed, as `check_hosts` returns them; by default every agent
+            in use gets them, in the shared folder and in its own where it does not search that.
         link: whether links are installed instead of copies.
 
     Raises:
@@ -118,6 +128,7 @@ def plan_add(
     chosen = _without_copies(_choose(fetched.skills, wanted), where.opened)
     remember(wanted, fetched.revision, ((skill, stored.tree.digest) for skill, stored in chosen))
     lock = read_lock(target.lock_file)
+    hosts = _hosts_in_use(where) if hosts is None else hosts
     planned, history = [], HistoryCheck(where)
     for number, (skill, stored) in enumerate(chosen):
         wanted.tell(f"checking {number + 1:,} of {len(chosen):,}")
@@ -131,7 +142,9 @@ def plan_add(
             described = described.with_changes(older=history.reasons(old, source, fetched, files))
         planned.append(described)
     check_conflicts(where, lock, [skill.item for skill in planned])
-    return AddPlan(source=source, revision=fetched.revision, skills=tuple(planned), findings=fetched.findings)
+    wanted.tell("asking who sees them")
+    skills = _with_views(where, planned)
+    return AddPlan(source=source, revision=fetched.revision, skills=skills, findings=fetched.findings)
 
 
 def install_planned(where: Installation, skills: Sequence[PlannedSkill]) -> Changed:
@@ -222,7 +235,10 @@ def describe_skill(item: Item, stored: StoredTree, lock: Lock, where: Installati
         description=skill.description or "",
         findings=findings_of(path, item.entry.name),
         folders=tuple(os.path.join(target.root, place, item.entry.folder) for place in places),
-        agents=agents_that_see(places, target.scope, where.agents),
+        links=tuple(
+            os.path.join(target.root, place, item.entry.folder)
+            for place in (linked_folders(item.entry, target.scope) if item.link is None else ())
+        ),
     )
 
 
@@ -239,16 +255,35 @@ def findings_of(path: str, name: str) -> tuple[Finding, ...]:
     )
 
 
-def agents_that_see(folders: Sequence[str], scope: Scope, agents: Iterable[str]) -> tuple[str, ...]:
-    """Return those of the agents that look for skills in one of these folders, relative to the project or home."""
-    known = set(host_names())
-    found = []
-    for name in agents:
-        roots = load_host(name).roots if name in known else ()
-        paths = {root.path.rpartition("|")[2].removeprefix("~/") for root in roots if root.scope == scope}
-        if not paths.isdisjoint(folders):
-            found.append(name)
-    return tuple(found)
+def _hosts_in_use(where: Installation) -> tuple[str, ...]:
+    """Return the hosts that the lock names so that every agent in use finds a skill.
+
+    Whether an agent needs a folder of its own is tried with a skill that is not written.
+    """
+    scope, root = where.target.scope, where.target.root
+    sample, name = where.opened.new_folder(), f"sample-{os.urandom(8).hex()}"  # a name that no skill has
+    with open(os.path.join(sample, SKILL_FILE), "x", encoding="utf-8") as file:
+        file.write(f"---\nname: {name}\ndescription: A sample.\n---\nA sample.\n")
+    (views,) = views_after(
+        [AddedSkill(folders=(os.path.join(root, SHARED_FOLDER, name),), source=sample)], where.question, where.agents
+    )
+    own = (skills_folder(host, scope) for host, view in views.items() if view.kind is Kind.ELSEWHERE)
+    return hosts_for([SHARED_FOLDER, *filter(None, own)], scope)
+
+
+def _with_views(where: Installation, skills: Sequence[PlannedSkill]) -> tuple[PlannedSkill, ...]:
+    """Return skills with how agents see them after all of them are installed."""
+    added = [
+        AddedSkill(
+            folders=skill.folders,
+            links=skill.links,
+            source=skill.item.link or where.opened.get(skill.item.digest) or "",
+            is_link=skill.item.link is not None,
+        )
+        for skill in skills
+    ]
+    views = views_after(added, where.question, where.agents) if added else ()
+    return tuple(skill.with_changes(views=of_skill) for skill, of_skill in zip(skills, views, strict=True))
 
 
 class PlannedUpdate(Frozen):
@@ -309,6 +344,8 @@ def plan_update(where: Installation, names: Sequence[str] = ()) -> UpdatePlan:
     history = HistoryCheck(where)
     updates = [_planned(one, lock, where, history) for one in newer if not _is_renamed(one)]
     check_conflicts(where, lock, [update.new.item for update in updates])
+    new = _with_views(where, [update.new for update in updates])
+    updates = [update.with_changes(new=skill) for update, skill in zip(updates, new, strict=True)]
     gone += [one.entry for one in newer if _is_renamed(one)]
     changed = {one.entry.name for one in newer}
     return UpdatePlan(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         folders_of as folders_of,
         hosts_for as hosts_for,
         is_unchanged as is_unchanged,
+        linked_folders as linked_folders,
     )
     from ._lock import (
         LINK_KEY as LINK_KEY,

@@ -40,6 +40,29 @@ def folders_of(skill: LockedSkill, scope: Scope) -> tuple[str, ...]:
     return tuple(dict.fromkeys(folders))
 
 
+def linked_folders(skill: LockedSkill, scope: Scope) -> tuple[str, ...]:
+    """Return those folders of a skill in which it is a link to the skill in the folder that agents share.
+
+    An agent that follows no links gets a copy, and so does every agent if the skill is not in the shared folder.
+
+    Raises:
+        ConfigError: as `folders_of` does.
+    """
+    folders = folders_of(skill, scope)
+    if skill.is_link or SHARED_FOLDER not in folders or len(folders) == 1:
+        return ()
+    from prowess.hosts import load_host, skills_folder
+
+    copied = {SHARED_FOLDER}
+    for host in skill.hosts:
+        folder = skills_folder(host, scope)
+        for root in load_host(host).roots:
+            is_root = root.scope == scope and root.path.rpartition("|")[2].removeprefix("~/") == folder
+            if is_root and root.linked_folders == "skip":
+                copied.add(folder or "")
+    return tuple(folder for folder in folders if folder not in copied)
+
+
 def agent_folders(scope: Scope) -> tuple[str, ...]:
     """Return the folders in which known agents look for installed skills, relative to the project or the home.
 

@@ -4,6 +4,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._added_skills import AddedSkill as AddedSkill, views_after as views_after
     from ._compare import (
         ABSENT as ABSENT,
         ComparedSkill as ComparedSkill,

@@ -216,5 +216,5 @@ def _rank(entry: Entry) -> int:
 
 
 def first_entry(row: Mapping[str, Entry]) -> Entry:
-    """Return the entry that a skill is shown by: one whose text was read, if there is one."""
-    return min(row.values(), key=lambda entry: entry.rule == "file-is-link")
+    """Return the entry that a skill is shown by: one whose text was read, and whose path has no links, if possible."""
+    return min(row.values(), key=lambda entry: (entry.rule == "file-is-link", entry.path != entry.real))

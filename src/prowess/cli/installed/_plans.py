@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from prowess.cli._parser import Arguments, Parser
     from prowess.install import Installation, PlannedSkill, Target
     from prowess.skill import Value
+    from prowess.visibility import View
 
 FORCE_HELP = "also replace or remove skills that were changed after they were installed"
 _MAX_LISTED = 20
@@ -54,18 +55,20 @@ class Shown:
 
         self.cwd = os.path.abspath(args.cwd or ".")
         self.home = os.path.abspath(args.home or os.path.expanduser("~"))
+        self.named: tuple[str, ...] = tuple(getattr(args, "host", ()))
+        """The agents of `--host`."""
         self.target: Target = find_target(self.cwd, self.home, os.environ, is_global=args.is_global)
         self.progress = ProgressLine()
 
-    def agents(self) -> tuple[str, ...]:
-        """Return the agents on this machine."""
-        from prowess.hosts import detected_hosts
-
-        return detected_hosts(self.cwd, self.home, (self.target.root,))
-
     @contextmanager
-    def installation(self, args: Arguments, agents: tuple[str, ...] = ()) -> Iterator[Installation]:
-        """Yield where skills are installed, and how; SIGTERM ends the block with an exception."""
+    def installation(self, args: Arguments, agents: Sequence[str] = ()) -> Iterator[Installation]:
+        """Yield where skills are installed, and how; SIGTERM ends the block with an exception.
+
+        Args:
+            args: of the command.
+            agents: those for which it is said what they see.
+        """
+        from prowess.filesystem import Question
         from prowess.install import Installation, Store
 
         with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
@@ -73,7 +76,8 @@ class Shown:
                 yield Installation(
                     target=self.target,
                     opened=opened,
-                    agents=agents,
+                    question=Question.about(self.cwd, args.home),
+                    agents=tuple(agents),
                     force=args.force,
                     progress=self.progress.show,
                     waiting=waiting,
@@ -123,9 +127,13 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
         ("scripts", _scripts(skill), [*map(neutral, skill.scripts)]),
         ("allowed", _allowed(skill), []),
         ("tools", _tools(skill.tools), []),
-        ("into", ", ".join(map(shown.path, skill.folders)), []),
-        ("seen by", ", ".join(skill.agents) or "no agent on this machine", []),
+        ("into", described_folders(skill.folders, skill.links, shown), []),
+        ("seen by", ", ".join(skill.agents) or "no agent", []),
     ]
+    lost = [(host, view) for host, view in skill.views.items() if host not in skill.agents]
+    if lost:
+        reasons = [f"{host}: {describe_view(view, shown)}" for host, view in lost]
+        facts.append(("not by", ", ".join(host for host, _ in lost), reasons))
     facts += [("older?", reason, []) for reason in skill.older]
     facts += [("also", f"{shown.path(path)} has the same name", []) for path in same_name]
     for key, text, details in facts:
@@ -134,6 +142,26 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
         if len(details) > _MAX_LISTED:
             yield f"    and {len(details) - _MAX_LISTED:,} more"
     yield from finding_lines(skill.findings, indent="  ")
+
+
+def described_folders(folders: Sequence[str], links: Sequence[str], shown: Shown) -> str:
+    """Return where skills are: the folders with copies, then those with links to the first."""
+    copies = ", ".join(shown.path(folder) for folder in folders if folder not in links)
+    return f"{copies}, linked in {', '.join(map(shown.path, links))}" if links else copies
+
+
+def describe_view(view: View, shown: Shown) -> str:
+    """Return why the model of an agent does not see a skill, and what changes that."""
+    from prowess.hosts import load_host
+    from prowess.visibility import KIND_WORDS, Kind
+
+    words, loss = KIND_WORDS[view.kind], view.loss
+    if view.kind is Kind.UNTRUSTED:
+        return f"{words}: trust this folder in {load_host(view.host).title} first"
+    if view.kind is Kind.ELSEWHERE and shown.named:
+        return f"{words}: without `--host` it is installed there too"
+    why = loss.cure if loss is not None and loss.kind == "setting" else view.reason
+    return f"{words}: {neutral(why)}" if why else words
 
 
 def short_line(skill: PlannedSkill, same_name: Sequence[str]) -> str:
@@ -208,7 +236,9 @@ def planned_as_dict(skill: PlannedSkill, same_name: Sequence[str]) -> dict[str, 
         "tools": None if skill.tools is None else to_json_value(skill.tools),
         "destinations": skill.folders,
         "link": skill.item.link,
+        "linked": skill.links,
         "agents": skill.agents,
+        "hosts": {host: view.as_dict() for host, view in skill.views.items()},
         "older": skill.older,
         "same_name": same_name,
         "findings": as_dicts(skill.findings),

@@ -6,14 +6,16 @@ import os
 import shlex
 
 from prowess._internal.text import neutral, quoted
+from prowess.cli._arguments import hosts_in_use
 from prowess.cli._commands import FAILED
-from prowess.cli._output import Message, Result, as_dicts, ask, can_ask, finding_lines, pluralize, print_lines
+from prowess.cli._output import Message, Result, as_dicts, ask, can_ask, finding_lines, note, pluralize, print_lines
 
 from ._plans import (
     FORCE_HELP,
     Shown,
     add_install_options,
     describe_choice,
+    described_folders,
     planned_as_dict,
     planned_lines,
     require_consent,
@@ -35,8 +37,8 @@ SOURCE is one of these; after a repository come, in this order, `:FOLDER`, `#BRA
   s3://BUCKET/PATH, gs://..., az://..., file:///PATH    a bucket or a shared folder
   https://HOST                                  a site with /.well-known/agent-skills/index.json
   ./FOLDER, ~/FOLDER                            a folder of this machine
-Without SKILL all skills of the source are installed. Skills go into `.agents/skills` of the project, and their sources
-and digests into `skills-lock.json`: commit both."""
+Without SKILL all skills of the source are installed. Skills go into `.agents/skills` of the project, with links in the
+folders of agents in use that do not search it, and their sources and digests into `skills-lock.json`: commit them."""
 
 _MAX_IN_FULL = 5
 """The most skills that are described on several lines each."""
@@ -51,8 +53,8 @@ def options(parser: Parser) -> None:
     parser.values(
         "--host",
         "NAME",
-        "install into the skills folder of this agent instead of `.agents/skills`; `prowess hosts` lists all "
-        "(repeatable)",
+        "install for this agent only, into its own skills folder; `prowess hosts` lists all (repeatable; default: for "
+        "all agents in use)",
     )
     parser.flag(
         "--link",
@@ -66,10 +68,13 @@ def run(args: Arguments) -> Result:
     from prowess.install import check_hosts, plan_add
 
     shown = Shown(args)
-    hosts = check_hosts(args.host, shown.target.scope)
-    with shown.installation(args, shown.agents()) as where:
+    hosts = check_hosts(args.host, shown.target.scope) if args.host else None
+    in_use, about_hosts = hosts_in_use(args)
+    with shown.installation(args, sorted({*in_use, *args.host})) as where:
         plan = plan_add(where, args.source, args.skills, cwd=shown.cwd, home=shown.home, hosts=hosts, link=args.link)
         shown.progress.clear()
+        if about_hosts and not args.json:
+            print_lines([note(about_hosts)])
         return _show_and_install(plan, shown, where, args)
 
 
@@ -90,7 +95,7 @@ def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Ar
         return Result(None, [Message("nothing was installed")], FAILED)
     changed = install_planned(where, plan.skills)
     lines = [
-        f"{_outcome(skill, changed)} {quoted(skill.name)} in {', '.join(map(shown.path, skill.folders))}"
+        f"{_outcome(skill, changed)} {quoted(skill.name)} in {described_folders(skill.folders, skill.links, shown)}"
         for skill in plan.skills
     ]
     locked = Message(f"{pluralize(len(plan.skills), 'skill')} locked in {shown.path(shown.target.lock_file)}")
@@ -111,9 +116,28 @@ def _plan_lines(plan: AddPlan, shown: Shown, same: dict[str, list[str]]) -> Iter
         else:
             yield from planned_lines(skill, shown, same[skill.name], files=len(plan.skills) == 1)
     if len(plan.skills) > _MAX_IN_FULL:
-        agents = dict.fromkeys(name for skill in plan.skills for name in skill.agents)
-        yield f"seen by {', '.join(agents) or 'no agent on this machine'}; name a skill to see more of it"
+        yield from _who_sees(plan.skills, shown)
+        yield "name a skill to see more of it"
     yield from finding_lines(plan.findings)
+
+
+def _who_sees(skills: Sequence[PlannedSkill], shown: Shown) -> Iterator[str]:
+    """Yield how many of many skills each agent will see, and what changes that."""
+    from collections import Counter
+
+    from prowess.cli._first_screen import agent_lines
+    from prowess.visibility import Kind
+
+    kinds = {host: Counter(skill.views[host].kind for skill in skills) for host in skills[0].views}
+    folders = dict.fromkeys(os.path.dirname(path) for skill in skills for path in skill.folders)
+    links = dict.fromkeys(os.path.dirname(path) for skill in skills for path in skill.links)
+    yield ""
+    yield f"into {described_folders([*folders], [*links], shown)}"
+    yield ""
+    yield from agent_lines(kinds)
+    if shown.named and any(Kind.ELSEWHERE in counts for counts in kinds.values()):
+        yield "(in another folder: without `--host` they are installed there too)"
+    yield ""
 
 
 def _same_names(plan: AddPlan, shown: Shown) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ import os
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import quoted
+from prowess.cli._arguments import hosts_in_use
 from prowess.cli._losses import NO_AGENT_BEFORE, describe_seen
 from prowess.cli._output import Message, Result, pluralize
 
@@ -56,14 +57,12 @@ def run(args: Arguments) -> Result:
 def _comparison(args: Arguments, shown: Shown, lock: Lock, names: Sequence[str]) -> tuple[Comparison, str]:
     """Return how the agents in use see skills of the lock, and what is said before it."""
     from prowess.filesystem import Question
-    from prowess.hosts import observed_hosts
     from prowess.lock import folders_of
     from prowess.visibility import compare
 
-    target, agents = shown.target, shown.agents()
+    target, (agents, note) = shown.target, hosts_in_use(args)
     entries = [lock.skills[name] for name in names]
     folders = [os.path.join(folder, entry.folder) for entry in entries for folder in folders_of(entry, target.scope)]
     files = [os.path.join(target.root, folder, SKILL_FILE) for folder in folders]
     question = Question.about(shown.cwd, args.home)
-    before = "" if agents else NO_AGENT_BEFORE
-    return compare(question, hosts=agents or observed_hosts(), files=files, only_files=True), before
+    return compare(question, hosts=agents, files=files, only_files=True), NO_AGENT_BEFORE if note else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from prowess._internal.text import neutral, quoted
+from prowess.cli._arguments import hosts_in_use
 from prowess.cli._commands import FAILED
 from prowess.cli._output import (
     Message,
@@ -54,7 +55,7 @@ def run(args: Arguments) -> Result:
     from prowess.install import plan_update
 
     shown = Shown(args)
-    with shown.installation(args, shown.agents()) as where:
+    with shown.installation(args, hosts_in_use(args)[0]) as where:
         plan = plan_update(where, args.skills)
         shown.progress.clear()
         return _show_and_update(plan, shown, where, args)

@@ -146,7 +146,10 @@ def _as_dict(found: Verification) -> dict[str, object]:
 
 def _text(found: Verification, shown: Shown, *, strict: bool) -> Iterator[str]:
     different = found.different
+    paths = {skill.path for skill in different}
     for skill in different:
+        if skill.link and os.path.normpath(os.path.join(os.path.dirname(skill.path), skill.link)) in paths:
+            continue  # a link has what its target has
         yield from (_line(skill, difference, shown) for difference in skill.differences)
     for path in found.not_locked:
         yield (
