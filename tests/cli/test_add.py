@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 from prowess.cli import main
 from prowess.hosts import DEFAULT_HOST, host_names, load_host, raw_value
 from prowess.lock import read_lock
+from support.files import write_file
 from support.installing import Machine, make_machine, repository
 from support.skills import skill
 
@@ -71,6 +73,95 @@ def test_the_answer_no_installs_nothing(machine: Machine, monkeypatch: pytest.Mo
         _, err = machine.run("add", "../source", "pdf", code=code)
         assert "install `pdf`? [y/N]" in err
         assert machine.installed() == names
+
+
+# ── the choice of skills ─────────────────────────────────────────────────────────────────────────────────────────────
+
+MARKETPLACE = {
+    "name": "office",
+    "plugins": [{"name": "tables", "source": "./", "skills": ["./skills/csv", "./skills/xls"]}],
+}
+LIST = """\
+1  bad  Does bad. Use it for bad.
+2  doc  Writes letters.
+3  pdf  Does pdf. Use it for pdf.
+tables:
+4  csv  Does csv. Use it for csv.
+5  xls  Does xls. Use it for xls.
+"""
+
+
+@pytest.fixture
+def office(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A source with five skills, two of them in a plugin of a marketplace, and a user at a terminal."""
+    skill(machine.source / "skills/doc", description="Writes letters.")
+    for name in ("xls", "bad"):
+        skill(machine.source / "skills" / name)
+    write_file(machine.source / ".claude-plugin/marketplace.json", json.dumps(MARKETPLACE))
+    monkeypatch.setattr("prowess.cli.installed._plans.can_ask", lambda: True)
+    monkeypatch.setattr("prowess.cli.installed.add.can_ask", lambda: True)
+    return machine
+
+
+@pytest.mark.parametrize("kind", ["folder", "git"])
+@pytest.mark.parametrize(
+    ("answer", "names"),
+    [
+        ("3", ["pdf"]),
+        ("2-3, 5", ["doc", "pdf", "xls"]),
+        ("tables", ["csv", "xls"]),
+        ("PDF 4", ["csv", "pdf"]),
+        ("4-99", ["csv", "xls"]),
+        ("all", ["bad", "csv", "doc", "pdf", "xls"]),
+        ("", []),
+    ],
+)
+def test_a_user_chooses_by_number_name_and_plugin(
+    office: Machine, monkeypatch: pytest.MonkeyPatch, kind: str, answer: str, names: list[str]
+) -> None:
+    source = repository(office) if kind == "git" else "../source"
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{answer}\ny\n"))
+    out, err = office.run("add", source, code=0 if names else 1)
+    assert out.startswith(LIST)
+    assert office.installed() == names == [*(read_lock(str(office.lock)).skills)]
+    assert err.endswith("nothing was installed\n") == (not names)
+
+
+def test_a_word_that_is_no_name_is_searched_for(office: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("letters\n0\nletters xyz\ndoes tables\n5\nn\n"))
+    out, _ = office.run("add", "../source", code=1)
+    assert out.removeprefix(LIST).startswith(
+        "2  doc  Writes letters.\n"
+        "no skill has `0` in its name or description\n"
+        "no skill has `letters xyz` in its name or description\n"
+        "tables:\n4  csv  Does csv. Use it for csv.\n5  xls  Does xls. Use it for xls.\n"
+        "../source: 1 skill\nxls: new\n"
+    )
+    assert office.installed() == []
+
+
+def test_of_many_skills_the_first_are_listed_and_a_name_in_dispute_is_left_out(
+    office: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(100):
+        skill(office.source / f"skills/s{number:02}")
+    skill(office.source / "other/s00", description="Another one.")
+    monkeypatch.setattr("sys.stdin", io.StringIO("s0\ns01\ny\n"))
+    out, _ = office.run("add", repository(office))
+    assert out.startswith("PLUGIN  SKILLS\ntables  2\n\n  1  bad ")
+    assert "\n... and 89 more skills\n" in out
+    assert len(re.findall("^ +[0-9]+  s0[0-9] ", out, re.MULTILINE)) == 9 + 9
+    assert "two skills have the name `s00`: `other/s00` and `skills/s00`" in out
+    assert office.installed() == ["s01"]
+
+
+@pytest.mark.parametrize("more", [["--yes"], ["--dry-run"], ["--yes", "--json"], ["pdf"]])
+def test_nothing_is_to_choose_where_the_command_says_it(
+    office: Machine, monkeypatch: pytest.MonkeyPatch, more: list[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    _, err = office.run("add", "../source", *more)
+    assert "which?" not in err
 
 
 # ── who sees what was added ──────────────────────────────────────────────────────────────────────────────────────────

@@ -32,13 +32,13 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     project, home = top / "project", top / "home"
     write_repository(project / ".git")
     skill(project / ".agents/skills/old")
-    skill(home / ".claude/skills/csv", "Of the user.")
+    skill(home / ".claude/skills/csv", description="Of the user.")
     write_file(
         home / ".codex/config.toml", f'[[skills.config]]\npath = "{project}/.agents/skills/xls"\nenabled = false\n'
     )
     for name in ("pdf", "csv", "xls"):
         skill(top / "source" / name)
-    skill(top / "source/notes", "Use when: a release is due")
+    skill(top / "source/notes", description="Use when: a release is due")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(project)
     return project
@@ -98,7 +98,7 @@ def test_skills_are_seen_as_after_installing_them(project: Path, layout: str) ->
 def test_a_new_version_is_seen_in_place_of_the_one_that_is_installed(project: Path) -> None:
     folder = project / ".agents/skills/old"
     write_file(folder / "SKILL.md", "no skill")
-    skill(project.parent / "source/old", "A new one.")
+    skill(project.parent / "source/old", description="A new one.")
     added = AddedSkill(folders=(str(folder),), source=str(project.parent / "source/old"))
     (views,) = views_after([added], Question.about("."), ["codex", "claude-code"])
     assert {host: view.kind for host, view in views.items()} == {"codex": Kind.SEEN, "claude-code": Kind.ELSEWHERE}

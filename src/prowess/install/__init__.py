@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from ._plan import (
         AddPlan as AddPlan,
+        OfferedSkill as OfferedSkill,
         PlannedSkill as PlannedSkill,
         PlannedUpdate as PlannedUpdate,
         UpdatePlan as UpdatePlan,

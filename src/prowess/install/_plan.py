@@ -33,7 +33,7 @@ from .sources import Wanted, check_wanted, fetch, parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from prowess.errors import ProwessError
     from prowess.findings import Finding
@@ -85,6 +85,16 @@ class PlannedSkill(Frozen):
         return self.item.entry.name
 
 
+class OfferedSkill(Frozen):
+    """A skill of a source, to choose."""
+
+    name: str
+    description: str
+    """As written; empty if it is missing."""
+    plugin: str
+    """The plugin that it belongs to; empty without one."""
+
+
 class AddPlan(Frozen):
     """What `prowess add` would do."""
 
@@ -104,6 +114,7 @@ def plan_add(
     home: str,
     hosts: tuple[str, ...] | None = None,
     link: bool = False,
+    choose: Callable[[Sequence[OfferedSkill]], Collection[str]] | None = None,
 ) -> AddPlan:
     """Fetch skills, and return what installing them would do.
 
@@ -116,6 +127,7 @@ def plan_add(
         hosts: the agents into whose folders they are installed, as `check_hosts` returns them; by default every agent
             in use gets them, in the shared folder and in its own where it does not search that.
         link: whether links are installed instead of copies.
+        choose: returns the names of the skills that are wanted, if none is named and the source has several.
 
     Raises:
         InstallError: the source cannot be read, a skill is not allowed, or a name is taken.
@@ -123,9 +135,14 @@ def plan_add(
     """
     source, target = _source(text, cwd, home), where.target
     only = (*names, *filter(None, (source.skill,)))
-    wanted = Wanted(source=source, opened=where.opened, only=only, progress=where.progress)
+    is_choice = choose is not None and not only
+    wanted = Wanted(source=source, opened=where.opened, only=only, progress=where.progress, is_choice=is_choice)
     fetched = recall(wanted) or fetch(wanted)
-    chosen = _without_copies(_choose(fetched.skills, wanted), where.opened)
+    found = _choose(fetched.skills, wanted)
+    if choose is not None and is_choice and len(found) > 1:
+        names = tuple(choose([_offered(skill) for skill in found]))
+        found, wanted = [skill for skill in found if skill.name in names], wanted.with_changes(only=names)
+    chosen = _without_copies(found, where.opened)
     remember(wanted, fetched.revision, ((skill, stored.tree.digest) for skill, stored in chosen))
     lock = read_lock(target.lock_file)
     hosts = _hosts_in_use(where) if hosts is None else hosts
@@ -154,6 +171,11 @@ def install_planned(where: Installation, skills: Sequence[PlannedSkill]) -> Chan
         InstallError: that is not possible.
     """
     return make_change(where, items=[skill.item for skill in skills])
+
+
+def _offered(skill: FetchedSkill) -> OfferedSkill:
+    description = load(os.path.join(skill.folder, SKILL_FILE)).description if skill.problem is None else ""
+    return OfferedSkill(name=skill.name, description=description or "", plugin=skill.plugin)
 
 
 def _source(text: str, cwd: str, home: str) -> Source:

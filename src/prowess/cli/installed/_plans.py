@@ -20,6 +20,7 @@ from prowess.cli._output import (
     pluralize,
     print_stderr,
     to_json_value,
+    wrap_for_terminal,
 )
 from prowess.errors import ConfigError
 
@@ -103,8 +104,13 @@ def waiting() -> None:
     print_stderr("waiting for another process that changes the skills of this project")
 
 
-def require_consent(args: Arguments, command: str) -> None:
+def require_consent(args: Arguments, command: str, effect: str = "") -> None:
     """Refuse to go on where no user can be asked.
+
+    Args:
+        args: of the command.
+        command: which does the same, without `--yes`.
+        effect: what it does then, if the user may not expect that.
 
     Raises:
         ConfigError: neither a terminal nor `--yes`.
@@ -112,7 +118,8 @@ def require_consent(args: Arguments, command: str) -> None:
     if not args.yes and (args.json or not can_ask()):
         message = "there is no terminal to ask on" if not args.json else "`--json` does not ask"
         raise ConfigError(
-            f"{message}; nothing was changed", hint=f"`{command} --yes`; `--dry-run` shows what it would do"
+            f"{message}; nothing was changed",
+            hint=f"`{command} --yes`{effect and f' {effect}'}; `--dry-run` shows what it would do",
         )
 
 
@@ -120,7 +127,7 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
     """Yield what would be installed of one skill."""
     yield f"{neutral(skill.name)}: {state_of(skill)}"
     if skill.description:
-        yield f"  {_cut(neutral(skill.description))}"
+        yield from wrap_for_terminal(f"  {_cut(neutral(skill.description))}", "  ")
     listed = [f"{neutral(file.path)} ({format_size(file.size)})" for file in skill.tree.files] if files else []
     facts: list[tuple[str, str, Sequence[str]]] = [
         ("files", f"{pluralize(len(skill.tree.files), 'file')}, {format_size(skill.tree.size)}", listed),
@@ -137,8 +144,9 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
     facts += [("older?", reason, []) for reason in skill.older]
     facts += [("also", f"{shown.path(path)} has the same name", []) for path in same_name]
     for key, text, details in facts:
-        yield f"  {key:<9}{text}"
-        yield from (f"    {line}" for line in details[:_MAX_LISTED])
+        yield from wrap_for_terminal(f"  {key:<9}{text}", " " * 11)
+        for line in details[:_MAX_LISTED]:
+            yield from wrap_for_terminal(f"    {line}", "      ")
         if len(details) > _MAX_LISTED:
             yield f"    and {len(details) - _MAX_LISTED:,} more"
     yield from finding_lines(skill.findings, indent="  ")

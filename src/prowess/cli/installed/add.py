@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
+from functools import partial
 
 from prowess._internal.text import neutral, quoted
 from prowess.cli._arguments import hosts_in_use
 from prowess.cli._commands import FAILED
-from prowess.cli._output import Message, Result, as_dicts, ask, can_ask, finding_lines, note, pluralize, print_lines
+from prowess.cli._output import (
+    Message,
+    Result,
+    as_dicts,
+    ask,
+    can_ask,
+    finding_lines,
+    note,
+    pluralize,
+    print_lines,
+    wrap_for_terminal,
+)
 
 from ._plans import (
     FORCE_HELP,
@@ -27,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from prowess.cli._parser import Arguments, Parser
-    from prowess.install import AddPlan, Changed, Installation, PlannedSkill
+    from prowess.install import AddPlan, Changed, Installation, OfferedSkill, PlannedSkill
 
 EPILOG = """\
 SOURCE is one of these; after a repository come, in this order, `:FOLDER`, `#BRANCH-OR-TAG-OR-COMMIT` and `@SKILL`:
@@ -37,11 +50,14 @@ SOURCE is one of these; after a repository come, in this order, `:FOLDER`, `#BRA
   s3://BUCKET/PATH, gs://..., az://..., file:///PATH    a bucket or a shared folder
   https://HOST                                  a site with /.well-known/agent-skills/index.json
   ./FOLDER, ~/FOLDER                            a folder of this machine
-Without SKILL all skills of the source are installed. Skills go into `.agents/skills` of the project, with links in the
-folders of agents in use that do not search it, and their sources and digests into `skills-lock.json`: commit them."""
+Without SKILL you choose among those of the source on a terminal; `--yes` installs all. They go into `.agents/skills` of
+the project, with links in the folders of agents in use that do not search it, and their sources and digests into
+`skills-lock.json`: commit them."""
 
 _MAX_IN_FULL = 5
 """The most skills that are described on several lines each."""
+_MAX_LISTED = 40
+"""The most skills that are listed on a terminal, on a line each."""
 
 
 def options(parser: Parser) -> None:
@@ -71,11 +87,30 @@ def run(args: Arguments) -> Result:
     hosts = check_hosts(args.host, shown.target.scope) if args.host else None
     in_use, about_hosts = hosts_in_use(args)
     with shown.installation(args, sorted({*in_use, *args.host})) as where:
-        plan = plan_add(where, args.source, args.skills, cwd=shown.cwd, home=shown.home, hosts=hosts, link=args.link)
+        plan = plan_add(
+            where,
+            args.source,
+            args.skills,
+            cwd=shown.cwd,
+            home=shown.home,
+            hosts=hosts,
+            link=args.link,
+            choose=partial(_choose, shown) if can_ask() and not (args.yes or args.json or args.dry_run) else None,
+        )
         shown.progress.clear()
+        if not plan.skills:
+            return Result(None, [Message("nothing was installed")], FAILED)
         if about_hosts and not args.json:
             print_lines([note(about_hosts)])
         return _show_and_install(plan, shown, where, args)
+
+
+def _choose(shown: Shown, offered: Sequence[OfferedSkill]) -> tuple[str, ...]:
+    """Ask which of the skills of a source are wanted."""
+    from ._choice import Choice
+
+    shown.progress.clear()
+    return Choice(offered).ask()
 
 
 def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Arguments) -> Result:
@@ -87,9 +122,13 @@ def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Ar
         print_lines(_plan_lines(plan, shown, same))
     if args.dry_run:
         return Result(lambda: _as_dict(plan, shown, same, ()))
+    several = len(plan.skills) > 1 and not (args.skills or plan.source.skill)
     typed = [args.source, *args.skills, *(part for host in args.host for part in ("--host", host))]
     typed += [option for option, given in (("--link", args.link), ("--global", args.is_global)) if given]
-    require_consent(args, f"prowess add {' '.join(shlex.quote(neutral(word)) for word in typed)}")
+    command = f"prowess add {' '.join(shlex.quote(neutral(word)) for word in typed)}"
+    require_consent(
+        args, command, f"installs all {len(plan.skills):,} skills; name some to install only these" if several else ""
+    )
     names = [skill.name for skill in plan.skills]
     if not args.yes and can_ask() and not ask(f"install {describe_choice(names)}?"):
         return Result(None, [Message("nothing was installed")], FAILED)
@@ -110,15 +149,25 @@ def _outcome(skill: PlannedSkill, changed: Changed) -> str:
 def _plan_lines(plan: AddPlan, shown: Shown, same: dict[str, list[str]]) -> Iterator[str]:
     at = "" if plan.revision is None else f" at {neutral(plan.revision[:19])}"
     yield f"{neutral(plan.source.text)}{at}: {pluralize(len(plan.skills), 'skill')}"
-    for skill in plan.skills:
-        if len(plan.skills) > _MAX_IN_FULL:
-            yield short_line(skill, same[skill.name])
-        else:
+    if len(plan.skills) <= _MAX_IN_FULL:
+        for skill in plan.skills:
             yield from planned_lines(skill, shown, same[skill.name], files=len(plan.skills) == 1)
-    if len(plan.skills) > _MAX_IN_FULL:
+    else:
+        limit = _MAX_LISTED if sys.stdout.isatty() else len(plan.skills)
+        # What may run or be used comes first where not all are shown.
+        listed = sorted(plan.skills, key=_is_plain) if len(plan.skills) > limit else plan.skills
+        for skill in listed[:limit]:
+            yield from wrap_for_terminal(short_line(skill, same[skill.name]))
+        if len(listed) > limit:
+            yield f"... and {len(listed) - limit:,} more; `--dry-run` through a pipe lists all"
         yield from _who_sees(plan.skills, shown)
         yield "name a skill to see more of it"
     yield from finding_lines(plan.findings)
+
+
+def _is_plain(skill: PlannedSkill) -> bool:
+    """Return whether a skill neither runs nor uses anything."""
+    return not (skill.scripts or skill.allowed_tools or skill.tools)
 
 
 def _who_sees(skills: Sequence[PlannedSkill], shown: Shown) -> Iterator[str]:

@@ -4,7 +4,12 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._declared import MANIFEST_FILES as MANIFEST_FILES, Plugin as Plugin, PluginReader as PluginReader
+    from ._declared import (
+        MANIFEST_FILES as MANIFEST_FILES,
+        MANIFEST_NAMES as MANIFEST_NAMES,
+        Plugin as Plugin,
+        PluginReader as PluginReader,
+    )
     from ._extensions import ExtensionFinder as ExtensionFinder, FolderRules as FolderRules
     from ._find_plugins import find_plugins as find_plugins
     from ._finder import (

@@ -23,6 +23,8 @@ _MANIFEST_FOLDERS = (".github/plugin", ".plugin", ".agents/plugins")
 """Folders that contain manifests, besides `.claude-plugin` and the like."""
 MANIFEST_FILES = frozenset((_PLUGIN_FILE, *_EXTENSION_FILES))
 """Files that make the folder that contains them a plugin."""
+MANIFEST_NAMES = MANIFEST_FILES | {_MARKETPLACE_FILE}
+"""All names of manifests."""
 _MAX_MANIFEST_BYTES = 1024 * 1024
 _MAX_MANIFESTS = 5000
 """Manifests of one repository that are read."""

@@ -45,6 +45,8 @@ class Wanted(Frozen):
     sites only have what they have now, so a caller who wants what is in a lock compares the digests."""
     progress: Callable[[str], None] | None = None
     """Called with what is being done."""
+    is_choice: bool = False
+    """Whether a user chooses: then the plugins of skills are found out, and what cannot be fetched is left out."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,6 +68,8 @@ class FetchedSkill(Frozen):
     """Its folder in the source, with `/`, such as `skills/pdf`; empty if the source is the skill."""
     folder: str
     """Its folder on this machine, absolute."""
+    plugin: str = ""
+    """The plugin of a marketplace file, or of its own manifest, that it belongs to, if that was asked for."""
     extra: Mapping[str, str] = EMPTY
     """Further fields of the lock that only this kind of source has, such as `wellKnownDigest`."""
     tree: Tree | None = None

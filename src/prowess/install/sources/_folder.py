@@ -13,6 +13,7 @@ from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import find_skill_files
 from prowess.errors import InstallError, SkillNotFoundError
+from prowess.find import find_repository_skills
 from prowess.lock import copy_tree
 from prowess.skill import load
 
@@ -38,18 +39,30 @@ def fetch(wanted: Wanted) -> Fetched:
     found, findings = find_skills(top)
     if not {name for name, _ in found}.isdisjoint(wanted.names):
         found = [(name, path) for name, path in found if name in wanted.names]
+    plugins = _plugins(top) if wanted.is_choice else {}
     target = wanted.opened.new_folder()
     skills: list[FetchedSkill] = []
     with open_fd(target, FOLDER_FLAGS) as fd:
         for number, (name, path) in enumerate(found):
             wanted.tell(f"copying {number + 1:,} of {len(found):,}")
-            skill = FetchedSkill(name=name, path=path, folder=os.path.join(target, str(number)))
+            plugin = plugins.get(os.path.join(top, path, SKILL_FILE), "")
+            skill = FetchedSkill(name=name, path=path, folder=os.path.join(target, str(number)), plugin=plugin)
             try:
                 tree = copy_tree(os.path.join(top, path), fd, str(number), skipped=(".git",))
                 skills.append(skill.with_changes(tree=tree))
             except InstallError as error:
                 skills.append(skill.with_changes(problem=error))
     return Fetched(skills=tuple(skills), revision=None, findings=tuple(findings))
+
+
+def _plugins(top: str) -> dict[str, str]:
+    """Return the plugin of each SKILL.md below a folder that a manifest declares."""
+    found = find_repository_skills(top, home_too=True)
+    return {
+        os.path.join(top, os.path.relpath(skill.path, found.top)): skill.plugin
+        for skill in found.skills
+        if skill.plugin
+    }
 
 
 def find_skills(top: str) -> tuple[list[tuple[str, str]], list[Finding]]:

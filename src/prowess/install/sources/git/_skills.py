@@ -35,6 +35,7 @@ from prowess.install.sources._fetched import Fetched, FetchedSkill
 from prowess.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths, os_errors
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
 
+from ._plugins import may_be_manifest, plugins_of
 from ._repository import REMOTE, GitError, GitLimits, GitRepository, fetch_object, is_later
 
 TYPE_CHECKING = False
@@ -285,7 +286,7 @@ def report_skipped(found: GitFiles, top: str) -> Iterator[Finding]:
 
 
 def choose_skills(
-    names: Mapping[str, str], found: GitFiles, wanted: Collection[str]
+    names: Mapping[str, str], found: GitFiles, wanted: Collection[str], *, is_choice: bool = False
 ) -> tuple[dict[str, str], list[Finding]]:
     """Choose the skills to fetch.
 
@@ -293,6 +294,7 @@ def choose_skills(
         names: the name of the skill in each folder.
         found: the files.
         wanted: names of skills; if empty, all are wanted.
+        is_choice: whether a user chooses among them; then those of one name that differ are a finding.
 
     Returns:
         The folder of each name; and findings about copies, and skills in others.
@@ -317,11 +319,18 @@ def choose_skills(
     chosen = {}
     for name, folders in by_name.items():
         first, *others = folders
+        different = next((other for other in others if found.folders[other] != found.folders[first]), None)
+        if different is not None:
+            shown = f"{quoted(first or '.', PATH_LIMIT)} and {quoted(different, PATH_LIMIT)}"
+            message, hint = (
+                f"two skills have the name {quoted(name)}: {shown}",
+                "name the folder of the one that you want",
+            )
+            if not is_choice:
+                raise InstallError(message, hint=f"{hint}: `SOURCE:FOLDER`")
+            findings.append(finding("name-shadowed", message, path=first, hint=f"{hint}: `SOURCE:FOLDER`"))
+            continue
         for other in others:
-            if found.folders[other] != found.folders[first]:
-                shown = f"{quoted(first or '.', PATH_LIMIT)} and {quoted(other, PATH_LIMIT)}"
-                hint = "name the folder of the one that you want: `SOURCE:FOLDER`"
-                raise InstallError(f"two skills have the name {quoted(name)}: {shown}", hint=hint)
             message = f"the skill is an exact copy of {quoted(first or '.', PATH_LIMIT)}"
             findings.append(finding("skill-copy", message, path=other))
         chosen[name] = first
@@ -363,6 +372,8 @@ def _preference(folder: str) -> tuple[bool, int, str]:
 _MAX_FILE = 1 << 26
 """Bytes of one file."""
 _MODES = {"100644": FILE, "100664": FILE, "100755": EXECUTABLE, "120000": LINK}
+_FILE_MODES = [mode for mode, meaning in _MODES.items() if meaning != LINK]
+_MAX_MANIFESTS = 5_000
 _LFS_POINTER = re.compile(rb"version https://(?:git-lfs|hawser)\.github\.com/spec/")
 _MAX_LFS_POINTER = 1024
 _MAX_LINK = 4096
@@ -419,6 +430,17 @@ class FileReader:
             document = parse_frontmatter(data[:MAX_SKILL_FILE_BYTES])
             names[folder] = from_document(document).name or folder.rpartition("/")[2] or default
         return names
+
+    def read_manifests(self, found: GitFiles) -> dict[str, bytes]:
+        """Return the content of each small file that may be the manifest of a plugin or marketplace, by its path."""
+        names = {
+            path: oid for path, (mode, oid) in found.files.items() if may_be_manifest(path) and mode in _FILE_MODES
+        }
+        if len(names) > _MAX_MANIFESTS:
+            return {}
+        self.load(names.values())
+        contents = self._objects.read(list(names.values()), "blob", _MAX_FILE)
+        return {path: data for path, (_, _, data) in zip(names, contents, strict=True)}
 
     def write_skill(self, target: str, files: Mapping[str, tuple[str, str]], shown: str) -> tuple[Tree, str] | None:
         """Write a skill into a new folder, and return its files and hash, if they need not be read to know them.
@@ -564,20 +586,28 @@ def _fetch(repository: GitRepository, wanted: Wanted, filters: str | None) -> Fe
             )
         work = FileReader(repository, reader, is_part=filters is not None)
         names = work.read_names(find_skill_folders(found), _repository_name(source))
-        chosen, findings = choose_skills(names, found, wanted.names)
+        chosen, findings = choose_skills(names, found, wanted.names, is_choice=wanted.is_choice)
         if not chosen:
             raise InstallError(
                 "the source has no skills: no folder has a `SKILL.md`", hint="check the URL and the folder"
             )
         files = files_of(list(chosen.values()), found)
+        plugins = plugins_of(chosen.values(), work.read_manifests(found)) if wanted.is_choice else {}
         target = wanted.opened.new_folder()
         work.load(oid for of_skill in files.values() for _, oid in of_skill.values())
         skills = []
         for number, (name, folder) in enumerate(chosen.items()):
             path = os.path.join(target, name if is_portable_name(name) else f"{number}.skill")
-            tree, computed_hash = work.write_skill(path, files[folder], folder or ".") or (None, None)
             in_source = "/".join(filter(None, (top, folder)))
-            skills.append(FetchedSkill(name=name, path=in_source, folder=path, tree=tree, computed_hash=computed_hash))
+            skill = FetchedSkill(name=name, path=in_source, folder=path, plugin=plugins.get(folder, ""))
+            try:
+                tree, computed_hash = work.write_skill(path, files[folder], folder or ".") or (None, None)
+            except InstallError as error:
+                if not wanted.is_choice:
+                    raise
+                skills.append(skill.with_changes(problem=error))
+            else:
+                skills.append(skill.with_changes(tree=tree, computed_hash=computed_hash))
     found_findings = (*report_skipped(found, top), *findings)
     return Fetched(skills=tuple(skills), revision=commit, is_tag=is_tag, findings=found_findings)
 
