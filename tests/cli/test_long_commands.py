@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from prowess._internal.text import display_width
-from prowess.cli._output import wrap_command
+from prowess.cli._output import wrap_command, wrap_for_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +47,25 @@ def test_a_shell_reads_the_same_command() -> None:
         for text in ("\n".join(lines), command)
     )
     assert wrapped == whole
+
+
+def test_a_comment_is_above_the_command_since_it_cannot_be_continued() -> None:
+    command = f"    echo {'word ' * 20} ' # ' last  # `false` is a value, and the name differs from that of the folder"
+    lines = wrap_command(command)
+    assert lines[:2] == [
+        "    # `false` is a value, and the name differs from that of",
+        "    # the folder",
+    ]
+    found = subprocess.run(["/bin/sh", "-c", "\n".join(lines)], capture_output=True, check=True, text=True).stdout
+    assert found.split() == ["word"] * 20 + ["#", "last"]
+
+
+def test_what_is_in_back_ticks_stays_on_one_line() -> None:
+    text = f"hint: {'words ' * 8}then type `prowess mount a-skill --project`, or another command"
+    assert wrap_for_terminal(text, "  ") == [
+        "hint: words words words words words words words words then",
+        "  type `prowess mount a-skill --project`, or another command",
+    ]
 
 
 def test_a_short_command_and_one_through_a_pipe_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -193,7 +193,8 @@ def print_stderr(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        _write_line(sys.stderr, "\n".join(map(_paint_message, map(_escape_ci_commands, text.split("\n")))))
+        lines = (part for line in text.split("\n") for part in _wrap_message(line))
+        _write_line(sys.stderr, "\n".join(map(_paint_message, map(_escape_ci_commands, lines))))
         sys.stderr.flush()
     except OSError:
         # A message that cannot be written changes neither the result nor the exit code.
@@ -201,6 +202,12 @@ def print_stderr(text: str) -> None:
 
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def _wrap_message(line: str) -> list[str]:
+    """Return a line of a message as several that fit the terminal; a line of a file, with its number, stays whole."""
+    is_of_file = " | " in line and not line.partition("|")[0].strip(" 0123456789")
+    return [line] if is_of_file else wrap_for_terminal(line, "  ", sys.stderr)
 
 
 def _paint_message(line: str) -> str:
@@ -545,19 +552,24 @@ _MAX_TERMINAL_WIDTH = 65_535
 """The widest that a terminal can say that it is."""
 
 
-def terminal_width() -> int:
-    """Return the width for tables: the terminal's, or 100 if stdout is no terminal."""
-    if not sys.stdout.isatty():
+def terminal_width(stream: TextIO | None = None) -> int:
+    """Return the width for tables: the terminal's, or 100 if a stream is no terminal.
+
+    Args:
+        stream: stdout by default.
+    """
+    stream, whole = (sys.stdout, sys.__stdout__) if stream is None else (stream, stream)
+    if not stream.isatty():
         return 100
     # Like `shutil.get_terminal_size`, without the time it takes to load that module.
     try:
         columns = int(os.environ.get("COLUMNS", "0"))
     except ValueError:
         columns = 0
-    if not 0 < columns <= _MAX_TERMINAL_WIDTH and sys.__stdout__ is not None:
+    if not 0 < columns <= _MAX_TERMINAL_WIDTH and whole is not None:
         columns = 0
         try:
-            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+            columns = os.get_terminal_size(whole.fileno()).columns
         except (OSError, ValueError):
             columns = 0
     return max(columns, 60) if columns > 0 else 100
@@ -568,25 +580,32 @@ def look() -> str:
     return f"{terminal_width()} {has_color(sys.stdout)} {has_color(sys.stderr)} {sys.stdout.isatty()}"
 
 
-def wrap_for_terminal(text: str, indent: str = "    ") -> list[str]:
-    """Return a line as several that fit the terminal, or as it is without one; words such as paths stay whole.
+def wrap_for_terminal(text: str, indent: str = "    ", stream: TextIO | None = None) -> list[str]:
+    """Return a line as several that fit the terminal, or as it is without one.
+
+    Words such as paths stay whole, and so does what is in back-ticks, as someone may copy it.
 
     Args:
         text: without colour.
         indent: of the lines after the first.
+        stream: where it is printed; stdout by default.
     """
-    if not sys.stdout.isatty() or display_width(text) <= terminal_width():
+    width = terminal_width(stream)
+    if not (stream or sys.stdout).isatty() or display_width(text) <= width:
         return [text]
+    import re
     from textwrap import wrap
 
-    width = terminal_width()
-    return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    kept = re.sub("`[^`]+`", lambda match: match[0].replace(" ", "\0"), text)
+    lines = wrap(kept, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in lines]
 
 
 def wrap_command(command: str) -> list[str]:
     """Return a command as lines of a shell that fit the terminal, or as it is without one.
 
-    It is cut between its words only, each line continued by a backslash, so what is pasted is the same command.
+    It is cut between its words only, each line continued by a backslash, so what is pasted is the same command. A
+    comment at its end is above it, since a comment cannot be continued.
 
     Args:
         command: without colour; indented by what the terminal has in front of it.
@@ -597,13 +616,17 @@ def wrap_command(command: str) -> list[str]:
         return [command]
     import re
 
+    found = [*re.finditer(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+""", command)]
+    end = next((match.start() for match in found if match[0] == "#"), len(command))
+    words = [match[0] for match in found if match.start() < end]
+    comment = wrap_for_terminal(f"{indent}{command[end:]}", f"{indent}# ") if end < len(command) else []
     lines: list[str] = []
-    for word in re.findall(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+""", command):
+    for word in words:
         if lines and display_width(f"{lines[-1]} {word}") <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(f"{indent if not lines else f'{indent}    '}{word}")
-    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+    return [*comment, *(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
 def truncate_or_pad(text: str, width: int) -> str:
