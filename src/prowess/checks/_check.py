@@ -24,7 +24,8 @@ from ._check_file import check_file, entry_findings, find_skill_files, is_skill_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog
-    from prowess.visibility import Comparison
+    from prowess.find import RepositorySkill
+    from prowess.visibility import Comparison, Offer
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
@@ -41,6 +42,17 @@ class Report(Frozen):
     """File by file, each from top to bottom; findings without a file last. `agents` says what they cost."""
     comparison: Comparison | None = None
     """How the agents that were asked about see the checked skills; `None` if no agent was named."""
+    offer: Offer | None = None
+    """What the repository offers to others; `None` if it offers nothing, or paths were named."""
+
+    @property
+    def comparison_without_offer(self) -> Comparison | None:
+        """How the agents see the skills that the repository does not offer to others."""
+        if self.comparison is None or self.offer is None:
+            return self.comparison
+        offered = {skill.path for skill in self.offer.skills}
+        kept = [skill for skill in self.comparison.skills if offered.isdisjoint((skill.path, skill.copy_of))]
+        return self.comparison.with_changes(skills=tuple(kept))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -116,6 +128,7 @@ def report(
     checker = _Checker(rules, filesystem, progress)
     agents = [*dict.fromkeys(agents)]
     catalogs: dict[str, Catalog] = {}
+    found: Sequence[RepositorySkill] = ()
     if paths is None:
         for rule in rules:
             host = "prowess" if rule in ("guide", "spec") else rule
@@ -123,13 +136,13 @@ def report(
                 catalogs[host] = catalog_for(question, host, filesystem=filesystem, cache=False)
             checker.add_catalog(rule, catalogs[host])
         if agents:
-            checker.add_repository(question.cwd)
+            found = checker.add_repository(question.cwd)
     else:
         for path in paths:
             checker.add_path(path)
     if not (asked := [*dict.fromkeys([*hosts, *agents])]):
         return Report(skills=tuple(checker.skills), findings=checker.findings())
-    from prowess.visibility import compare_catalogs
+    from prowess.visibility import compare_catalogs, find_offer
 
     comparison = compare_catalogs(
         {host: catalogs.get(host) or catalog_for(question, host, filesystem=filesystem, cache=False) for host in asked},
@@ -139,7 +152,12 @@ def report(
         filesystem=filesystem,
     )
     checker.add_comparison(comparison)
-    return Report(skills=tuple(checker.skills), findings=checker.findings(), comparison=comparison)
+    return Report(
+        skills=tuple(checker.skills),
+        findings=checker.findings(),
+        comparison=comparison,
+        offer=find_offer(comparison, found),
+    )
 
 
 class _Checker:
@@ -191,12 +209,13 @@ class _Checker:
             suppressed = entry.scope in catalog.host.suppressed_scopes
             self.add(entry_findings(entry, rule, self.filesystem, suppressed=suppressed))
 
-    def add_repository(self, top: str) -> None:
-        """Add the skills of a repository that no catalog holds."""
+    def add_repository(self, top: str) -> Sequence[RepositorySkill]:
+        """Add the skills of a repository that no catalog holds, and return all of its skills."""
         found = find_repository_skills(top, filesystem=self.filesystem)
         self.add(found.findings)
         self._add_files(skill.path for skill in found.skills)
         self.inside.update(skill.path for skill in found.skills if skill.inside is not None)
+        return found.skills
 
     def add_comparison(self, comparison: Comparison) -> None:
         """Add what the findings cost at the agents, and the findings that only the rules of an agent make."""

@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.files import real_path, shorten_home
+from prowess._internal.files import shorten_home
 from prowess._internal.text import display_width, neutral
 from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
 from prowess.hosts import load_host
-from prowess.visibility import ABSENT, Kind, compare, describe_others, describe_unsearched, headline, mount_argument
+from prowess.visibility import (
+    Kind,
+    compare,
+    describe_others,
+    describe_unsearched,
+    find_offer,
+    has_errors,
+    headline,
+    mount_argument,
+)
 
 from ._output import (
     ProgressLine,
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
 
     from prowess.filesystem import Filesystem, Question
     from prowess.find import RepositorySkill
-    from prowess.visibility import ComparedSkill, Comparison
+    from prowess.visibility import ComparedSkill, Comparison, Offer
 
     Counts = Mapping[str, Mapping[Kind, int]]
     """How many skills of each kind each agent has."""
@@ -62,9 +71,9 @@ def first_screen(question: Question, filesystem: Filesystem, hosts: Sequence[str
 def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str | None) -> Iterator[str]:
     total = len(comparison.distinct)
     where = neutral(shorten_home(comparison.cwd, comparison.home))
-    offered = _offered(comparison, found)
+    offer = find_offer(comparison, found)
     counts = comparison.kinds
-    yield _offer(offered, found) if offered else f"{headline(counts, total)}."
+    yield f"{offer.sentence if offer is not None else headline(counts, total)}."
     counted = f"{pluralize(total, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}, in {where}"
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
     if comparison.unsearched:
@@ -75,7 +84,7 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     yield from agent_lines(counts)
     yield ""
     yield "Next:"
-    commands = _next_commands(comparison, offered)
+    commands = _next_commands(comparison, offer)
     room = terminal_width() - 2
     # A long command is alone on its line, and moves the meanings of the others no further.
     fitting = [len(command) + 2 for command, meaning in commands if len(command) + 2 + len(meaning) <= room]
@@ -104,46 +113,7 @@ def agent_lines(counts: Counts) -> Iterator[str]:
         yield f"(not trusted: trust this folder in {join_words(untrusting)} first)"
 
 
-# ── repositories of skills ───────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _offered(comparison: Comparison, found: Sequence[RepositorySkill]) -> tuple[ComparedSkill, ...]:
-    """Return the skills of a repository that offers skills and has installed none; else nothing."""
-    kinds = ("skills-folder", "plugin", "marketplace")
-    # Many a repository of skills has them at its top, without a folder for all.
-    top = real_path(comparison.cwd)
-    real = {skill.real for skill in found if skill.kind in kinds or skill.place == top}
-    skills = tuple(skill for skill in comparison.distinct if skill.real in real)
-    of_project = {skill.real for skill in found} - real
-    is_installed = any(view.state != ABSENT for skill in skills for view in skill.views.values())
-    return () if is_installed or any(skill.real in of_project for skill in comparison.distinct) else skills
-
-
-def _offer(offered: Sequence[ComparedSkill], found: Sequence[RepositorySkill]) -> str:
-    """Return what a repository offers, in one sentence."""
-    real = {skill.real for skill in offered}
-    plugins = {skill.plugin for skill in found if skill.plugin is not None and skill.real in real}
-    broken = sum(map(_has_errors, offered))
-    in_plugins = f" in {pluralize(len(plugins), 'plugin')}" if plugins else ""
-    parts = [f"{pluralize(len(offered), 'skill')}{in_plugins}"]
-    if broken:
-        parts.append(f"{broken:,} {'has' if broken == 1 else 'have'} errors")
-    return f"This repository offers {'; '.join(parts)}; none is installed here."
-
-
-def _add_command(offered: Sequence[ComparedSkill]) -> tuple[str, str]:
-    """Return the command that installs a skill of the repository, if one has a plain name and no errors, or all."""
-    name = next((skill.name for skill in offered if _is_plain(skill.name) and not _has_errors(skill)), None)
-    if name is None:
-        return "prowess add .", "install them here, for the agents that you use"
-    return f"prowess add . {name}", "install one of them here, for the agents that you use"
-
-
-def _has_errors(skill: ComparedSkill) -> bool:
-    return any(item.severity == "error" for item in skill.findings)
-
-
-def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> list[tuple[str, str]]:
+def _next_commands(comparison: Comparison, offer: Offer | None) -> list[tuple[str, str]]:
     """Return the three commands to type next, each with what it does."""
     if not comparison.distinct:
         return [
@@ -151,11 +121,12 @@ def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> 
             ("prowess inventory", "every SKILL.md below this folder, found or not"),
             ("prowess add SOURCE", "install skills of others for these agents"),
         ]
-    if offered:
+    if offer is not None:
+        command, what = add_command(offer)
         return [
             ("prowess inventory", "what it offers, place by place"),
             ("prowess check", "problems in these skills, and how to fix them"),
-            _add_command(offered),
+            (command, f"install {what} here, for the agents that you use"),
         ]
     lost = [skill for skill in comparison.distinct if skill.losers]
     if not lost:
@@ -173,6 +144,17 @@ def _next_commands(comparison: Comparison, offered: Sequence[ComparedSkill]) -> 
         ("prowess list", "each skill at each agent"),
         (f"prowess why {_argument(most)}", "one of the lost skills, step by step"),
     ]
+
+
+def add_command(offer: Offer) -> tuple[str, str]:
+    """Return the command that installs skills of the repository, and what it installs.
+
+    That is one with a plain name and without errors, or else all.
+    """
+    name = next((skill.name for skill in offer.skills if _is_plain(skill.name) and not has_errors(skill)), None)
+    if name is None:
+        return "prowess add .", "them"
+    return f"prowess add . {name}", "one of them"
 
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")

@@ -351,25 +351,36 @@ def _escape_ci_commands(line: str) -> str:
 # ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def format_finding(item: Finding, *, base: str = "", stream: TextIO | None = None) -> list[str]:
-    """Format a finding as text: place, severity, message and code; a hint is a second line.
+def format_finding(
+    item: Finding, *, base: str = "", stream: TextIO | None = None, excerpt: Iterable[str] = ()
+) -> list[str]:
+    """Format a finding as text: place, severity, message and code, then the agents that it costs, and a hint.
 
     Args:
         item: the finding.
         base: the directory that paths are relative to.
         stream: where it will be printed; stdout by default.
+        excerpt: lines of the file, which come after the message.
     """
     path = item.path or ""
     if base and path.startswith(base + os.sep):
         path = path[len(base) + 1 :]
     place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
-    severity = paint(f"{item.severity.value}:", item.severity.value, stream)
-    code = paint(f"[{item.code}]", "dim", stream)
-    lines = [f"{place + ': ' if place else ''}{severity} {neutral(item.message)} {code}"]
+    severity, code = f"{item.severity.value}:", f"[{item.code}]"
+    text = f"{place + ': ' if place else ''}{severity} {neutral(item.message)} {code}"
+    first, *more = wrap_for_terminal(text, "    ", stream)
+    if first.startswith(f"{place}: {severity}" if place else severity):
+        at = len(f"{place}: ") if place else 0
+        first = f"{first[:at]}{paint(severity, item.severity.value, stream)}{first[at + len(severity) :]}"
+    lines = [first, *more]
+    if lines[-1].endswith(code):
+        lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", stream)
+    lines += excerpt
     if item.agents:
-        lines.append(f"    invisible to {', '.join(item.agents)}")
+        lines += wrap_for_terminal(f"    invisible to {', '.join(item.agents)}", "      ", stream)
     if item.hint:
-        lines.append(f"    {paint('hint:', 'hint', stream)} {neutral(item.hint)}")
+        first, *more = wrap_for_terminal(f"    hint: {neutral(item.hint)}", "      ", stream)
+        lines += [first.replace("hint:", paint("hint:", "hint", stream), 1), *more]
     return lines
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         mount_folder as mount_folder,
     )
     from ._mount_rules import mount_blockers as mount_blockers
+    from ._offer import Offer as Offer, find_offer as find_offer, has_errors as has_errors
     from ._summary import (
         describe_others as describe_others,
         describe_unsearched as describe_unsearched,

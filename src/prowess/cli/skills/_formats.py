@@ -6,10 +6,11 @@ Findings contain untrusted text: nothing in it may end a line, colour a terminal
 from __future__ import annotations
 
 import os
+import sys
 from itertools import groupby
 
 from prowess._internal.text import display_width, neutral
-from prowess.cli._output import format_finding, paint, pluralize, wrap_for_terminal
+from prowess.cli._output import format_finding, paint, pluralize, terminal_width, truncate_or_pad, wrap_for_terminal
 from prowess.findings import CODES, Finding, Severity, relative_path
 
 TYPE_CHECKING = False
@@ -31,11 +32,10 @@ def text(findings: Iterable[Finding], base: str) -> Iterator[str]:
         first = False
         lines = _SourceLines(path)
         for item in group:
-            head, *hint = format_finding(item, base=base)
+            head, *more = format_finding(item, base=base, excerpt=lines.excerpt(item))
             # At the beginning of a line, a CI system takes these for a command.
             yield f"./{head}" if head.startswith(("::", "##[")) else head
-            yield from lines.excerpt(item)
-            yield from hint
+            yield from more
 
 
 _MAX_OF_CODE = 3
@@ -100,11 +100,16 @@ class _SourceLines:
         column = min(item.column - 1, len(line))
         if not line.strip():
             return
-        start = max(column - _CONTEXT_CHARS, 0)
-        before, after = line[start:column].replace("\t", " "), line[column : column + _CONTEXT_CHARS].replace("\t", " ")
-        before = ("…" if start else "") + neutral(before)
-        after = neutral(after) + ("…" if column + _CONTEXT_CHARS < len(line) else "")
         number = str(item.line)
+        chars, room = _CONTEXT_CHARS, terminal_width() - len(f"  {number} | ")
+        if sys.stdout.isatty() and display_width(neutral(line)) > room:
+            chars = min(chars, room // 2 - 1)
+        start = max(column - chars, 0)
+        before, after = line[start:column].replace("\t", " "), line[column : column + chars].replace("\t", " ")
+        before = ("…" if start else "") + neutral(before)
+        after = neutral(after) + ("…" if column + chars < len(line) else "")
+        if sys.stdout.isatty() and display_width(before + after) > room:  # wide or escaped characters
+            after = truncate_or_pad(after, max(room - display_width(before), 1))
         yield f"  {number} | {before}{after}"
         yield f"  {' ' * len(number)} | {' ' * display_width(before)}^"
 

@@ -209,7 +209,8 @@ def _report_lines(
         yield from formats.text(shown, real_path(args.cwd or "."))
     if args.quiet:
         return
-    comparison, losses = result.comparison, list[str]()
+    offer, losses = result.offer, list[str]()
+    comparison = result.comparison if offer is None else result.comparison_without_offer
     # A path asks about the text of its skills, not about where they are.
     if args.format == "text" and comparison is not None and not args.path:
         limit = None if args.full or args.all else MAX_GROUPS
@@ -220,6 +221,11 @@ def _report_lines(
     yield from _accepted_notes(accepted)
     all_of_them = "; `prowess check --full` shows each" if is_cut else ""
     yield from map(Message, wrap_for_terminal(f"{_summary(result, accepted)}{all_of_them}"))
+    if offer is not None:
+        from prowess.cli._first_screen import add_command
+
+        command, what = add_command(offer)
+        yield from map(Message, wrap_for_terminal(f"{offer.sentence}; `{command}` installs {what}", "  "))
     if comparison is not None and comparison.skills:
         if args.path:
             summary = [summarize_rejections(rejected_counts(comparison), len(comparison.distinct))]
