@@ -205,9 +205,12 @@ def print_stderr(text: str) -> None:
 
 
 def _wrap_message(line: str) -> list[str]:
-    """Return a line of a message as several that fit the terminal; a line of a file, with its number, stays whole."""
+    """Return a line of a message as several that fit the terminal.
+
+    A painted line was fitted before it was painted, and a line of a file, with its number, stays whole.
+    """
     is_of_file = " | " in line and not line.partition("|")[0].strip(" 0123456789")
-    return [line] if is_of_file else wrap_for_terminal(line, "  ", sys.stderr)
+    return [line] if is_of_file or "\x1b" in line else wrap_for_terminal(line, "  ", sys.stderr)
 
 
 def _paint_message(line: str) -> str:
@@ -352,7 +355,7 @@ def _escape_ci_commands(line: str) -> str:
 
 
 def format_finding(
-    item: Finding, *, base: str = "", stream: TextIO | None = None, excerpt: Iterable[str] = ()
+    item: Finding, *, base: str = "", stream: TextIO | None = None, excerpt: Iterable[str] = (), indent: str = ""
 ) -> list[str]:
     """Format a finding as text: place, severity, message and code, then the agents that it costs, and a hint.
 
@@ -361,25 +364,26 @@ def format_finding(
         base: the directory that paths are relative to.
         stream: where it will be printed; stdout by default.
         excerpt: lines of the file, which come after the message.
+        indent: of each line.
     """
     path = item.path or ""
     if base and path.startswith(base + os.sep):
         path = path[len(base) + 1 :]
     place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
     severity, code = f"{item.severity.value}:", f"[{item.code}]"
-    text = f"{place + ': ' if place else ''}{severity} {neutral(item.message)} {code}"
-    first, *more = wrap_for_terminal(text, "    ", stream)
-    if first.startswith(f"{place}: {severity}" if place else severity):
-        at = len(f"{place}: ") if place else 0
-        first = f"{first[:at]}{paint(severity, item.severity.value, stream)}{first[at + len(severity) :]}"
+    before = f"{indent}{place}: " if place else indent
+    first, *more = wrap_for_terminal(f"{before}{severity} {neutral(item.message)} {code}", f"{indent}    ", stream)
+    if first.startswith(f"{before}{severity}"):
+        rest = first.removeprefix(f"{before}{severity}")
+        first = f"{before}{paint(severity, item.severity.value, stream)}{rest}"
     lines = [first, *more]
     if lines[-1].endswith(code):
         lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", stream)
-    lines += excerpt
+    lines += [f"{indent}{line}" for line in excerpt]
     if item.agents:
-        lines += wrap_for_terminal(f"    invisible to {', '.join(item.agents)}", "      ", stream)
+        lines += wrap_for_terminal(f"{indent}    invisible to {', '.join(item.agents)}", f"{indent}      ", stream)
     if item.hint:
-        first, *more = wrap_for_terminal(f"    hint: {neutral(item.hint)}", "      ", stream)
+        first, *more = wrap_for_terminal(f"{indent}    hint: {neutral(item.hint)}", f"{indent}      ", stream)
         lines += [first.replace("hint:", paint("hint:", "hint", stream), 1), *more]
     return lines
 
@@ -387,8 +391,7 @@ def format_finding(
 def finding_lines(findings: Iterable[Finding], *, base: str = "", indent: str = "") -> Iterator[str]:
     """Yield findings as text for stdout, each line with an indent; paths are relative to the directory `base`."""
     for item in findings:
-        for line in format_finding(item, base=base):
-            yield f"{indent}{line}"
+        yield from format_finding(item, base=base, indent=indent)
 
 
 def finding_messages(findings: Iterable[Finding], *, base: str = "") -> Iterator[Message]:

@@ -187,4 +187,4 @@ def candidate_lines(candidates: Iterable[Entry]) -> Iterator[str]:
         if entry.reason:
             yield f"   why     {neutral(entry.reason)}"
         for item in entry.findings:
-            yield from (f"   {line}" for line in format_finding(item))
+            yield from format_finding(item, indent="   ")

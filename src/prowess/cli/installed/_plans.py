@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import contextmanager
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 FORCE_HELP = "also replace or remove skills that were changed after they were installed"
 _MAX_LISTED = 20
 """The most files or scripts of a skill that are listed."""
+_MAX_OF_CODE = 3
+"""The most findings of one kind that a terminal shows of a skill."""
 
 
 def add_install_options(parser: Parser, *, yes: bool = True) -> None:
@@ -149,7 +152,13 @@ def planned_lines(skill: PlannedSkill, shown: Shown, same_name: Sequence[str], *
             yield from wrap_for_terminal(f"    {line}", "      ")
         if len(details) > _MAX_LISTED:
             yield f"    and {len(details) - _MAX_LISTED:,} more"
-    yield from finding_lines(skill.findings, indent="  ")
+    # A terminal shows the first few of each kind, as `check` does.
+    limit = _MAX_OF_CODE if sys.stdout.isatty() else len(skill.findings)
+    for code in dict.fromkeys(item.code for item in skill.findings):
+        found = [item for item in skill.findings if item.code == code]
+        yield from finding_lines(found[:limit], indent="  ")
+        if len(found) > limit:
+            yield f"  ... and {len(found) - limit:,} more [{code}]"
 
 
 def described_folders(folders: Sequence[str], links: Sequence[str], shown: Shown) -> str:

@@ -134,8 +134,11 @@ def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Ar
         return Result(None, [Message("nothing was installed")], FAILED)
     changed = install_planned(where, plan.skills)
     lines = [
-        f"{_outcome(skill, changed)} {quoted(skill.name)} in {described_folders(skill.folders, skill.links, shown)}"
+        line
         for skill in plan.skills
+        for line in wrap_for_terminal(
+            f"{_outcome(skill, changed)} {quoted(skill.name)} in {described_folders(skill.folders, skill.links, shown)}"
+        )
     ]
     locked = Message(f"{pluralize(len(plan.skills), 'skill')} locked in {shown.path(shown.target.lock_file)}")
     return Result(lambda: _as_dict(plan, shown, same, changed.installed), [*lines, locked])

@@ -101,15 +101,15 @@ class _SourceLines:
         if not line.strip():
             return
         number = str(item.line)
-        chars, room = _CONTEXT_CHARS, terminal_width() - len(f"  {number} | ")
-        if sys.stdout.isatty() and display_width(neutral(line)) > room:
-            chars = min(chars, room // 2 - 1)
-        start = max(column - chars, 0)
-        before, after = line[start:column].replace("\t", " "), line[column : column + chars].replace("\t", " ")
-        before = ("…" if start else "") + neutral(before)
-        after = neutral(after) + ("…" if column + chars < len(line) else "")
-        if sys.stdout.isatty() and display_width(before + after) > room:  # wide or escaped characters
-            after = truncate_or_pad(after, max(room - display_width(before), 1))
+        room = terminal_width() - len(f"  {number} | ")
+        is_cut = sys.stdout.isatty() and display_width(neutral(line)) > room
+        start = max(column - (min(_CONTEXT_CHARS, room // 2) if is_cut else _CONTEXT_CHARS), 0)
+        before = ("…" if start else "") + neutral(line[start:column].replace("\t", " "))
+        after = neutral(line[column : column + _CONTEXT_CHARS].replace("\t", " "))
+        after += "…" if column + _CONTEXT_CHARS < len(line) else ""
+        if is_cut:  # wide characters, and those that are escaped, take more cells
+            width = max(room - display_width(before), 1)
+            after = truncate_or_pad(after, min(width, display_width(after)))
         yield f"  {number} | {before}{after}"
         yield f"  {' ' * len(number)} | {' ' * display_width(before)}^"
 

@@ -9,7 +9,7 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral
 from prowess.cli._output import Message, Result
 from prowess.skill import DESCRIPTION_PLACEHOLDER
-from prowess.visibility import ABSENT
+from prowess.visibility import ABSENT, mount_argument
 
 from ._new_skill import Seen, SkillPlace, add_project_options, check_name, skill_text, write_skill
 
@@ -124,7 +124,8 @@ def run(args: Arguments) -> Result:
             yield Message(f"`prowess test {neutral(shlex.quote(os.path.dirname(path)))}` runs its tests")
         yield from seen.messages(searched=project is not None)
         if project is None and all(view.state == ABSENT for view in seen.views.values()):
-            yield Message("\nhint: agents do not search this folder; `prowess list --skill-dir DIR` includes it")
+            shown = mount_argument(folder, place.cwd)
+            yield Message(f"\nhint: agents do not search this folder; `prowess list --skill-dir {shown}` includes it")
 
     return Result(lambda: {"name": args.name, "path": path, **seen.as_dict()}, text())
 
