@@ -13,6 +13,7 @@ import pytest
 
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
+from support.programs import require
 from support.skills import skill
 
 TOP = Path(__file__).parent.parent
@@ -80,6 +81,8 @@ def test_each_command_of_the_readme_works_there(line: str, capfd: pytest.Capture
     """As it is written, with an example for each word in capitals."""
     name, *arguments = shlex.split(line)[1:]
     assert name in COMMANDS
+    if name == "test":
+        require("bwrap")
     if name == "update":
         assert main(["add", "../source", "--yes"]) == 0
     # Here is no terminal to ask on.

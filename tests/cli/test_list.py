@@ -113,7 +113,7 @@ def test_the_last_column_fills_the_terminal(
 ) -> None:
     """But at least twenty cells."""
     skill(project / ".agents/skills/csv", description="word " * 60)
-    monkeypatch.setattr(tables, "terminal_width", lambda: width)
+    monkeypatch.setattr(tables, "terminal_width", lambda *_: width)
     assert run(project, "--host", "codex") == 0
     lines = capsys.readouterr().out.splitlines()
     start = lines[0].index("WHY")
