@@ -28,6 +28,7 @@ PUBLIC_NAMES = {
     "Activation": "session",
     "Mention": "session",
     "Scripts": "session",
+    "ScriptSpace": "session",
     "UntrustedSkill": "session",
     "Tool": "session",
     "Trust": "session",

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         Activation as Activation,
         Mention as Mention,
         Scripts as Scripts,
+        ScriptSpace as ScriptSpace,
         Session as Session,
         Tool as Tool,
         Trust as Trust,

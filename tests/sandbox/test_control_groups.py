@@ -98,6 +98,7 @@ def test_the_limit_is_above_what_the_supervisor_uses(
         "group": {"version": version, "memory": str(tmp_path), "pids": str(tmp_path), "old": ()},
         "tmpfs": (),
         "scratch": b"",
+        "folders": {},
         "stdin": b"",
         "network": None,
     }

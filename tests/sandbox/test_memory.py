@@ -125,6 +125,32 @@ def test_a_scratch_folder_that_the_command_removes_is_no_way_out(scratch: Path, 
     assert (done.stdout, done.out_of_memory) == (b"", True), done
 
 
+IN_FOLDER = {
+    "a file": FILE.format("'x'"),
+    "a removed file": FILE.format("'x'").replace("\n", "\nos.unlink(file.name)\n", 1),
+    "many large files": "for n in range(240): open(str(n), 'wb').write(bytes(MIB)); time.sleep(PAUSE)",
+    "many small files": "os.mkdir('d')\nfor n in range(20_000): open(f'd/{n}', 'w').close()",
+    "many folders": "for n in range(20_000): os.mkdir(str(n))",
+    "many links": "for n in range(20_000): os.symlink('x', str(n))",
+    **{name: code for name, code in HIDDEN.items() if name.startswith("in ")},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", IN_FOLDER)
+def test_no_way_leads_beyond_the_limits_of_a_folder(counting: str, way: str, sandbox: str, scratch: Path) -> None:
+    """Of a folder that the command can change: bytes, and files."""
+    limits = Limits(memory=LIMIT, timeout=20, folder_size=LIMIT, folder_files=2000)
+    code = f"import ctypes, mmap, os, time\nMIB, PAUSE = 1 << 20, 0.01\n{IN_FOLDER[way]}\ntime.sleep(9)\nprint('done')"
+    done = run_python(code, scratch, limits=limits, writable=[scratch], sandbox=sandbox)
+    assert (done.stdout, done.out_of_space) == (b"", True), done
+    remove_tree(str(scratch))
+    scratch.mkdir()
+    few = "[os.mkdir(str(n)) for n in range(1000)]\nopen('x', 'wb').write(bytes(20 * MIB))"
+    done = run_python(f"import os, time\nMIB = 1 << 20\n{few}\ntime.sleep(0.5)\nprint('done')", scratch, limits=limits)
+    assert (done.stdout, done.out_of_space) == (b"done\n", False)
+
+
 @pytest.mark.slow
 def test_a_folder_that_cannot_be_read_is_no_offence(sandbox: str, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()

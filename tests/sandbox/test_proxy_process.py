@@ -113,6 +113,7 @@ def test_a_proxy_on_the_loopback_has_a_port_that_the_command_learns(tmp_path: Pa
         "group": None,
         "tmpfs": (),
         "scratch": b"",
+        "folders": {},
         "limits": {},
         "timeout": 20.0,
         "output": 1000,

@@ -9,10 +9,11 @@ import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pytest
 
-from prowess import Scripts, Session, UntrustedSkill
+from prowess import Scripts, ScriptSpace, Session, UntrustedSkill
 from prowess.errors import ConfigError
 from support.files import write_file, write_files
 from support.sessions import SKILLS, new_session
@@ -280,6 +281,92 @@ def test_the_folder_survives_a_session_that_is_saved_and_goes_with_the_options(p
     assert not os.path.exists(path)
 
 
+FILL = """
+import sys
+for n in range(int(sys.argv[2])):
+    open(sys.argv[1] + str(n), "wb").write(bytes(int(sys.argv[3])))
+"""
+CLOSE = "import os\nos.mkdir('d'); open('d/f', 'wb').write(bytes(10**6)); os.chmod('d', 0)"
+SMALL = ScriptSpace(folder_size=1_000_000, folder_files=50)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setattr("prowess.session._work_folders._TEMPORARY", WeakSet())  # without those of other tests
+    return folder
+
+
+def folders_in(temporary: Path) -> list[list[str]]:
+    """Return the names of the files of each conversation, those with most first."""
+    found = [sorted(path.name for path in work.rglob("*")) for work in temporary.glob("prowess-scripts-*/work")]
+    return sorted(found, key=len, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("count", "size"), [(200, 0), (100, 900), (5, 300_000), (1, 2_000_000)], ids=["many", "small", "few", "one"]
+)
+def test_what_a_script_writes_beyond_its_space_is_removed(
+    project: Path, trust: Trust, temporary: Path, count: int, size: int
+) -> None:
+    """However fast it is; what earlier scripts wrote stays if that suffices, and later ones can write again."""
+    write_scripts(project, "pdf", {"fill.py": FILL})
+    session, scripts = active(project, trust), Scripts(space=SMALL)
+    assert "a0 (100 bytes)" in run(session, "fill.py", scripts, args=["a", "1", "100"])
+    answer = run(session, "fill.py", scripts, args=["b", str(count), str(size)])
+    assert "what it wrote was removed: more than 1,000,000 bytes or 50 files" in answer
+    assert folders_in(temporary) == [["a0"]]
+    assert "- c0 (100 bytes)" in run(session, "fill.py", scripts, args=["c", "1", "100"])
+
+
+def test_a_folder_that_grows_over_several_scripts_is_emptied(project: Path, trust: Trust, temporary: Path) -> None:
+    """If what is new is not the reason."""
+    write_scripts(project, "pdf", {"fill.py": FILL, "close.py": CLOSE})
+    session, scripts = active(project, trust), Scripts(space=SMALL)
+    run(session, "fill.py", scripts, args=["a", "2", "300000"])
+    assert "what it wrote was removed" in run(session, "fill.py", scripts, args=["a", "2", "600000"])
+    assert folders_in(temporary) == [[]]
+    run(session, "close.py", scripts)
+    assert folders_in(temporary) == [[]]
+
+
+def test_all_conversations_have_space_together(project: Path, trust: Trust, temporary: Path) -> None:
+    """Those that ran no script for the longest time make room; a folder without files stays."""
+    write_scripts(project, "pdf", {"fill.py": FILL})
+    scripts = Scripts(space=ScriptSpace(folder_files=30, total_files=99))
+    sessions = [active(project, trust) for _ in range(6)]
+    run(sessions[5], "fill.py", scripts, args=["a", "0", "0"])
+    for number in (20, 25, 10, 15):
+        session = sessions.pop(0)
+        run(session, "fill.py", scripts, args=["a", str(number), "0"])
+    assert sorted(map(len, folders_in(temporary))) == [0, 10, 15, 20, 25]
+    assert run(sessions[0], "fill.py", scripts, args=["a", "29", "0"]).startswith("exit code 0")
+    assert sorted(map(len, folders_in(temporary))) == [0, 10, 15, 25, 29]
+    # Another object cannot remove them, and gets what is left.
+    other = Scripts(space=ScriptSpace(folder_files=30, total_files=99))
+    answer = run(sessions[1], "fill.py", other, args=["a", "25", "0"])
+    assert "what it wrote was removed: more than 1,073,741,824 bytes or 20 files" in answer
+    assert "the temporary folders of scripts are full" in run(
+        sessions[1], "fill.py", Scripts(space=ScriptSpace(total_files=79)), args=["a", "1", "0"]
+    )
+
+
+def test_a_folder_is_removed_some_time_after_its_last_script(project: Path, trust: Trust, temporary: Path) -> None:
+    """Also while the process goes on."""
+    write_scripts(project, "pdf", {"fill.py": FILL})
+    scripts = Scripts(space=ScriptSpace(keep=1e-9))
+    first, second = active(project, trust), active(project, trust)
+    run(first, "fill.py", scripts, args=["a", "1", "0"])
+    run(first, "fill.py", scripts, args=["b", "1", "0"])
+    assert folders_in(temporary) == [["a0", "b0"]]
+    run(second, "fill.py", scripts, args=["c", "1", "0"])
+    assert folders_in(temporary) == [["c0"]]
+    assert read(first, "a0", scripts).startswith("error: no script of this conversation wrote `a0`")
+
+
 def test_a_folder_that_was_removed_is_an_answer(project: Path, trust: Trust, tmp_path: Path) -> None:
     """It is not made again: the application gave it."""
     work = tmp_path / "work"
@@ -414,6 +501,9 @@ def test_a_declared_network_counts_unless_the_caller_forbids_it(project: Path, t
         ({"cwd": "/nosuch"}, "the folder `/nosuch` does not exist"),
         ({"on_untrusted": True}, "`on_untrusted` is not a function"),
         ({"network": "no"}, "`network` cannot be 'no'"),
+        ({"space": 10}, "`space` cannot be 10"),
+        ({"space": ScriptSpace(total_files=0)}, "`total_files` cannot be 0"),
+        ({"space": ScriptSpace(keep=True)}, "`keep` cannot be True"),
     ],
 )
 def test_invalid_options(options: dict[str, Any], part: str) -> None:

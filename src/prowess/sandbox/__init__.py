@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
     from ._describe import decode_output as decode_output, describe_result as describe_result
     from ._limits import Limits as Limits
+    from ._memory import folder_usage as folder_usage
     from ._programs import (
         SYSTEM_PATH as SYSTEM_PATH,
         find_user_program as find_user_program,

@@ -24,6 +24,8 @@ def describe_result(done: Result, timeout: float) -> str:
         summary += f"; processes it left running were stopped ({done.killed})"
     if done.out_of_memory:
         summary += "; it used too much memory"
+    if done.out_of_space:
+        summary += "; it wrote too many files, or too large ones"
     # Many programs do not show the reason that the proxy gives them.
     lines = [summary, *(f"network: {reason[:_MAX_REASON_CHARS]}" for reason in done.refused_hosts[:_MAX_REASONS])]
     if left_out := len(done.refused_hosts[_MAX_REASONS:]):

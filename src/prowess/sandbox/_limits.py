@@ -7,7 +7,7 @@ from prowess._internal.text import neutral
 from prowess.errors import SandboxError
 
 _MIB = 1024 * 1024
-_MAX_LIMIT = 2**62
+MAX_LIMIT = 2**62
 """Of any limit: what the system can count."""
 _MAX_TIMEOUT = 10_000_000
 """Seconds, about four months."""
@@ -22,6 +22,10 @@ class Limits(Frozen):
     """Bytes of data of each process. Memory that is reserved and never used does not count."""
     file_size: int | None = 256 * _MIB
     """Bytes of each file that is written."""
+    folder_size: int | None = None
+    """Bytes of all files in each folder that the command can change; a file counts 1 KiB at least."""
+    folder_files: int | None = None
+    """Files and folders in each folder that the command can change."""
     descriptors: int | None = 1024
     """Open files of each process."""
     processes: int | None = 512
@@ -46,10 +50,13 @@ def system_limits(limits: Limits) -> dict[str, int]:
         if value is not None:
             _check_limit(name, value, 1, "give a whole number above 0, or None for no limit")
             numbers[name] = value
+    for name in ("folder_size", "folder_files"):
+        if getattr(limits, name) is not None:
+            _check_limit(name, getattr(limits, name), 0, "give a whole number from 0, or None for no limit")
     _check_limit("output", limits.output, 0, "give a whole number from 0")
     return numbers
 
 
 def _check_limit(name: str, value: object, lowest: int, hint: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value < _MAX_LIMIT:
+    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value < MAX_LIMIT:
         raise SandboxError(f"`{name}` cannot be {neutral(repr(value)[:40])}", hint=hint)

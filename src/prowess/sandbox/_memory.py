@@ -2,7 +2,8 @@
 
 With a control group the system counts: data, shared memory and files in memory, together. Without one this process
 adds up the data of all processes and what is in the sandbox's own file systems, several times a second, and kills the
-command beyond the limit. A scratch folder of the caller, which is on a disk, is added up in both cases.
+command beyond the limit. A scratch folder of the caller, which is on a disk, is added up in both cases, and so are
+folders whose files have limits of their own.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _INTERVAL, _MAX_INTERVAL = 0.1, 1.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 1024
 """What each file counts at least, also an empty one."""
-_MAX_PATH = 1500
-"""Characters of a path below a scratch folder. With 4,096 from the root the system refuses it, and files are hidden."""
+_MAX_PATH = 3800
+"""Bytes of the path of a folder. With 4,096 the system refuses it, and files in it are hidden."""
 _EXTRA_PROCESSES = 3
 """In a group, besides those of a command: the supervisor and two of bwrap."""
 _PROXY_THREADS = 150
@@ -51,11 +52,13 @@ class MemoryGuard:
 
     def __init__(self, request: Request) -> None:
         self._limits, self._group = request["limits"], request["group"]
-        self._tmpfs, self._scratch = request["tmpfs"], os.fsdecode(request["scratch"])
+        self._tmpfs = request["tmpfs"]
         self._extra = _EXTRA_PROCESSES + (_PROXY_THREADS if request["network"] is not None else 0)
-        self._exceeded = False
-        self._free = _free_bytes(self._scratch) if self._scratch else 0
-        has_work = "memory" in self._limits and (self._scratch or self._group is None)
+        self._exceeded = self.out_of_space = False
+        memory = self._limits.get("memory")
+        self._scratch = _DiskFolder(request["scratch"], memory) if memory and request["scratch"] else None
+        self._folders = [_DiskFolder(path, *limits) for path, limits in request["folders"].items()]
+        has_work = self._folders or self._scratch or (memory and self._group is None)
         self._due = monotonic() + _INTERVAL if has_work else float("inf")
 
     # ── the group ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -91,24 +94,23 @@ class MemoryGuard:
         return self._due - monotonic()
 
     def _measure(self) -> None:
-        limit = self._limits["memory"]
         pids = list(_descendants())
+        self._exceeded = self._exceeded or self._exceeds_memory(pids)
+        self.out_of_space = any(folder.exceeds(pids) for folder in self._folders)
+        if self._exceeded or self.out_of_space:
+            for pid in reversed(pids):  # of bwrap the first ones, which end by themselves, come last
+                kill(pid)
+
+    def _exceeds_memory(self, pids: list[int]) -> bool:
+        limit = self._limits.get("memory")
+        if limit is None:
+            return False
         # Pages that several processes share since a fork are counted several times; counting them well takes longer.
         over = self._group is None and (
             sum(map(_data_bytes, pids)) + self._tmpfs_bytes(pids) > limit
             and sum(map(_own_share_bytes, pids)) + self._tmpfs_bytes(pids) > limit
         )
-        if over or (self._scratch and self._scratch_bytes(pids, limit) > limit):
-            self._exceeded = True
-            for pid in reversed(pids):  # of bwrap the first ones, which end by themselves, come last
-                kill(pid)
-
-    def _scratch_bytes(self, pids: Iterable[int], limit: int) -> int:
-        """Return what is in the scratch folder; if a part of it is hidden, at least what the disk lost since then."""
-        used, is_all = _folder_bytes(self._scratch, limit)
-        removed, are_all = _removed_bytes(pids)
-        used += removed
-        return used if is_all and are_all else max(used, self._free - _free_bytes(self._scratch))
+        return over or (self._scratch is not None and self._scratch.exceeds(pids))
 
     def _tmpfs_bytes(self, pids: Iterable[int]) -> int:
         """Return what is in the sandbox's own file systems, as one of its processes sees them."""
@@ -125,6 +127,23 @@ class MemoryGuard:
                 else:
                     return used
         return 0
+
+
+class _DiskFolder:
+    """A folder on a disk, and the limits of what is in it."""
+
+    def __init__(self, path: bytes, size: int, files: int | None = None) -> None:
+        self._path, self._size, self._files = os.fsdecode(path), size, files
+        self._free = _free_bytes(self._path)
+
+    def exceeds(self, pids: Iterable[int]) -> bool:
+        """Return whether it has too much; if a part of it is hidden, what the disk lost since then counts."""
+        used, files, is_all = folder_usage(self._path, self._size, self._files)
+        removed, are_all = _removed_bytes(pids)
+        used += removed
+        if not (is_all and are_all):
+            used = max(used, self._free - _free_bytes(self._path))
+        return used > self._size or (self._files is not None and files > self._files)
 
 
 @contextmanager
@@ -238,25 +257,32 @@ def _free_bytes(folder: str) -> int:
     return status.f_bfree * status.f_frsize
 
 
-def _folder_bytes(folder: str, limit: int) -> tuple[int, bool]:
-    """Return the bytes on the disk below a folder, and whether nothing is hidden; stop beyond a limit.
+def folder_usage(folder: str, size: int, files: int | None = None) -> tuple[int, int, bool]:
+    """Return the bytes on the disk and the number of files and folders below a folder, and whether these are all.
 
     Folders so deep that the system soon refuses a path to them count as more than the limit.
+
+    Args:
+        folder: its path.
+        size: bytes after which counting stops.
+        files: their number after which counting stops.
     """
-    total, is_all, folders = 0, True, [folder]
-    while folders and total <= limit:
+    total, count, is_all, folders = 0, 0, True, [folder]
+    most = float("inf") if files is None else files
+    while folders and total <= size and count <= most:
         try:
             with os.scandir(folders.pop()) as entries:
                 for entry in entries:
                     status = entry.stat(follow_symlinks=False)
                     total += max(status.st_blocks * 512, _ENTRY_BYTES)
+                    count += 1
                     if stat.S_ISDIR(status.st_mode):
                         folders.append(entry.path)
-                        if len(entry.path) > len(folder) + _MAX_PATH:
-                            return limit + 1, False
+                        if len(os.fsencode(entry.path)) > _MAX_PATH:
+                            return size + 1, count, False
         except OSError as error:
             is_all = is_all and error.errno == errno.ENOENT
-    return total, is_all
+    return total, count, is_all
 
 
 def _removed_bytes(pids: Iterable[int]) -> tuple[int, bool]:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
         """Where file systems in memory are in the sandbox."""
         scratch: bytes
         """A folder on a disk whose size counts; empty without one."""
+        folders: dict[bytes, tuple[int, int | None]]
+        """Folders whose files have limits: their bytes, and their number."""
         timeout: float
         """Seconds."""
         output: int
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
         """Why its proxy refused hosts, each reason once."""
         out_of_memory: bool
         """Whether a process was killed because of the limit of memory."""
+        out_of_space: bool
+        """Whether it was killed because a folder had too many files or bytes."""
         has_survivors: bool
         """Whether a process could not be killed in time."""
 
@@ -105,6 +109,7 @@ def make_request(**values: object) -> Request:
         "group": None,
         "tmpfs": (),
         "scratch": b"",
+        "folders": {},
         "timeout": 0.0,
         "output": 0,
     }

@@ -100,6 +100,7 @@ class ProcessTree:
                 killed=killed,
                 refused_hosts=self._refused_hosts,
                 out_of_memory=self._memory is not None and self._memory.end(),
+                out_of_space=self._memory is not None and self._memory.out_of_space,
                 has_survivors=not all_ended,
             )
         finally:
@@ -338,6 +339,7 @@ def _reply(**values: object) -> Reply:
         "killed": 0,
         "refused_hosts": [],
         "out_of_memory": False,
+        "out_of_space": False,
         "has_survivors": False,
     }
     reply.update(values)  # type: ignore[typeddict-item]

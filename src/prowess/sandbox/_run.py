@@ -19,7 +19,7 @@ from prowess.errors import SandboxError
 from ._arguments import check_argv, check_env, check_input, existing_folder, existing_path, find_program
 from ._backends import Backend, find_backend, forget_probe
 from ._control_groups import is_usable
-from ._limits import Limits, system_limits
+from ._limits import MAX_LIMIT, Limits, system_limits
 from ._messages import make_request
 from ._profiles import Confinement, tmpfs_folders
 from ._programs import SYSTEM_PATH
@@ -80,6 +80,8 @@ class Result(Frozen):
     """Processes, besides the command itself, that were still running when it ended or its time was up."""
     out_of_memory: bool = False
     """Whether one of its processes was killed because all of it had more than `Limits.memory`."""
+    out_of_space: bool = False
+    """Whether it was killed because a folder had more than `Limits.folder_size` or `folder_files`."""
     backend: str
     """The sandbox it ran in: `bwrap`, `seatbelt` or `none`."""
     refused_hosts: tuple[str, ...] = ()
@@ -217,10 +219,19 @@ def prepare(
         needs_group=needs_group,
         tmpfs=tuple(map(os.fsencode, tmpfs_folders(confinement.scratch))) if backend.name == "bwrap" else (),
         scratch=b"" if in_memory else os.fsencode(scratch),
+        folders=_limited_folders(limits, write),
         timeout=float(limits.timeout),
         output=limits.output,
     )
     return Prepared(name=words[0], backend=backend, request=request)
+
+
+def _limited_folders(limits: Limits, folders: Iterable[str]) -> dict[bytes, tuple[int, int | None]]:
+    """Return the bytes and the number of files that each folder may have."""
+    if limits.folder_size is None and limits.folder_files is None:
+        return {}
+    size = MAX_LIMIT if limits.folder_size is None else limits.folder_size
+    return {os.fsencode(folder): (size, limits.folder_files) for folder in folders}
 
 
 def _network(network: bool | NetworkRules, backend: str) -> tuple[dict[str, object] | None, dict[str, str]]:
@@ -260,6 +271,7 @@ def _result(name: str, backend: Backend, reply: Reply) -> Result:
         duration=reply["duration"],
         killed=reply["killed"],
         out_of_memory=reply["out_of_memory"],
+        out_of_space=reply["out_of_space"],
         backend=backend.name,
         refused_hosts=tuple(reply["refused_hosts"]),
     )

@@ -29,5 +29,6 @@ if TYPE_CHECKING:
         trusted_folder as trusted_folder,
         trusted_place as trusted_place,
     )
+    from ._work_folders import ScriptSpace as ScriptSpace
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 
     from ._ledger import Ledger
     from ._resources import FileText
-    from ._scripts import Scripts, WorkFolder
+    from ._scripts import Scripts
     from ._tools import Tool
     from ._trust import Trust
+    from ._work_folders import WorkFolder
 
 _MAX_ARGUMENTS = 1000
 _MAX_ARGUMENT_BYTES = 100_000
@@ -127,20 +128,21 @@ def run_script(
         _check_requirements(skill, head, script, {**env, **scripts.env})
         limits, network = _declared(skill, "/".join(parts), scripts)
         before = list_files(work.path)
-        done = run(
-            [program, *words[1:], os.path.join(copy.folder, *parts), *args],
-            cwd=work.path,
-            env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1", **scripts.env},
-            stdin=text.encode("utf-8", "replace"),
-            limits=limits,
-            readable=(copy.folder, *needed),
-            writable=(work.path,),
-            read_only=_protected_folders(catalog, work.path, trust),
-            network=network,
-            sandbox=_backend(scripts.sandbox),
-        )
-        work.check()
-        return describe_run(done, limits.timeout, work, before, {copy.folder: os.path.dirname(entry.path)})
+        with work.script(limits) as (limits, notes):
+            done = run(
+                [program, *words[1:], os.path.join(copy.folder, *parts), *args],
+                cwd=work.path,
+                env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1", **scripts.env},
+                stdin=text.encode("utf-8", "replace"),
+                limits=limits,
+                readable=(copy.folder, *needed),
+                writable=(work.path,),
+                read_only=_protected_folders(catalog, work.path, trust),
+                network=network,
+                sandbox=_backend(scripts.sandbox),
+            )
+        answer = describe_run(done, limits.timeout, work, before, {copy.folder: os.path.dirname(entry.path)})
+        return "\n".join((answer, *notes))
 
 
 def _backend(choice: str) -> Backend:

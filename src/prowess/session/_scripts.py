@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import threading
 from contextlib import contextmanager
 
-from prowess._internal.files import real_path, real_path_or_none
+from prowess._internal.files import real_path
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ConfigError, SkillError
 from prowess.sandbox import CHOICES, Limits
 from prowess.skill import sealed_copy
+
+from ._work_folders import ScriptSpace, WorkFolders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
     from prowess.skill import SealedCopy
 
     from ._trust import Trust
+    from ._work_folders import WorkFolder
 
-_PREFIX = "prowess-scripts-"
-_MAX_CONVERSATIONS = 1000
-"""Conversations whose working folders are kept; the one that ran no script for the longest time is forgotten first."""
-MAX_WRITTEN = 1000
-"""Files that scripts wrote in one conversation and that can be read back; the last ones."""
+_SPACE = ScriptSpace()
 
 
 class UntrustedSkill(Frozen):
@@ -55,13 +52,15 @@ class Scripts:
 
     Args:
         cwd: the folder in which all scripts work; by default each conversation has a temporary folder, which is removed
-            when its session is no longer used or the process ends.
+            when its session is no longer used, a while after its last script, to make room, or when the process ends.
         sandbox: `auto` for the sandbox of this machine, without which nothing runs; `none` to run without one.
         timeout: seconds; a skill that declares a shorter time for a script gets that.
         memory: bytes.
         output: bytes of standard output, and of standard error, that the model gets.
         network: the hosts that scripts can reach: `True` for all public ones, `False` for none. By default what the
             skill declares for the script in its `tools:`, or none.
+        space: what temporary folders may have, and how long they are kept. A script that writes more is ended, and what
+            it wrote is removed.
         env: variables for the scripts, which get none of this process.
         on_untrusted: asks the user about a skill that is not trusted; if it returns `True`, these bytes may run in this
             conversation. Nothing is added to the trust record. It is called once for the same bytes, in the thread of
@@ -80,13 +79,18 @@ class Scripts:
         memory: int = 2 * 1024**3,
         output: int = 32 * 1024,
         network: bool | NetworkRules | None = None,
+        space: ScriptSpace = _SPACE,
         env: Mapping[str, str] = EMPTY,
         on_untrusted: Callable[[UntrustedSkill], bool] | None = None,
     ) -> None:
         if sandbox not in CHOICES:
             hint = f"choose one of {', '.join(CHOICES)}"
             raise ConfigError(f"unknown sandbox {quoted(str(sandbox))}", hint=hint)
-        numbers: tuple[tuple[str, object], ...] = (("timeout", timeout), ("memory", memory), ("output", output))
+        if not isinstance(space, ScriptSpace):
+            raise ConfigError(f"`space` cannot be {neutral(repr(space)[:40])}", hint="use `ScriptSpace(...)`")
+        numbers: list[tuple[str, object]] = [("timeout", timeout), ("memory", memory), ("output", output)]
+        numbers += [("folder_size", space.folder_size), ("folder_files", space.folder_files), ("keep", space.keep)]
+        numbers += [("total_size", space.total_size), ("total_files", space.total_files)]
         for name, value in numbers:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 2**62:
                 raise ConfigError(f"`{name}` cannot be {neutral(repr(value)[:40])}", hint="give a number above 0")
@@ -105,8 +109,7 @@ class Scripts:
             raise ConfigError(f"the folder {quoted(os.fspath(cwd or ''), PATH_LIMIT)} does not exist", hint="create it")
         self.sandbox, self.network, self.env, self.on_untrusted = sandbox, network, dict(env), on_untrusted
         self.limits = Limits(timeout=timeout, memory=int(memory), output=int(output))
-        self._folders: dict[str, WorkFolder] = {}
-        self._lock = threading.Lock()
+        self._folders = WorkFolders(self.cwd, space)
 
     def folder(self, conversation: str) -> WorkFolder:
         """Return the working folder of a conversation.
@@ -114,69 +117,11 @@ class Scripts:
         Raises:
             OSError: it cannot be created, or does not exist any more.
         """
-        with self._lock:
-            folder = self._folders.pop(conversation, None) or WorkFolder(self.cwd)
-            self._folders[conversation] = folder
-            if len(self._folders) > _MAX_CONVERSATIONS:
-                del self._folders[next(iter(self._folders))]
-        folder.check()
-        return folder
+        return self._folders.get(conversation)
 
     def find_folder(self, conversation: str) -> WorkFolder | None:
         """Return the working folder of a conversation if a script has run in it."""
-        return self._folders.get(conversation)
-
-
-class WorkFolder:
-    """Where the scripts of one conversation work."""
-
-    def __init__(self, path: str | None) -> None:
-        self._temporary = None if path else TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
-        self.path = path or os.path.join(self._temporary.path if self._temporary else "", "work")
-        """Absolute and without links."""
-        if path is None:
-            os.mkdir(self.path, 0o700)
-        self._written: dict[str, None] = {}
-        self._answers: dict[str, bool] = {}
-        self._lock, self._question = threading.Lock(), threading.Lock()
-
-    def check(self) -> None:
-        """Check that the folder is still there, and not behind a link.
-
-        Raises:
-            OSError: it was moved or removed.
-        """
-        if real_path_or_none(self.path) != self.path or not os.path.isdir(self.path):
-            raise FileNotFoundError(2, "the working folder was moved or removed", self.path)
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """The files that scripts wrote, relative to the folder, last ones last."""
-        return tuple(self._written)
-
-    def add_written(self, paths: tuple[str, ...]) -> None:
-        """Remember files that a script wrote."""
-        with self._lock:
-            for path in paths:
-                self._written.pop(path, None)
-                self._written[path] = None
-            for path in [*self._written][:-MAX_WRITTEN]:
-                del self._written[path]
-
-    def is_allowed(self, ask: Callable[[UntrustedSkill], bool] | None, skill: UntrustedSkill) -> bool:
-        """Return whether the user allows a skill in this conversation; the same bytes are asked about once.
-
-        Raises:
-            SkillError: the question failed.
-        """
-        with self._question:
-            if skill.digest not in self._answers and ask is not None:
-                try:
-                    self._answers[skill.digest] = ask(skill) is True
-                except Exception as error:
-                    message = f"the user cannot be asked about {quoted(skill.entry.name)}: {neutral(str(error)[:200])}"
-                    raise SkillError(message, hint="go on without the script") from error
-            return self._answers.get(skill.digest, False)
+        return self._folders.find(conversation)
 
 
 def scripts_option(value: object) -> Scripts:
@@ -213,6 +158,22 @@ def allowed_copy(
             untrusted = UntrustedSkill(
                 entry=entry, folder=copy.folder, digest=copy.digest, script=script, arguments=arguments, reason=reason
             )
-            if not work.is_allowed(scripts.on_untrusted, untrusted):
+            if not _is_allowed(untrusted, scripts.on_untrusted, work):
                 raise SkillError(reason, hint="tell the user this, and go on without the script")
         yield copy
+
+
+def _is_allowed(skill: UntrustedSkill, ask: Callable[[UntrustedSkill], bool] | None, work: WorkFolder) -> bool:
+    """Return whether the user allows a skill in this conversation; the same bytes are asked about once.
+
+    Raises:
+        SkillError: the question failed.
+    """
+    with work.question:
+        if skill.digest not in work.answers and ask is not None:
+            try:
+                work.answers[skill.digest] = ask(skill) is True
+            except Exception as error:
+                message = f"the user cannot be asked about {quoted(skill.entry.name)}: {neutral(str(error)[:200])}"
+                raise SkillError(message, hint="go on without the script") from error
+        return work.answers.get(skill.digest, False)
