@@ -7,6 +7,7 @@ with a function `publish`.
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
@@ -16,9 +17,11 @@ from prowess.install.archive import pack_skill
 from prowess.install.sources import parse_source
 from prowess.skill import is_portable_name, load
 
+from ._secrets import check_secrets
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from prowess.install.sources import Source
     from prowess.lock import Tree
@@ -98,17 +101,22 @@ def parse_destination(text: str) -> Source:
     return place
 
 
-def prepare_skill(folder: str) -> PackedSkill:
+def prepare_skill(folder: str, allowed: Iterable[str] = ()) -> PackedSkill:
     """Read and pack a skill.
 
+    Args:
+        folder: of the skill.
+        allowed: the paths of files that may have secrets.
+
     Raises:
-        InstallError: its name is invalid, or a file of it cannot be published.
+        ConfigError: the skill has no file with an allowed path.
+        InstallError: its name is invalid, or a file of it cannot be published or may have a secret.
     """
     skill = load(os.path.join(folder, SKILL_FILE))
     if skill.name is None or not is_portable_name(skill.name):
         hint = f"give it a name in the front matter of its {SKILL_FILE}"
         raise InstallError(f"the skill in {quoted(folder, PATH_LIMIT)} has no valid name", hint=hint)
-    archive, tree = pack_skill(folder, skill.name)
+    archive, tree = pack_skill(folder, skill.name, partial(check_secrets, allowed=allowed))
     return PackedSkill(name=skill.name, skill=skill, tree=tree, archive=archive, folder=folder)
 
 

@@ -40,7 +40,7 @@ from prowess.lock import EXECUTABLE, check_paths, os_errors, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import BinaryIO
     from zipfile import ZipFile, ZipInfo
 
@@ -547,12 +547,15 @@ class _Collector:
         )
 
 
-def pack_skill(folder: str, name: str) -> tuple[bytes, Tree]:
+def pack_skill(
+    folder: str, name: str, check: Callable[[Mapping[str, bytes]], None] | None = None
+) -> tuple[bytes, Tree]:
     """Pack a skill as tar with gzip: sorted, without owners and times, below a folder with its name.
 
     Args:
         folder: of the skill.
         name: of the folder in the archive; if empty, the files are not in a folder.
+        check: gets the content of each file by its path, before it is packed; what it raises is raised.
 
     Returns:
         The archive, and what it contains.
@@ -562,6 +565,8 @@ def pack_skill(folder: str, name: str) -> tuple[bytes, Tree]:
     """
     collector = _Collector()
     tree = read_tree(folder, collector)
+    if check is not None:
+        check({path: b"".join(parts) for path, parts in collector.files.items()})
     compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
     checksum = size = 0
     blocks = [_GZIP_HEAD]

@@ -20,6 +20,7 @@ from prowess.cli._output import (
     format_size,
     json_fields,
     pluralize,
+    print_stderr,
 )
 from prowess.errors import ConfigError
 from prowess.filesystem import Question
@@ -47,7 +48,14 @@ def options(parser: Parser) -> None:
     parser.argument("dir", "DIR", "the folder of the skill")
     parser.argument("dest", "DEST", "where to publish it")
     parser.values("--tag", "TAG", "a further name for it (repeatable)")
-    parser.flag("--force", "move a tag, or replace a skill of a bucket, that has another content now, without asking")
+    parser.values(
+        "--force",
+        "FILE",
+        "publish this file of the skill although it may have a secret (repeatable); without FILE: move a tag, or "
+        "replace a skill of a bucket, that has another content now, without asking",
+        nargs="?",
+        const="",
+    )
     parser.flag("--dry-run", "check and pack the skill, and send nothing")
     group = parser.group("signing (the extra `sign`)")
     group.flag("--sign", "sign it with sigstore, as the workflow of the CI or in a browser")
@@ -79,12 +87,15 @@ def run(args: Arguments) -> Result:
 
     def may_move(tag: str) -> bool:
         progress.clear()
-        if args.force or args.json or not can_ask():
-            return bool(args.force)
+        if "" in args.force or args.json or not can_ask():
+            return "" in args.force
         return ask(f"{neutral(place.url)} has other content under {quoted(tag)}; move it?")
 
     with nullcontext(args.dir) if sign_with is None else signed_copy(args.dir, sign_with) as folder:
-        packed = prepare_skill(folder)
+        packed = prepare_skill(folder, filter(None, args.force))
+    if not args.json:
+        files = [f"  {neutral(file.path)} ({format_size(file.size)})" for file in packed.tree.files]
+        print_stderr("\n".join([f"files of {quoted(packed.name)}:", *files]))
     try:
         published = publish_skill(
             Publication(
