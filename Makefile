@@ -20,7 +20,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared proofs faults size docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared long proofs faults size docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -179,8 +179,11 @@ $(SKILLS_TOOL)/.ready: tests/install/skills_tool/package.json tests/install/skil
 	@npm install --prefix $(@D) --no-audit --no-fund --loglevel=error
 	@touch $@
 
+long: $(READY)   ## run the tests that have a short form in `make test` in their long form, with random examples (ten minutes)
+	PROWESS_PROOFS=1 PROWESS_HYPOTHESIS=long $(BIN)/python -m pytest -q -n auto --dist worksteal -m "proof or hypothesis" --ignore tests/adapters --ignore tests/real
+
 # Each has a short form in `make test`.
-proofs: mutations endurance shared conformance clients  ## all that takes long: random worlds, killed processes, other tools, official suites, real clients (half an hour)
+proofs: mutations endurance shared long conformance clients  ## all that takes long: random worlds, killed processes, other tools, official suites, real clients (half an hour)
 
 # COUNT=200 SEED=1 JOBS=2 ROOMS="skill mount" AT=COMMIT; at another commit the same seed gives a share to compare with.
 faults: $(READY)  ## plant random faults in a copy of the source, and say which share of them the tests find

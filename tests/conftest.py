@@ -7,6 +7,7 @@ import runpy
 import signal
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,8 +21,12 @@ if not _tables["are_current"]():  # a host file changed, or git removed them
     _tables["write_modules"]()
 
 from support.postgres import postgres_server  # noqa: F401 - a fixture
+from support.processes import without_sync
 from support.programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
 from support.registry import private_registry, registry  # noqa: F401 - fixtures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 with suppress(ImportError):  # the environments of adapters have no hypothesis
     import support.strategies  # noqa: F401 - loads the profile that makes every run the same
@@ -33,6 +38,12 @@ collect_ignore = ["testing/corpus"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option of the case documents (tests/cases/README.md)."""
     parser.addoption("--update-cases", action="store_true", help="write what is into the documents of tests/cases")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_sync() -> Iterator[None]:
+    with without_sync():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 
+from endurance import content
 from prowess.catalog._entry import State
 from prowess.catalog._resolve import evaluate_file
 from prowess.checks import check
@@ -140,12 +141,19 @@ def found(file: Path, rule: str) -> list[Finding]:
     return [*check(str(file), policy=rule)]
 
 
-def counts(file: Path) -> dict[str, Counter[str]]:
-    return {rule: Counter(item.code for item in found(file, rule)) for rule in ("guide", "spec")}
+_VERDICTS: dict[int, tuple[dict[str, Counter[str]], set[str]]] = {}
+
+
+def verdicts(file: Path) -> tuple[dict[str, Counter[str]], set[str]]:
+    """Return how often each rule has each code, and the agents that do not load a file: once for each content."""
+    key = hash((file.name, file.parent.name, *sorted(content(file.parent).items())))
+    if key not in _VERDICTS:
+        codes = {rule: Counter(item.code for item in found(file, rule)) for rule in ("guide", "spec")}
+        _VERDICTS[key] = codes, rejected(file)
+    return _VERDICTS[key]
 
 
 def rejected(file: Path) -> set[str]:
-    """Return the agents that do not load a file."""
     if file.name != "SKILL.md":
         return set(HOSTS)
     entries = {host: evaluate_file(str(file), host) for host in HOSTS}
@@ -165,21 +173,21 @@ def moved(file: Path, top: Path) -> Path:
 
 def assert_true(item: Finding, file: Path, tmp_path: Path) -> Path:
     """Follow a hint in every way, and return the skill after the first way."""
-    before, lost = counts(file), rejected(file)
+    before, lost = verdicts(file)
     assert item.hint is not None, item
     results = []
     for number, (follow, match) in enumerate(ways(item.hint)):
         place = tmp_path / f"{len(list(tmp_path.iterdir()))}-{number}"
         hinted = Hinted(moved(file, place), item)
         follow(hinted, match)
-        after = counts(hinted.file)
+        after, lost_now = verdicts(hinted.file)
         context = f"{item.code}: {item.hint!r} by {follow.__name__}:\n{hinted.data[:600]!r}"
         for rule in before:
             assert after[rule][item.code] < before[rule][item.code], f"the finding is still there; {context}"
             assert after[rule] <= before[rule], f"new findings: {after[rule] - before[rule]}; {context}"
         # Tabs in several lines, or a NUL in UTF-16: agents differ about a file that is changed by half.
         half = any(after[rule][item.code] for rule in after) or item.code == "encoding-nul"
-        assert half or rejected(hinted.file) <= lost, f"now rejected by {rejected(hinted.file) - lost}; {context}"
+        assert half or lost_now <= lost, f"now rejected by {lost_now - lost}; {context}"
         results.append(hinted.file)
     return results[0]
 

@@ -1,11 +1,12 @@
 """Commands print the same with and without a cache, byte for byte, whatever exists and whatever changes.
 
-`make mutations` makes ten thousand changes; these tests make some hundred.
+`make mutations` makes ten thousand changes; these tests make a hundred, and `make long` some more.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from itertools import count
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mutations import KINDS, WAIT, batch, cached, counted, difference, folders_of, uncached
+from mutations import KINDS, ROUNDS, WAIT, batch, cached, counted, difference, folders_of, uncached
 from prowess.hosts import host_names, load_host
 from support.files import write_file
+from support.proofs import short_or_long
 from support.trees import build_tree, extra_trees, load_trees
 from test_golden import CASES, golden_bytes
 
@@ -25,10 +27,11 @@ if TYPE_CHECKING:
 
 TREES = {**load_trees(), **extra_trees()["trees"]}
 HOSTS = host_names()
-_EACH = 6
-"""Each host is tested with every sixth tree."""
-_EACH_FILE = 3
-"""Each host is tested with every third file of the golden corpus, and each file with every third host."""
+_EACH = short_or_long(18, 1)
+"""Each host is tested with one of so many trees, and each tree with at least one host."""
+_EACH_FILE = short_or_long(12, 1)
+"""Each host is tested with one of so many files of the golden corpus, and each file with two hosts."""
+_WORLDS = short_or_long(6, 15)
 
 
 def commands(host: str, cwd: Path, home: Path) -> Iterator[list[str]]:
@@ -63,6 +66,7 @@ def compare(lines: Sequence[list[str]], cache: Path) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_golden_corpus_prints_the_same_from_the_cache(host: str, tmp_path: Path) -> None:
     """Its files, as skills of one project: without a cache, with a new one, with a filled one."""
@@ -74,6 +78,7 @@ def test_the_golden_corpus_prints_the_same_from_the_cache(host: str, tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: Path) -> None:
     """Links, collisions, settings, nested folders: the trees that real clients were tested with."""
@@ -82,7 +87,7 @@ def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: P
     for name in list(TREES)[HOSTS.index(host) % _EACH :: _EACH]:
         built = build_tree(TREES[name], tmp_path / name, project, user)
         lines += commands(host, built.cwd, built.home)
-    assert len(lines) >= 45
+    assert len(lines) >= 15
     assert compare(lines, tmp_path / "cache") > 0.9
 
 
@@ -209,17 +214,18 @@ def test_a_check_is_repeated_when_what_it_depends_on_changes(change: str, tmp_pa
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.skipif(sys.platform == "win32", reason="links and permissions")
 def test_every_random_change_is_noticed() -> None:
-    """Some hundred changes, each followed by commands for three hosts with cached results."""
-    seed = time.time_ns() % 1_000_000
-    print(f"seed {seed}: python tests/mutations.py --seed {seed} --changes 300")
-    counts = batch(seed, 0, 15)
-    assert counts["changes"] >= 300
+    """A hundred changes, each followed by commands for three hosts with cached results."""
+    seed = int.from_bytes(os.urandom(4))
+    print(f"seed {seed}: python tests/mutations.py --seed {seed} --changes {_WORLDS * ROUNDS}")
+    counts = batch(seed, 0, _WORLDS)
+    assert counts["changes"] >= _WORLDS * ROUNDS
     assert counts["hits"] > counts["misses"]
     assert counts["stored"] > counts["changes"] / 2
     assert counts["outdated"] > 0  # about one of thirty is brought up to date; the others are made anew
-    assert sum(counts[kind] > 0 for kind in KINDS) > len(KINDS) * 0.9
+    assert sum(counts[kind] > 0 for kind in KINDS) > len(KINDS) * 0.7
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")

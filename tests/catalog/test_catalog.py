@@ -12,16 +12,16 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from prowess.catalog import Catalog, discover
 from prowess.catalog._entry import State
 from prowess.catalog._resolve import evaluate_file
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
 from prowess.hosts import host_names, load_host
-from support import strategies  # noqa: F401 - its profile makes every run the same
 from support.files import write_file, write_files
 from support.skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
+from support.strategies import examples
 
 PLACES = (
     "repo/.prowess/skills",
@@ -87,7 +87,7 @@ class Shuffled:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(0.4)
 @given(ROWS, st.sampled_from(LAWFUL), st.integers(0, 1000))
 def test_the_order_in_which_directories_list_does_not_matter(
     rows: list[tuple[str, str, str, str]], host: str, seed: int
@@ -105,7 +105,7 @@ def test_the_order_in_which_directories_list_does_not_matter(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@examples(0.4)
 @given(ROWS, st.sampled_from(LAWFUL))
 def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str, str, str]], host: str) -> None:
     """No SKILL.md is in a catalog twice; one in a scanned root that is not in it is a finding."""
@@ -129,7 +129,7 @@ def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(0.6)
 @given(ROWS, st.sampled_from(["prowess", "camel", "aam", "initrunner"]), st.integers(0, 20))
 def test_a_root_of_lower_precedence_never_changes_an_active_skill(
     rows: list[tuple[str, str, str, str]], host: str, cut: int
@@ -259,7 +259,7 @@ def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: FakeMachine) -
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@examples(0.3)
 @given(
     st.dictionaries(st.from_regex(r"[a-zA-Z0-9é._-]{1,3}x(/[a-z.]{1,3}y){0,2}", fullmatch=True), st.binary(max_size=9))
 )

@@ -27,15 +27,14 @@ from interruptions import (
 )
 from prowess.errors import InstallError
 from prowess.install import is_interrupted, lock_project
+from support.processes import in_new_process
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @pytest.fixture
-def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
-    """Projects on a disk that nothing waits for: only a power failure would make a difference."""
-    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
+def projects(tmp_path: Path) -> Projects:
     return Projects(tmp_path)
 
 
@@ -47,7 +46,7 @@ def test_a_process_killed_before_a_step_leaves_all_changes_or_none(
     name: str, exchanged: bool, projects: Projects
 ) -> None:
     """Every fourth step; `make shared` takes every step."""
-    found = killed_at_steps(projects, name, every=4, exchanged=exchanged)
+    found = in_new_process(killed_at_steps, projects, name, every=4, exchanged=exchanged)
     assert {"old", "new", "done"} <= set(found)
     assert "".join(found).startswith("old")
     assert found == sorted(found, key=["old", "new", "done"].index)
@@ -84,19 +83,18 @@ def test_what_the_user_changed_in_the_home_is_recovered_by_a_command_for_the_hom
 
 
 def test_a_process_killed_while_it_writes_leaves_all_changes_or_none(projects: Projects) -> None:
-    assert len(killed_at_steps(projects, "update", half=True)) > 1
+    assert len(in_new_process(killed_at_steps, projects, "update", half=True)) > 1
 
 
 def test_commands_killed_at_random_leave_all_changes_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten; `make shared` kills two hundred and fifty. Then the same command succeeds."""
     monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
-    assert sum(commands_killed_at_random(CommandProjects(tmp_path), 10, 20).values()) == 10
+    assert sum(in_new_process(commands_killed_at_random, CommandProjects(tmp_path), 10, 20).values()) == 10
 
 
 def test_processes_killed_at_random_leave_all_changes_or_none(projects: Projects) -> None:
     """Twenty; `make shared` kills five hundred."""
-    assert sum(killed_at_random(projects, 20, 20).values()) == 20
+    assert sum(in_new_process(killed_at_random, projects, 20, 20).values()) == 20
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from prowess._internal.special_tokens import has_special_token
 from prowess._internal.text import neutral, without_hidden
@@ -19,9 +19,9 @@ from prowess.catalog._entry import Entry, State
 from prowess.errors import ConfigError
 from prowess.hosts import host_names, load_host
 from prowess.prompt._prompt import FORMATS, LEVELS, Prompt, estimate_tokens, render
-from support import strategies  # noqa: F401 - its profile makes every run the same
 from support.skills import make_catalog as catalog, make_entry as entry, make_machine, skill
 from support.special_tokens import TOKENS
+from support.strategies import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,7 +124,6 @@ def test_the_text_parses_back_to_exactly_the_skills(text: str, form: str) -> Non
     assert (result.shortened, result.omitted) == ((), ())
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(), st.text()), max_size=4), st.sampled_from(FORMATS))
 def test_any_text_parses_back(rows: list[Triple], form: str) -> None:
     """The same for any text."""
@@ -281,7 +280,7 @@ def test_every_budget_is_kept_and_more_never_shows_less(form: str | None, host: 
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@examples(0.6)
 @given(
     st.lists(st.tuples(st.text(min_size=1, max_size=8), st.text(max_size=200)), min_size=1, max_size=6),
     st.sampled_from(FORMATS),
@@ -350,7 +349,6 @@ def test_a_short_text_is_a_sentence_or_ends_with_an_ellipsis() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(st.text(min_size=1, max_size=300))
 def test_a_short_text_is_never_longer_than_the_whole(words: str) -> None:
     """In characters and in bytes, since no step may make the text shorter."""

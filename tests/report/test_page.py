@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from lxml import html
 
 import prowess
@@ -21,6 +21,7 @@ from prowess.report import render_page
 from prowess.report._page import _template
 from prowess.visibility import Kind
 from support.comparisons import CWD, HOME, compared, comparison, lost, seen
+from support.strategies import examples
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -88,7 +89,7 @@ def test_no_name_of_a_folder_adds_an_element_or_an_attribute(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=settings().max_examples // 4)
+@examples(0.25)
 @given(st.text(st.characters(codec=None), max_size=60) | st.text("<>&\"'`/={}%!- \nas", max_size=40))
 def test_no_random_text_adds_an_element_or_an_attribute(text: str) -> None:
     page = page_with(f"x{text}")  # a blank text is not shown at all

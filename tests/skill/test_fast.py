@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from prowess.catalog._plain_findings import has_simple_fields
 from prowess.skill import from_document
@@ -21,6 +21,7 @@ from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, parse_frontmatter
 from prowess.skill._rules import check_skill
 from prowess.skill._yaml import FrontmatterReader
 from support.growth import assert_linear
+from support.strategies import examples
 from test_fuzz import REAL, TOKENS
 from test_golden import CASES, golden_bytes
 
@@ -197,7 +198,7 @@ FILES = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=1000)
+@examples(4)
 @given(FILES)
 def test_the_fast_parser_agrees_with_the_full_parser_and_yaml(data: bytes) -> None:
     """Name, description, keys and front matter are the same, and neither of the others has a finding."""

@@ -6,11 +6,12 @@ from itertools import islice, product
 from string import ascii_lowercase
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 
 from prowess.skill._fast import fast_parse_entries
 from prowess.skill._frontmatter import parse_frontmatter
 from prowess.skill._yaml import FrontmatterReader, scalar_kind
+from support.strategies import examples
 
 PLAIN_WORDS = st.sampled_from(
     [
@@ -82,7 +83,7 @@ ANY_FRONT = st.lists(LINE, min_size=1, max_size=6).map(lambda lines: "".join(lin
 
 
 @pytest.mark.slow
-@settings(max_examples=3000)
+@examples(8)
 @given(st.one_of(PLAIN_FRONT, ANY_FRONT))
 def test_plain_front_matter_is_parsed_as_yaml_does(front: str) -> None:
     """Keys, values, kinds and lines are the same, and YAML has no problem."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import assume, example, given, settings, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from prowess.findings import CODES
 from prowess.skill._fences import frontmatter_end
 from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Document, parse_frontmatter
 from prowess.skill._yaml import scalar_kind
 from support.growth import assert_linear
-from support.strategies import front_matters, plain_values, skill_bytes
+from support.strategies import examples, front_matters, plain_values, skill_bytes
 
 
 def document(front: str) -> Document:
@@ -271,7 +271,7 @@ def test_hostile_files_without_front_matter_are_parsed_quickly(text: str) -> Non
     assert_linear(parse_frontmatter, text.encode())
 
 
-@settings(max_examples=50)
+@examples(0.5)
 @given(st.text(st.sampled_from("ab\x85\u2028\u2029 :\n"), max_size=40))
 def test_only_lf_ends_a_line(text: str) -> None:
     """Other line ends of YAML 1.1 are text, as in YAML 1.2, so a value cannot add a key."""

@@ -44,9 +44,8 @@ class Machine:
 
 
 def make_machine(top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Machine:
-    """Make a machine with Codex, whose source has two skills, `csv` and `pdf`. Nothing waits for its disk."""
+    """Make a machine with Codex, whose source has two skills, `csv` and `pdf`."""
     monkeypatch.setenv("PROWESS_DATA_DIR", str(top / "data"))
-    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
     made = Machine(top, capsys)
     (made.home / ".codex").mkdir()
     for name in ("csv", "pdf"):

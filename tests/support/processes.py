@@ -1,18 +1,46 @@
-"""Find processes, and wait for them to end."""
+"""Start processes, find them, and wait for them to end."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from unittest.mock import patch
 
 from support.growth import END
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
+_CALL = """
+import pickle, sys
+sys.path[:] = pickle.load(sys.stdin.buffer)
+from support.processes import without_sync
+function, arguments, named = pickle.load(sys.stdin.buffer)
+with without_sync():
+    sys.stdout.buffer.write(pickle.dumps(function(*arguments, **named)))
+"""
+
+
+@contextmanager
+def without_sync() -> Iterator[None]:
+    """Let no change of skills wait for the disk: only a power failure would make a difference."""
+    with patch("prowess.transaction._transaction.sync_file_system", lambda _: None):
+        yield
+
+
+def in_new_process(function: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """Call a function in a new process: if it forks often, each fork copies little, where a test run is large."""
+    given = pickle.dumps(sys.path) + pickle.dumps((function, arguments, named))
+    done = subprocess.run([sys.executable, "-c", _CALL], input=given, stdout=subprocess.PIPE, check=True)
+    return cast("T", pickle.loads(done.stdout))  # noqa: S301 - our own
 
 
 def processes_with(mark: str) -> list[int]:

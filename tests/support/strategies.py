@@ -12,12 +12,17 @@ from prowess.skill import FIELDS, Requirements, Skill
 if TYPE_CHECKING:
     from prowess.skill._yaml import Value
 
-# By default every run has the same examples; `PROWESS_HYPOTHESIS=deep pytest` tries more, and others each time.
-# `make quick` tries few.
-settings.register_profile("ci", max_examples=200, derandomize=True, deadline=None)
+# By default every run has the same examples. `make long` tries more, and others each time; `make quick` tries few.
+settings.register_profile("ci", max_examples=100, derandomize=True, deadline=None)
 settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None)
-settings.register_profile("deep", max_examples=5000, deadline=None)
+settings.register_profile("long", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("PROWESS_HYPOTHESIS", "ci"))
+
+
+def examples(share: float) -> settings:
+    """Return settings for a part, or a multiple, of the examples of the profile."""
+    return settings(max_examples=int(settings().max_examples * share))
+
 
 _KEYS = st.sampled_from([*FIELDS, "allowed_tools", "k", "my key", "clé", '"q"', "<<", "? x", "1"])
 _TOKENS = st.sampled_from(

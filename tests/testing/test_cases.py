@@ -589,14 +589,14 @@ _Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:
 
 
 @pytest.mark.slow
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cases())
 def test_a_case_that_is_written_is_read_back(here: Path, case: Case) -> None:
     """Whatever its texts look like."""
     assert only(here, rendered(case)) == case
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60) | st.text("name: iputcomdx\n-[]{}\"'|", max_size=60).map(str.encode))
 def test_whatever_a_file_holds_nothing_is_raised(here: Path, data: bytes) -> None:
     """It is a case, or there is a finding."""

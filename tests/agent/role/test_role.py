@@ -243,7 +243,7 @@ _KEYS = (
 """Keys of every kind of value."""
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=4))
 def test_the_schema_accepts_exactly_what_the_reader_accepts(tmp_path: Path, values: dict[str, Any]) -> None:
     """For values that YAML 1.2 and JSON Schema name alike; here `1.0` is not an integer."""
