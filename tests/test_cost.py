@@ -590,14 +590,14 @@ def test_a_cached_answer_about_all_agents_loads_only_who_they_are(arguments: lis
     ids=" ".join,
 )
 def test_a_cached_command_loads_only_what_it_uses(arguments: list[str], tmp_path: Path) -> None:
-    """The third call of `prompt`, and the second of `list` and `why`, loads neither the catalog nor what renders it."""
+    """The second call of `prompt`, `list` and `why` loads neither the catalog nor what renders it."""
     root = ".claude/skills" if "claude-code" in arguments else ".agents/skills"
     skill(tmp_path / "project" / root / "pdf", body="Run `pdf`.\n")
     cold, second, third = modules_of_calls(arguments, tmp_path)
     assert "prowess.catalog._precedence" in cold
     assert "prowess.catalog._precedence" not in second
     name = arguments[0]
-    assert ("prowess.catalog._recorded_catalog" in second) == (name in ("prompt", "activate"))
+    assert ("prowess.catalog._recorded_catalog" in second) == (name == "activate")
     ours = {module for module in third if module.startswith("prowess")}
     assert ours == WARM | CACHED_MODULES[name] | {f"prowess.cli.skills.{name}"}
     opened = [path for path in (tmp_path / "opened").read_text().split("\n") if path.startswith(f"{tmp_path}/")]

@@ -108,18 +108,14 @@ def catalog_output(
     Raises:
         HostNotFoundError: the host is unknown.
     """
-    with PausedCollector():
-        discovery = Discovery(question, host, use_cache=cache)
-        cache_used, key = discovery.cache(), (purpose, *discovery.key())
-        if cache_used is None:
-            return make(discovery.resolve())
-        if (known := _load_output(cache_used, key, question.env)) is not None:
-            return known
-        catalog, recorded = discovery.recall(cache_used, None)
-        output = make(catalog)
-        if recorded is not None and catalog.skills:
-            cache_used.store_again(key, recorded.dependencies, _encode_output(output))
-        return output
+
+    def make_for_host(question: Question, filesystem: Filesystem) -> Output:
+        catalog = catalog_for(question, host, filesystem=filesystem, cache=cache)
+        if not catalog.skills:
+            filesystem.mark_incomplete()
+        return make(catalog)
+
+    return question_output(question, purpose=f"{purpose} {host}", make=make_for_host, cache=cache)
 
 
 def recorded_output(
@@ -197,7 +193,7 @@ class Discovery:
     def catalog(self, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
         """Return the cached catalog if it is up to date, else read the disk and cache the result."""
         cache = self.cache()
-        return self.resolve(filesystem) if cache is None else self.recall(cache, filesystem)[0]
+        return self.resolve(filesystem) if cache is None else self.recall(cache, filesystem)
 
     def resolve(
         self,
@@ -207,17 +203,12 @@ class Discovery:
         """Read the disk; `question` may record what is read of the environment."""
         return self._catalog(self._resolve_skills(question or self.question, _open_filesystem(filesystem)))
 
-    def recall(
-        self, cache: Cache, filesystem: Filesystem | Callable[[], Filesystem] | None
-    ) -> tuple[Catalog, Recorded | None]:
-        """Return the catalog as `catalog` does, and the cached result if that was valid as it is.
-
-        If the file system has a record, what the catalog depends on is added to it.
-        """
+    def recall(self, cache: Cache, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
+        """Return the catalog as `catalog` does; if the file system has a record, what it depends on is added to it."""
         key = self.key()
         recorded = cache.load(key, self.question.env, outdated=True)
         if recorded is not None and not recorded.changed:
-            return self._recorded_catalog(recorded, filesystem), recorded
+            return self._recorded_catalog(recorded, filesystem)
         filesystem = _open_filesystem(filesystem)
         outer = filesystem.fingerprints
         record = filesystem.record_fingerprints()
@@ -229,7 +220,7 @@ class Discovery:
                     recorded.data = data
                     cache.update(key, recorded, record, filesystem.started_ns)
                     filesystem.fingerprints = outer
-                    return self._recorded_catalog(recorded, filesystem), None
+                    return self._recorded_catalog(recorded, filesystem)
             question = _recording(self.question)
             resolved = self._resolve_skills(question, filesystem)
             if cache.is_settled(record, filesystem.started_ns):
@@ -238,7 +229,7 @@ class Discovery:
 
                 data = encode_catalog(resolved, host_rules(resolved.host), filesystem.read_closely)
                 _store(cache, key, record, question, filesystem, data)
-            return self._catalog(resolved), None
+            return self._catalog(resolved)
         finally:
             filesystem.fingerprints = outer
             if outer is not None:
