@@ -84,7 +84,7 @@ def _managed_parts(reader: SettingsReader, pattern: str) -> list[str]:
     return [path for path in reversed(paths) if reader.files.filesystem.kind(path) != "d"]
 
 
-def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
+def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the answer of the dialog about trust, which belongs to the main working tree of a repository."""
     for path, projects in reader.trust_values("projects", ("global-old", "global")):
         top = main_working_tree(reader.cwd, reader.files.filesystem) or reader.cwd
@@ -145,7 +145,7 @@ def _closed(reader: SettingsReader) -> dict[str, str]:
     return closed
 
 
-def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:
     """Return what keeps Claude Code from reading a root: managed settings that leave skills to plugins.
 
     Managed skills and plugins of arguments and marketplaces are always read.
@@ -531,7 +531,7 @@ _REMOVED = (
 """Commands of terminals, which it removes from descriptions."""
 
 
-def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  # noqa: ARG001
+def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:
     """Refuse names with control and hidden characters, blanks around parts, and long ones; folders have such too."""
     message = f"Claude Code does not accept the name {quoted(name)}"
     return ("name-characters", message) if re.search(_REFUSED, name) else None
@@ -579,7 +579,7 @@ def repair_lines(lines: list[str]) -> list[str]:
     )
 
 
-def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:
     """Return whether a file has no carriage return."""
     return not is_valid and "\r" not in read_text()
 

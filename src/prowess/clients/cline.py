@@ -75,12 +75,12 @@ def root_problem(root: Root, skill: Skill) -> Finding | None:
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def final_name(name: str, rules: NameRules) -> str:  # noqa: ARG001
+def final_name(name: str, rules: NameRules) -> str:
     """Return a name in lower case if it contains a colon."""
     return name.lower() if ":" in name else name
 
 
-def final_description(text: str, line: str, scope: str) -> tuple[str, str]:  # noqa: ARG001
+def final_description(text: str, line: str, scope: str) -> tuple[str, str]:
     """Return no description: the model gets only names."""
     return "", ""
 

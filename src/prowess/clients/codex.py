@@ -360,7 +360,7 @@ _MAX_QUALIFIED = 129
 """Characters of a name with that of its plugin at most."""
 
 
-def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:  # noqa: ARG001
+def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:
     """Return a name in which each run of white space is one blank."""
     return " ".join(name.split())
 
@@ -402,7 +402,7 @@ def repair_lines(lines: list[str]) -> list[str]:
     return result
 
 
-def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:
     """Return whether the file is invalid, or its name or description is a list or table."""
     fields = (skill.fields.get(key) for key in ("name", "description"))
     return not is_valid or any(field is not None and field.kind in ("list", "map") for field in fields)

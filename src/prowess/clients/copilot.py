@@ -108,7 +108,7 @@ def named_directory(
     if root.argument:
         return usual.named_directory(root, named, question, project, filesystem)
     written = named.folder.strip() if root.strips else named.folder
-    directory = usual.join_named(root, named, written, question, project)
+    directory = usual.join_named(root, written, question, project)
     if not written or (root.scope == "project" and not _is_in_project(named.folder, directory, project, filesystem)):
         return None
     return directory
@@ -155,7 +155,7 @@ def places_of(levels: list[tuple[int, str]], roots: list[Root]) -> list[tuple[in
     return [(up, level, root) for root in roots for up, level in levels]
 
 
-def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:
     """Return which of `ignoredSkillsLocations` contains a folder of skills. Paths are compared as written."""
     for folder, file in unread.items():
         if (path + os.sep).startswith(os.path.join(folder, "")) and not root.files:
@@ -422,7 +422,7 @@ def _is_inside(path: str, folder: str) -> bool:
 # ── names and descriptions ────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:  # noqa: ARG001
+def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:
     """Return a name without white space around it; the name of a folder keeps it."""
     return name if is_folder else name.strip(JAVASCRIPT_SPACE)
 

@@ -41,7 +41,7 @@ def is_trusted_file(reader: SettingsReader, layer: SettingsLayer) -> bool:
     return layer.name != "project" or reader.trust != "untrusted"
 
 
-def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
+def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:
     """Yield what a variable, the switch for all folders, and the folder with the longest text say."""
     trusted = reader.files.read_bool_variable(_TRUST_VARIABLE)
     if trusted is not None:

@@ -7,7 +7,7 @@ from prowess._internal.text import quoted
 _RESERVED = ("infer", "claude", "anthropic", "gemini", "openai")
 
 
-def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  # noqa: ARG001
+def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:
     """Refuse names that contain a reserved word."""
     for word in _RESERVED:
         if word in name.lower():

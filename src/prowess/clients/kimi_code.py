@@ -84,7 +84,7 @@ def name_of_file(fields: Mapping[str, Field] | None, path: str) -> str | None:
     return text or os.path.basename(path).removesuffix(".md")
 
 
-def action_for_file(kind: str, action: str) -> str:  # noqa: ARG001
+def action_for_file(kind: str, action: str) -> str:
     """Take a description that is not text from the body."""
     return "body"
 
@@ -114,12 +114,7 @@ def trim_front(front: str) -> str:
     return front.strip(JAVASCRIPT_SPACE)
 
 
-def fields_as_read(
-    fields: Mapping[str, Field],
-    document: Document | None,  # noqa: ARG001
-    *,
-    is_valid: bool,  # noqa: ARG001
-) -> Mapping[str, Field]:
+def fields_as_read(fields: Mapping[str, Field], document: Document | None, *, is_valid: bool) -> Mapping[str, Field]:
     """Return the fields by their usual names."""
     return {_ALIASES.get(key, key): value for key, value in fields.items()}
 

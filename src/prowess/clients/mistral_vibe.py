@@ -33,7 +33,7 @@ _MAX_STEPS, _MAX_STEPS_OF_ALL = 20_000_000, 100_000_000
 """Ways to match a name of this length with a regular expression, and with all of them; more could take too long."""
 
 
-def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
+def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the list that has the nearest folder; one that both lists have is trusted."""
     for path, table in reader.trust_values("", ("trusted-folders",)):
         lists = [(word, table.get(word)) for word in ("untrusted", "trusted")] if isinstance(table, Mapping) else []

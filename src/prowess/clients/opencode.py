@@ -62,11 +62,11 @@ def named_directory(
 ) -> str | None:
     """Return the directory that a setting names; `~` alone is not the home."""
     if named.folder == "~":
-        return usual.join_named(root, named, named.folder, question, project)
+        return usual.join_named(root, named.folder, question, project)
     return usual.named_directory(root, named, question, project, filesystem)
 
 
-def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:
     """Return which variable keeps opencode from reading a root; one is on with `1` or `true`, in any case."""
     folder, _, below = root.path.removeprefix("~/").partition("/")
     disabling = _DISABLING.get(folder, ()) if below in ("skills", "skill") else ()
@@ -292,7 +292,7 @@ def repair_lines(lines: list[str]) -> list[str]:
     return quote_values(lines, _VALUE, _is_broken, "|-\n  {}".format)
 
 
-def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:
     """Return whether a file begins with plain fences."""
     return not is_valid and re.match(r"---\r?\n[\s\S]*?\r?\n---", read_text()) is not None
 

@@ -14,7 +14,6 @@ from prowess._internal.files import expand_home
 from prowess._internal.frozen import Frozen
 from prowess._internal.globs import minimatch
 from prowess._internal.text import neutral, quoted
-from prowess.clients import settings as usual
 from prowess.clients.plugins import InstalledPlugin, PluginFinder
 from prowess.clients.settings import texts_of, word_of_nearest
 from prowess.filesystem import read_json_or_report
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 _SCOPES = frozenset(("managed", "project", "user", "system", "package", "plugin", "extra"))
 
 
-def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
+def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:
     """Yield the word for the nearest folder in `trust.json`, in which other values stop pi, and the user's default."""
     for layer in reader.layers:
         if layer.name == "trust":
@@ -83,7 +82,7 @@ def named_directory(
     named: NamedFolder,
     question: Question,
     project: str,
-    filesystem: Filesystem,  # noqa: ARG001
+    filesystem: Filesystem,
 ) -> str | None:
     """Return the path that `skills` or `--skill` names; it may be a `file://` URL, and empty for what it belongs to."""
     path = named.folder.strip()
@@ -91,7 +90,7 @@ def named_directory(
         from urllib.parse import unquote
 
         path = unquote(path.removeprefix("file://"))
-    return usual.join_named(root, named, expand_home(path, question.home), question, project)
+    return os.path.join(os.path.dirname(named.file) or question.cwd, expand_home(path, question.home))
 
 
 def may_be_file(root: Root) -> bool:

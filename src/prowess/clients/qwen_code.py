@@ -52,7 +52,7 @@ def parse_settings(files: SettingsFiles, path: str, data: bytes, rules: Settings
     return replace_variables(table, files.env, defaults=False) if rules.variables else table
 
 
-def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
+def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:
     """Yield what the switch for all folders, which is off, and the deepest folder say; of two the untrusted one."""
     source, on = reader.folder_trust_switch()
     if on is not True:
@@ -100,7 +100,7 @@ def skips_folder(name: str) -> bool:
     return _UNFINISHED(name) is not None
 
 
-def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:  # noqa: ARG001
+def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping[str, str]) -> str:
     """Return what keeps Qwen Code from reading the folders of a scope: `skills.disabledLevels`."""
     file = unread.get(root.scope)
     return f"the agent does not read skills of the scope `{root.scope}`, says {neutral(file)}" if file else ""

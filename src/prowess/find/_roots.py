@@ -12,7 +12,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.variable_paths import variable_path
 from prowess.clients import of_client
 from prowess.clients.plugins import CommandPlace
-from prowess.clients.settings import named_directory
+from prowess.clients.settings import Settings, named_directory
 from prowess.filesystem import Filesystem, ancestors, git_root, marked_root
 from prowess.hosts import Host, Root
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from prowess.clients.pi import PathPatterns
     from prowess.clients.plugins import InstalledPlugin
-    from prowess.clients.settings import Settings
     from prowess.filesystem import Question
 
 _MAX_NESTED_FOLDERS = 2000
 """Folders below the project that are searched for nested skills folders."""
+
+
+_NO_SETTINGS = Settings()
 
 
 class ScanRoot(Frozen, kw_only=False):
@@ -71,7 +73,7 @@ def find_scan_roots(
     host: Host,
     question: Question,
     *,
-    settings: Settings | None = None,
+    settings: Settings = _NO_SETTINGS,
     plugins: Mapping[str, Iterable[InstalledPlugin]] = EMPTY,
     filesystem: Filesystem | None = None,
 ) -> tuple[ScanRoot, ...]:
@@ -87,18 +89,15 @@ def find_scan_roots(
     filesystem = filesystem or Filesystem()
     cwd, home = question.cwd, question.home
     named_roots, reads_root = of_client(host.name, named_directory), of_client(host.name, is_read)
-    markers = settings.root_markers if settings is not None else None
+    markers = settings.root_markers
     top = git_root(cwd, host.git_marker, filesystem) if markers is None else marked_root(cwd, markers, filesystem)
     result: list[ScanRoot] = []
-    only_named = settings.only_named if settings is not None else frozenset()
-    unread = settings.unread_scopes if settings is not None else frozenset()
     for block in _root_blocks(host):
-        if block[0].scope in unread:
-            continue
-        if block[0].scope in only_named and not block[0].argument:
+        is_left_out = block[0].scope in settings.only_named and not block[0].argument
+        if is_left_out or block[0].scope in settings.unread_scopes:
             continue
         if block[0].setting or block[0].argument:
-            for named in settings.folders.get(block[0].named_by, ()) if settings is not None else ():
+            for named in settings.folders.get(block[0].named_by, ()):
                 directory = named_roots(block[0], named, question, top or cwd, filesystem)
                 if directory is not None:
                     path = os.path.normpath(os.path.join(directory, block[0].path))
@@ -122,7 +121,7 @@ def find_scan_roots(
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
     # What is not read, or only later, must not hide the same folder where it is.
     switched = _with_switches(host, result, settings, question)
-    untrusted = settings is not None and settings.trust == "untrusted" and host.trust_hides
+    untrusted = settings.trust == "untrusted" and host.trust_hides
     return tuple(
         sorted(switched, key=lambda item: (bool(item.off) or (untrusted and item.scope == "project"), item.is_late))
     )
@@ -307,14 +306,13 @@ def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[
 
 
 def _with_switches(
-    host: Host, scan_roots: Iterable[ScanRoot], settings: Settings | None, question: Question
+    host: Host, scan_roots: Iterable[ScanRoot], settings: Settings, question: Question
 ) -> Iterator[ScanRoot]:
-    """Yield roots with what switches them, or some of their skills, off; `settings` are `None` if none count."""
+    """Yield roots with what switches them, or some of their skills, off."""
     patterns_of, reason_of = of_client(host.name, path_patterns), of_client(host.name, reason_unread)
-    unread = EMPTY if settings is None else settings.unread
     for scan_root in scan_roots:
-        patterns = () if settings is None else patterns_of(scan_root.root, scan_root.path, settings)
-        off = scan_root.off or reason_of(scan_root.root, scan_root.path, question.env, unread)
+        patterns = patterns_of(scan_root.root, scan_root.path, settings)
+        off = scan_root.off or reason_of(scan_root.root, scan_root.path, question.env, settings.unread)
         if patterns or off != scan_root.off:
             scan_root = scan_root.with_changes(off=off, patterns=patterns or scan_root.patterns)
         yield scan_root

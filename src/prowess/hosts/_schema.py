@@ -50,11 +50,10 @@ class Root(Frozen):
     argument: str = ""
     """An argument of the client whose values are directories."""
     relative_to: str = "cwd"
-    """With `setting` and `argument`: what a relative directory belongs to.
+    """With `setting` and `argument`: what a relative directory belongs to; empty if `where` says that.
 
     - `cwd`: relative to the working directory
     - `project`: relative to the git root
-    - `file`: relative to the folder of the settings file
     """
     strips: bool = False
     """For `setting` and a path list: whether white space around a directory is removed."""
@@ -416,7 +415,6 @@ class SettingsFile(Frozen):
     - `key`: a value of a wrong type does not count
     - `void`: one value of a wrong type voids the whole file
     - `stops`: if one value has a wrong type, the agent refuses to start
-    - `stops-merged`: if a value that counts in the end has a wrong type, the agent refuses to start
     """
     apart: bool = False
     """Whether it counts only for the settings that name it."""

@@ -72,7 +72,7 @@ def test_an_unknown_argument_is_a_finding(tmp_path: Path) -> None:
         ("near/skills", {}, "near"),
         (" near/skills\n", {"strips": True}, "near"),
         ("  ", {"strips": True}, ""),
-        ("beside", {"relative_to": "file"}, "beside"),
+        ("beside", {"client": "pi"}, "beside"),
         ("", {}, ""),
         ("a\0b", {}, ""),
         (7, {}, ""),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from prowess.skill import Field, Skill
 
 
-def when_to_use(value: Field) -> str:  # noqa: ARG001
+def when_to_use(value: Field) -> str:
     """Return what a client adds to a description, for a value of `when_to_use`."""
     return ""
 
@@ -27,7 +27,7 @@ def cut_description(text: str, rules: DescriptionRules) -> str:
     return cut_text(text, rules.limit, rules.ellipsis, rules.unit) if rules.past_limit == "cut" else text
 
 
-def final_description(text: str, line: str, scope: str) -> tuple[str, str]:  # noqa: ARG001
+def final_description(text: str, line: str, scope: str) -> tuple[str, str]:
     """Return a description as the model gets it, and its first line.
 
     Args:
@@ -38,7 +38,7 @@ def final_description(text: str, line: str, scope: str) -> tuple[str, str]:  # n
     return text, line
 
 
-def counted_length(text: str, value: Field | None, skill: Skill, unit: str) -> int:  # noqa: ARG001
+def counted_length(text: str, value: Field | None, skill: Skill, unit: str) -> int:
     """Return the length of a description that counts for the client's limit.
 
     Args:
@@ -59,7 +59,7 @@ def text_from_body(lines: Sequence[str]) -> str:
     return lines[0] if lines else ""
 
 
-def text_without_body(root: Root, rules: DescriptionRules) -> str:  # noqa: ARG001
+def text_without_body(root: Root, rules: DescriptionRules) -> str:
     """Return the description that a client takes if a body is empty too.
 
     Args:
@@ -69,7 +69,7 @@ def text_without_body(root: Root, rules: DescriptionRules) -> str:  # noqa: ARG0
     return rules.fallback
 
 
-def action_for_file(kind: str, action: str) -> str:  # noqa: ARG001
+def action_for_file(kind: str, action: str) -> str:
     """Return what a client does with the description of a loose Markdown file, an action of `DescriptionRules.on`.
 
     Args:

@@ -226,7 +226,7 @@ def read_text(filesystem: Filesystem, real: str) -> str:
     return filesystem.text(real)
 
 
-def parse_other_format(skill: Skill, path: str, text: str, reading: ReadingRules) -> Skill | None:  # noqa: ARG001
+def parse_other_format(skill: Skill, path: str, text: str, reading: ReadingRules) -> Skill | None:
     """Return a skill whose front matter is no YAML; `None` if the client reads this file as YAML.
 
     Args:
@@ -243,7 +243,7 @@ def trim_front(front: str) -> str:
     return front
 
 
-def without_tabs(skill: Skill, path: str) -> Skill:  # noqa: ARG001
+def without_tabs(skill: Skill, path: str) -> Skill:
     """Return a skill parsed with the tabs at the beginning of lines as the client takes them."""
     return skill
 
@@ -256,7 +256,7 @@ def repair_lines(lines: list[str]) -> list[str]:
     return lines
 
 
-def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:  # noqa: ARG001
+def is_repaired(skill: Skill, read_text: Callable[[], str], *, is_valid: bool) -> bool:
     """Return whether the client repairs a file.
 
     Args:

@@ -93,12 +93,7 @@ def value_matches(value: Field | None, wanted: str) -> bool:
 # ── what single clients do ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def fields_as_read(
-    fields: Mapping[str, Field],
-    document: Document | None,  # noqa: ARG001
-    *,
-    is_valid: bool,  # noqa: ARG001
-) -> Mapping[str, Field]:
+def fields_as_read(fields: Mapping[str, Field], document: Document | None, *, is_valid: bool) -> Mapping[str, Field]:
     """Return the fields of front matter as a client sees them.
 
     Args:
@@ -109,26 +104,26 @@ def fields_as_read(
     return fields
 
 
-def are_plain_keys(keys: frozenset[str]) -> bool:  # noqa: ARG001
+def are_plain_keys(keys: frozenset[str]) -> bool:
     """Return whether the client sees fields with these names as they are."""
     return True
 
 
-def kind_of_list(value: Field) -> str:  # noqa: ARG001
+def kind_of_list(value: Field) -> str:
     """Return what a list counts as where text is expected, as `value_kind`."""
     return "list"
 
 
-def rejects_finding(problem: Finding, skill: Skill) -> bool:  # noqa: ARG001
+def rejects_finding(problem: Finding, skill: Skill) -> bool:
     """Return whether a finding rejects a skill, if its code does."""
     return True
 
 
-def is_usable_body(text: str) -> bool:  # noqa: ARG001
+def is_usable_body(text: str) -> bool:
     """Return whether a client loads a skill with this body."""
     return True
 
 
-def refuses_file(text: str) -> bool:  # noqa: ARG001
+def refuses_file(text: str) -> bool:
     """Return whether a client rejects a loose Markdown file that it could read as a body."""
     return False

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prowess.skill import Field
 
 
-def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:  # noqa: ARG001
+def trim_name(name: str, rules: NameRules, *, is_folder: bool) -> str:
     """Return a name without white space around it, if the client removes that.
 
     Args:
@@ -33,7 +33,7 @@ def final_name(name: str, rules: NameRules) -> str:
     return name
 
 
-def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:  # noqa: ARG001
+def name_problem(name: str, namespace: str | None) -> tuple[str, str] | None:
     """Return the code and the words of what a client rejects in a name, besides the rules of its file.
 
     Args:
@@ -48,7 +48,7 @@ def is_alias(name: str) -> bool:
     return re.fullmatch(".+", name) is not None
 
 
-def name_of_file(fields: Mapping[str, Field] | None, path: str) -> str | None:  # noqa: ARG001
+def name_of_file(fields: Mapping[str, Field] | None, path: str) -> str | None:
     """Return what a client calls a loose Markdown file; `None` if it has no rules of its own for that.
 
     Args:
@@ -58,7 +58,7 @@ def name_of_file(fields: Mapping[str, Field] | None, path: str) -> str | None:  
     return None
 
 
-def name_in_root(name: str, written: Field | None, root: Root, namespace: str | None) -> str:  # noqa: ARG001
+def name_in_root(name: str, written: Field | None, root: Root, namespace: str | None) -> str:
     """Return what a skill is called by rules of its root.
 
     Args:
@@ -70,7 +70,7 @@ def name_in_root(name: str, written: Field | None, root: Root, namespace: str | 
     return name
 
 
-def plugin_above(folder: str, filesystem: Filesystem, known: dict[str, str | None]) -> str | None:  # noqa: ARG001
+def plugin_above(folder: str, filesystem: Filesystem, known: dict[str, str | None]) -> str | None:
     """Return the name of the plugin whose folder a skill is in, whatever root found it; `None` without any.
 
     Args:

@@ -34,7 +34,7 @@ def named_directory(
     named: NamedFolder,
     question: Question,
     project: str,
-    filesystem: Filesystem,  # noqa: ARG001
+    filesystem: Filesystem,
 ) -> str | None:
     """Return the directory that a setting or an argument names; `None` if the client ignores it.
 
@@ -46,10 +46,9 @@ def named_directory(
         filesystem: what was read so far.
     """
     written = named.folder.strip() if root.strips else named.folder
-    return join_named(root, named, expand_home(written, question.home), question, project) if written else None
+    return join_named(root, expand_home(written, question.home), question, project) if written else None
 
 
-def join_named(root: Root, named: NamedFolder, directory: str, question: Question, project: str) -> str:
+def join_named(root: Root, directory: str, question: Question, project: str) -> str:
     """Return a directory that may be relative to what `relative_to` of its root says."""
-    base = {"project": project, "file": os.path.dirname(named.file)}.get(root.relative_to) or question.cwd
-    return os.path.join(base, directory)
+    return os.path.join(project if root.relative_to == "project" else question.cwd, directory)

@@ -77,7 +77,7 @@ def settings_layers(host: Host, places: Places) -> tuple[SettingsLayer, ...]:
     )
 
 
-def settings_paths(name: str, rules: SettingsFile, places: Places) -> Iterator[tuple[str, str | None]]:  # noqa: ARG001
+def settings_paths(name: str, rules: SettingsFile, places: Places) -> Iterator[tuple[str, str | None]]:
     """Yield the paths of one settings file, each with its project folder, the most important first.
 
     Args:

@@ -89,7 +89,7 @@ def is_on_by_default() -> bool:
     return True
 
 
-def counted_layers(reader: SettingsReader, layers: Sequence[SettingsLayer]) -> Iterable[SettingsLayer]:  # noqa: ARG001
+def counted_layers(reader: SettingsReader, layers: Sequence[SettingsLayer]) -> Iterable[SettingsLayer]:
     """Return the settings files that count, out of those that may be there, with the files of folders among them."""
     return layers
 
@@ -104,7 +104,7 @@ def is_trusted_file(reader: SettingsReader, layer: SettingsLayer) -> bool:
     return not layer.rules.needs_trust or reader.trust == "trusted"
 
 
-def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:  # noqa: ARG001
+def words_of_own_trust(reader: SettingsReader, folder: str) -> Iterator[tuple[str, str]]:
     """Yield what only this client reads about the trust of a folder: a source, and `trusted`, `untrusted` or `unknown`.
 
     The first answer that is not `unknown` counts, after arguments and before the client's default.
