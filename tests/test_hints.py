@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
 HOSTS = host_names()
+CONTROLS = re.compile(r"\\x(?:0[0-8bcef]|1[0-9a-f]|7f)")
+"""Control characters, as `repr` writes them."""
 GOOD = "description: Fills PDF forms. Use when a form is to be filled."
 BODY = "Read the fields of the form, then fill them.\n"
 
@@ -243,7 +246,7 @@ def test_an_agent_loads_a_skill_after_its_hints_are_followed(name: str, tmp_path
 @pytest.mark.slow
 @given(skill_bytes())
 def test_what_a_hint_says_about_fix_is_true(data: bytes) -> None:
-    """For any bytes: a finding with that hint is gone, the values stay, and fixing again changes nothing."""
+    """For any bytes: a finding with that hint is gone, values lose only control characters, and no fix is left."""
     with TemporaryDirectory() as top:
         file = Case(data).write(Path(top))
         named = {item.code for item in check_file(str(file)) if FIX in (item.hint or "")}
@@ -255,5 +258,5 @@ def test_what_a_hint_says_about_fix_is_true(data: bytes) -> None:
         fixed = file.read_bytes()
         assert fix_file(str(file)) == (str(file), ())
     after = from_document(parse_frontmatter(fixed))
-    assert after.with_changes(name=before.name) == before
-    assert after.name in (before.name, "pdf-forms")
+    assert CONTROLS.sub("", repr(after.with_changes(name=before.name))) == CONTROLS.sub("", repr(before))
+    assert after.name in (before.name, "pdf-forms") or repr(after.name) == CONTROLS.sub("", repr(before.name))

@@ -196,7 +196,8 @@ def test_the_tests_run_from_the_sdist(sdist: Path) -> None:
         assert (TOP / name.strip("/")).exists(), name
         assert (sdist / name.strip("/")).exists(), name
     tests = ["tests/test_findings.py", "tests/cli/test_help.py"]
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    temporary = f"--basetemp={sdist.parent}/tests"  # one that no other run of pytest removes meanwhile
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", temporary, *tests]
     env = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     done = subprocess.run(command, cwd=sdist, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -32,11 +32,15 @@ HEAD = (
 )
 
 
+def make_project(top: Path) -> Path:
+    folder = skill(top / "project/.agents/skills/pages", body="Count twice.").parent
+    (folder / "big.txt").write_text("x" * 8 * MIB)
+    return top / "project"
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    folder = skill(tmp_path / "project/.agents/skills/pages", body="Count twice.").parent
-    (folder / "big.txt").write_text("x" * 8 * MIB)
-    return tmp_path / "project"
+    return make_project(tmp_path)
 
 
 @contextmanager
@@ -44,6 +48,13 @@ def served(project: Path, *options: str) -> Iterator[Served]:
     with serve(project, "--http", "127.0.0.1:0", *options) as one:
         yield one
         assert one.process.poll() is None, "the server ended"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for tests that it survives."""
+    with served(make_project(tmp_path_factory.mktemp("shared"))) as one:
+        yield one
 
 
 def listed(address: str) -> list[str]:
@@ -91,24 +102,22 @@ def test_changes_are_announced_on_the_stream_of_a_listener(project: Path) -> Non
 
 
 @pytest.mark.parametrize("extra", [{"Origin": "https://evil.example"}, {"Host": "evil.example"}])
-def test_pages_of_other_sites_are_refused(project: Path, extra: dict[str, str]) -> None:
+def test_pages_of_other_sites_are_refused(shared: Served, extra: dict[str, str]) -> None:
     """Also after their name was pointed to this machine."""
-    with served(project) as one:
-        message, headers = modern("skills/list")
-        assert post(one.address, message, **headers, **extra)[0] in (403, 421)
-        assert post(one.address, BEGIN, **extra)[0] in (403, 421)
-        own = {"Origin": f"http://{one.address}"}
-        assert post(one.address, message, **headers, **own)[0] == 200
+    message, headers = modern("skills/list")
+    assert post(shared.address, message, **headers, **extra)[0] in (403, 421)
+    assert post(shared.address, BEGIN, **extra)[0] in (403, 421)
+    own = {"Origin": f"http://{shared.address}"}
+    assert post(shared.address, message, **headers, **own)[0] == 200
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": {}}', b""])
-def test_an_invalid_message_is_a_bad_request(project: Path, body: bytes) -> None:
+def test_an_invalid_message_is_a_bad_request(shared: Served, body: bytes) -> None:
     """In both eras; the server goes on."""
-    with served(project) as one:
-        for headers in ({}, modern("skills/list")[1]):
-            status, _, answer = post(one.address, body, **headers)
-            assert (status, "error" in answer) == (400, True)
-        assert listed(one.address) == ["skill://pages/SKILL.md"]
+    for headers in ({}, modern("skills/list")[1]):
+        status, _, answer = post(shared.address, body, **headers)
+        assert (status, "error" in answer) == (400, True)
+    assert listed(shared.address) == ["skill://pages/SKILL.md"]
 
 
 def test_a_body_of_100_mb_is_refused_before_it_is_read(project: Path) -> None:
@@ -128,9 +137,9 @@ def test_a_body_of_100_mb_is_refused_before_it_is_read(project: Path) -> None:
         assert listed(one.address) == ["skill://pages/SKILL.md"]
 
 
-def test_a_body_in_chunks_is_refused(project: Path) -> None:
+def test_a_body_in_chunks_is_refused(shared: Served) -> None:
     """Its length is not known, and it could be without end."""
-    with served(project) as one, closing(connect(one)) as client:
+    with closing(connect(shared)) as client:
         client.sendall(f"{HEAD}Transfer-Encoding: chunked\r\n\r\n".encode())
         assert client.recv(100).startswith(b"HTTP/1.1 411 ")
 
@@ -185,7 +194,8 @@ def test_1000_clients_at_once_are_all_answered(project: Path) -> None:
             answers = asyncio.run(round_of_clients())
             assert {answer[:15] for answer in answers} == {b"HTTP/1.1 200 OK"}
             sizes.append(one.memory())
-        assert sizes[2] - sizes[0] < 16 * MIB
+        # A leak grows in each round; a busy machine answers more clients at once in one of them.
+        assert min(sizes[1] - sizes[0], sizes[2] - sizes[1]) < 8 * MIB
 
 
 def test_sessions_of_the_older_era_have_room_for_1000_clients(project: Path) -> None:
@@ -287,8 +297,8 @@ def test_unread_answers_take_little_memory(project: Path) -> None:
 @pytest.mark.parametrize(
     "path", ["/../../etc/passwd", "/mcp/../../etc/passwd", "/%2e%2e/etc/passwd", "//etc/passwd", "/", "*", "/mcp%00"]
 )
-def test_only_one_path_is_served(project: Path, path: str) -> None:
+def test_only_one_path_is_served(shared: Served, path: str) -> None:
     """No file has an address of HTTP."""
-    with served(project) as one, closing(connect(one)) as client:
+    with closing(connect(shared)) as client:
         client.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
         assert client.recv(100).startswith((b"HTTP/1.1 404 ", b"HTTP/1.1 400 "))

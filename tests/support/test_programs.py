@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -52,14 +53,15 @@ def without_bwrap(tmp_path: Path) -> str:
 def run(path: str, *arguments: str | Path, **env: str) -> tuple[int, list[str]]:
     """Run pytest; return its exit code and the lines it prints."""
     inherited = {name: value for name, value in os.environ.items() if name not in ("CI", "PROWESS_SKIPPED")}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
-        cwd=TESTS.parent,
-        env={**{name: value for name, value in inherited.items() if "PYTEST" not in name}, "PATH": path, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with TemporaryDirectory() as top:  # one that no other run of pytest removes meanwhile
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={top}/tests", *arguments],
+            cwd=TESTS.parent,
+            env={**{name: value for name, value in inherited.items() if "PYTEST" not in name}, "PATH": path, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.stderr == ""
     return done.returncode, done.stdout.splitlines()
 
