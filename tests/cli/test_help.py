@@ -23,7 +23,7 @@ def test_the_help_page_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_does_not_depend_on_the_terminal(
+def test_help_through_a_pipe_does_not_depend_on_the_terminal(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A narrow terminal gets the same lines as a wide one, none longer than 100 characters."""
@@ -34,6 +34,21 @@ def test_help_does_not_depend_on_the_terminal(
         pages.append(capsys.readouterr().out)
     assert pages[0] == pages[1]
     assert max(map(len, pages[0].splitlines())) <= 120
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_terminal(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the same characters but for blanks and line ends."""
+    assert main([command, "--help"]) == 0
+    whole = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main([command, "--help"]) == 0
+    fitted = capsys.readouterr().out
+    assert max(map(len, fitted.splitlines())) <= 80
+    assert "".join(fitted.split()) == "".join(whole.split())
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"]])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 
 from prowess._internal.text import did_you_mean, neutral, quoted
 
 from ._commands import COMMANDS, USAGE, WHICH, command_module
-from ._output import COLOR_CHOICES, choose_color, print_error
+from ._output import COLOR_CHOICES, choose_color, print_error, terminal_width, wrap_for_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,10 +155,22 @@ class Parser(_Options, argparse.ArgumentParser):
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """A formatter of fixed width, so that the help pages in the docs do not depend on a terminal."""
+    """A formatter whose pages fit a terminal, and have a fixed width without one, as in the docs."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=100)
+        super().__init__(prog, max_help_position=26, width=min(terminal_width(), 100))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Return a text before or after the options: as it is, or the lines of each paragraph anew on a terminal."""
+        if not sys.stdout.isatty():
+            return super()._fill_text(text, width, indent)
+        lines: list[str] = []
+        for line in text.splitlines():
+            if lines and lines[-1] and line[:1].strip() and lines[-1][:1].strip():
+                lines[-1] += f" {line}"
+            else:
+                lines.append(line)
+        return "\n".join(part for line in lines for part in wrap_for_terminal(line, "    " if line[:1] == " " else ""))
 
     def _set_color(self, color: bool, **_: object) -> None:  # noqa: ARG002
         """Use no colour, without the module that Python 3.14 would load for it."""

@@ -28,7 +28,7 @@ and the variables named with --env. The exit code is that of the command, or 128
 
 def options(parser: Parser) -> None:
     """Add the command's options."""
-    parser.usage = "prowess exec [--host NAME] [--skill SKILL ...] [OPTION ...] -- COMMAND [ARGUMENT ...]"
+    parser.usage = "prowess exec [--host NAME] [--skill SKILL] [OPTION ...] -- COMMAND ..."
     parser.argument("command", "COMMAND", argparse.SUPPRESS, nargs=argparse.REMAINDER)
     host = f"the agent to start (default: the one that COMMAND starts, or else {DEFAULT_HOST})"
     parser.once("--host", "NAME", host)
