@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from mutations import WAIT, counted
 from prowess.cli import main
+from support.growth import counted_calls
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -92,3 +93,40 @@ def test_the_screen_is_cached_and_never_stale(
         later = screen(monkeypatch, capsys)
         assert "2 skills, 2 agents" in later[1]
         assert later[2] == "(1 is in a folder that no agent reads)"
+
+
+def test_a_cached_screen_costs_no_more_than_three_lists(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counted in calls of functions."""
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("PROWESS_NO_CACHE", raising=False)
+    for number in range(200):
+        skill(project / f".agents/skills/s{number}")
+    time.sleep(WAIT)
+    calls = {}
+    for arguments in ([], ["list"]):
+        with counted() as counts:
+            assert [main(arguments), main(arguments)] == [0, 0]
+            with counted_calls() as counter:
+                assert main(arguments) == 0
+            assert counts["hits"] == 2
+        calls[len(arguments)] = counter.count
+    capsys.readouterr()
+    assert calls[0] <= 3 * calls[1]
+
+
+def test_a_progress_line_appears_before_anything_is_read(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skill(project / ".agents/skills/pdf")
+    shown: list[str] = []
+
+    def search(*_: object, **__: object) -> NoReturn:
+        shown.append(capsys.readouterr().err)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("prowess.cli._first_screen.find_repository_skills", search)
+    assert main([]) == 130
+    assert shown == ["\r\x1b[Kreading skills"]

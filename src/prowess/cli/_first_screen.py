@@ -56,6 +56,7 @@ def first_screen(question: Question, filesystem: Filesystem, hosts: Sequence[str
         note: about how they were chosen.
     """
     progress = ProgressLine()
+    progress.show("reading skills")  # the first count may take longer than a user waits without a sign
     found: Sequence[RepositorySkill] = ()
     # Outside a repository the working directory may be the home, with any number of folders.
     if git_root(question.cwd, filesystem=filesystem):

@@ -30,6 +30,8 @@ STYLES_OF_WORDS = {KIND_WORDS[kind]: style for kind, style in KIND_STYLES.items(
 
 MAX_GROUPS = 10
 _MAX_NAMES = 6
+_MAX_COMMAND_LINES = 12
+"""Of a command with more lines, a terminal shows the beginning."""
 
 
 def describe_losses(comparison: Comparison, *, text: bool = True, limit: int | None = MAX_GROUPS) -> Iterator[str]:
@@ -42,12 +44,12 @@ def describe_losses(comparison: Comparison, *, text: bool = True, limit: int | N
     """
     groups = group_losses(comparison, text=text)
     for group in groups[:limit]:
-        yield from _describe_group(comparison, group)
+        yield from _describe_group(comparison, group, is_whole=limit is None)
     if limit is not None and len(groups) > limit:
         yield f"... and {len(groups) - limit:,} more groups; `prowess check --full` shows them"
 
 
-def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
+def _describe_group(comparison: Comparison, group: LossGroup, *, is_whole: bool) -> Iterator[str]:
     all_of_them = len(group.hosts) > 2 and group.hosts == comparison.hosts
     agents = f"all {len(group.hosts)} agents" if all_of_them else join_words(group.hosts)
     reason = group.reason
@@ -72,6 +74,10 @@ def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
             if helped and sys.stdout.isatty() and display_width(last + beside) > terminal_width():
                 yield from (paint(line, "dim") for line in wrap_for_terminal(f"    {helped}", "    # "))
                 beside = ""
+            if len(lines) > _MAX_COMMAND_LINES and not is_whole:
+                yield from (paint(line, "command") for line in lines[: _MAX_COMMAND_LINES // 2])
+                yield f"        ... ({len(lines):,} lines in all; prowess check --full prints the whole command)"
+                continue
             yield from (paint(line, "command") for line in lines)
             yield paint(last, "command") + (paint(beside, "dim") if beside else "")
         else:

@@ -608,11 +608,16 @@ def wrap_for_terminal(text: str, indent: str = "    ", stream: TextIO | None = N
     if not (stream or sys.stdout).isatty() or display_width(text) <= width:
         return [text]
     import re
-    from textwrap import wrap
 
-    kept = re.sub("`[^`]+`", lambda match: match[0].replace(" ", "\0"), text)
-    lines = wrap(kept, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return [line.replace("\0", " ") for line in lines]
+    lines: list[str] = []
+    for word in re.findall(r"\s*(?:`[^`]*`|[^\s`]|`)+", text):
+        if not lines:
+            lines.append(word)
+        elif display_width(lines[-1] + word) <= width:
+            lines[-1] += word
+        else:
+            lines.append(f"{indent}{word.lstrip()}")
+    return lines
 
 
 def wrap_command(command: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 
 from prowess._internal.text import neutral
@@ -49,8 +50,13 @@ def run(args: Arguments) -> Result:
     heading = ("NAME", "TITLE", "EVIDENCE", "PROJECT FOLDERS", "USER FOLDERS")
 
     def text() -> Iterator[str]:
-        yield from format_table([heading, *rows], fit_terminal=False)
+        is_cut = sys.stdout.isatty()
+        # A terminal has room for the folders of projects alone, and not always for all of these.
+        short = [(*row[:2], row[2].partition(" ")[0], row[3]) for row in (heading, *rows)]
+        yield from format_table(short if is_cut else [heading, *rows], fit_terminal=is_cut)
         counts = Counter(evidence_of(host.name).kind for host in hosts)
+        if is_cut:
+            yield Message("`prowess hosts NAME` shows all folders and rules of an agent")
         yield Message(f"{len(hosts)} sets of rules: {', '.join(f'{counts[kind]} {kind}' for kind in sorted(counts))}")
 
     return Result(lambda: [*map(_as_dict, hosts)], text())

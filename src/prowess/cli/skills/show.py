@@ -10,7 +10,14 @@ from prowess._internal.text import neutral
 from prowess.catalog import with_digest
 from prowess.checks import check_file, entry_findings, evaluate_path
 from prowess.cli._arguments import catalog_from_args
-from prowess.cli._output import Result, finding_lines, format_value, message, to_json_value
+from prowess.cli._output import (
+    Result,
+    finding_lines,
+    format_value,
+    message,
+    to_json_value,
+    wrap_for_terminal,
+)
 from prowess.cli._references import error_with_place, skill_file_at
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.filesystem import Filesystem
@@ -179,7 +186,8 @@ def _text(details: _SkillDetails) -> Iterator[str]:
     yield from (f"  {key:<10}{text}" for key, text in facts.items() if text)
     if details.skill.fields:
         yield from ("", "fields")
-        yield from (f"  {neutral(key)}: {format_value(field.value)}" for key, field in details.skill.fields.items())
+        for key, field in details.skill.fields.items():
+            yield from wrap_for_terminal(f"  {neutral(key)}: {format_value(field.value)}")
     if details.files:
         width = max(len(f"{size:,}") for _, size in details.files)
         yield from ("", f"files ({len(details.files):,}, {sum(size for _, size in details.files):,} bytes)")
