@@ -10,8 +10,8 @@ import pytest
 
 from prowess.agent import assemble
 from prowess.agent.policy import RefusedError
-from prowess.agent.protected import KINDS
 from prowess.agent.role_files import python_module
+from prowess.guard import KINDS
 from support.files import write_files
 from support.rows import rows
 from support.tool_calls import require_sandbox

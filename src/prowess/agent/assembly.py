@@ -15,12 +15,13 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import ConfigError, ProwessError, SkillError
 from prowess.findings import finding
+from prowess.guard import own_paths
 from prowess.session import Session, Trust
 from prowess.skill import load
 
 from .policy import Policy, ToolContext
 from .role import ROLE_INVALID, load_explicit_skills, load_role, read_skill_tools, server_labels, skill_dirs
-from .role_files import own_paths, program_paths, role_files
+from .role_files import program_paths, role_files
 from .sealed_skills import DiscoveredSkill, LoadedFolder
 from .tools import CallRules, make_tools
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
+    from prowess.guard import ProtectedPath
     from prowess.skill import SealedCopy
 
-    from .role_files import ProtectedPath
 
 __all__ = ["AgentTool", "Policy", "RefusedError", "SealedSkill", "ToolContext", "ToolFailedError"]
 
@@ -52,7 +52,7 @@ class Policy(Frozen):
     unix_sockets: tuple[str, ...] = ()
     """Absolute paths of Unix sockets that programs of the role's own tools may connect to; never those of skills."""
     allow_writes: frozenset[str] = frozenset()
-    """Kinds of protected files that tools may write; see `protected.KINDS`."""
+    """Kinds of protected files that tools may write; see `prowess.guard.KINDS`."""
     commands_network: bool = True
     """Whether a tool's configuration can open the network to its commands."""
     memory: int | None = None

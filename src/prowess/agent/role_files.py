@@ -14,16 +14,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import UnreadableError, is_inside, read_file
-from prowess._internal.frozen import Frozen
-from prowess._internal.tempdirs import temporary_directory_root
-from prowess._internal.user_dirs import cache_folder, config_folder
+from prowess.guard import ProtectedPath
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from .role import LoadedSkill, Role
 
-__all__ = ["ProtectedPath", "own_paths", "program_paths", "python_module", "role_files"]
+__all__ = ["program_paths", "python_module", "role_files"]
 
 _MAX_PROGRAM_BYTES = 1_000_000
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*w?(?:\.exe)?", re.IGNORECASE)
@@ -35,28 +33,6 @@ _PACKAGE_RUNNERS = frozenset(("npx", "bunx", "uvx"))
 _LOADS_CODE = re.compile(r"\w*(PATH|LIB|PRELOAD|STARTUP|OPT|OPTS|OPTIONS|_ENV|_CONF)")
 """Variables whose values name files and folders with code."""
 _MODULE_NAMES = ("*.py", "*.so", "*.pyd", "*/__init__.*")
-
-
-class ProtectedPath(Frozen):
-    """Files and folders that tools must not write, whatever they are called."""
-
-    folder: str
-    """Absolute."""
-    name: str
-    """What is protected in it, with everything below; `*` is any text in a part of the path."""
-    kind: str
-    """A kind that the role can allow, or `prowess`."""
-
-
-def own_paths(env: Mapping[str, str]) -> tuple[ProtectedPath, ...]:
-    """Return where Prowess keeps the trust record, its cache, and the copies that it runs."""
-    paths = [ProtectedPath(folder=temporary_directory_root(), name="prowess-*", kind="prowess")]
-    for folder in (config_folder(env), cache_folder(env)):
-        if folder is not None and os.path.isabs(folder):
-            above, name = os.path.split(os.path.normpath(folder))
-            paths.append(ProtectedPath(folder=above, name=name, kind="prowess"))
-            paths.append(ProtectedPath(folder=os.path.normpath(folder), name="trust.json*", kind="prowess"))
-    return tuple(paths)
 
 
 def role_files(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[str]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.agent.protected import KINDS
-from prowess.agent.tools import _write_guard
+from prowess.guard import KINDS, _write_guard
 from support.files import write_file, write_files
 from support.growth import ends
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name

@@ -7,7 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import EMPTY
-from prowess.agent.protected import KINDS
+from prowess.guard import KINDS
 
 from ._initrunner import UNUSED_TOOLS, table as initrunner_table
 from ._schema import FieldSpec, field_schema, schema as fields_schema

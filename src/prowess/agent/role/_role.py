@@ -82,7 +82,7 @@ class Security(Frozen):
     unix_sockets: tuple[str, ...] = ()
     """Unix sockets, relative to the role's folder, that programs which its own tools run may connect to."""
     allow_writes: tuple[str, ...] = ()
-    """Kinds of protected files that tools may write; see `protected.KINDS`."""
+    """Kinds of protected files that tools may write; see `prowess.guard.KINDS`."""
     commands_network: bool = True
     """Whether a tool can open the network to commands; InitRunner's `sandbox.network: none` says that none can."""
     memory: int | None = None

@@ -1,210 +1,45 @@
-"""Decide which paths the tools of a role must not write."""
+"""Protect what the tools of a role must not write."""
 
 from __future__ import annotations
 
-import os
-import re
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prowess._internal.file_names import plain_file_name
-from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
-from prowess._internal.frozen import Frozen
-from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError
-from prowess.agent.protected import folder_kinds, name_kind
-from prowess.skill import MAX_BYTES, FindingCollector, read_yaml_mapping
+from prowess.guard import Protection, obeyed_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from prowess.agent.policy import ToolContext
 
-_MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
-"""Names that decide what a folder is."""
-_MAX_LINKS = 40
 
-
-class Protection(Frozen):
-    """What tools must not write."""
-
-    folder: str
-    """The role's folder; like all paths here absolute and without links."""
-    roots: tuple[str, ...]
-    """Where tools may write; names are compared below these, because the role's author chose them."""
-    files: frozenset[str]
-    """`ToolContext.role_files`."""
-    allowed: frozenset[str]
-    """Kinds that the role allows."""
-    patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
-    """Kinds of `ToolContext.protected_paths`, with what matches the folded paths."""
-    temporary: str = ""
-    """Where Prowess makes the copies that it runs."""
-
-    @classmethod
-    def from_context(cls, context: ToolContext) -> Protection:
-        """Return the protection for a role's tools."""
-        return cls(
-            folder=real_path(context.folder),
-            roots=tuple(real_path(root) for root in context.policy.roots or (context.folder,)),
-            files=frozenset(
-                path
-                for file in context.role_files
-                # The file, and the link to it if it is one.
-                for path in (
-                    real_path(file),
-                    os.path.join(real_path(os.path.dirname(file)), os.path.basename(file)),
-                )
-            ),
-            allowed=context.policy.allow_writes,
-            patterns=_patterns(context),
-            temporary=real_path(temporary_directory_root()),
-        )
-
-    def parts(self, path: str) -> list[str]:
-        """Return the parts of a path below the nearest root that contains it."""
-        return [part for part in path[len(self.top(path)) :].split("/") if part]
-
-    def top(self, path: str) -> str:
-        """Return the nearest root that contains a path; empty if none does."""
-        return max((root for root in self.roots if is_inside(path, root)), key=len, default="")
-
-    def part_kind(self, name: str, parent: str = "") -> str | None:
-        """Return the kind of a part of a path, unless the role allows it."""
-        kind = name_kind(name, parent)
-        return None if kind in self.allowed else kind
-
-    def path_kind(self, path: str) -> str | None:
-        """Return the kind of a file or folder by its whole path, unless the role allows it."""
-        if not self.patterns:
-            return None
-        folded = _fold(path)
-        return next((kind for kind, pattern in self.patterns if pattern.fullmatch(folded)), None)
-
-    def folder_kind(self, names: Iterable[str]) -> str | None:
-        """Return the kind of a folder that contains these names, unless the role allows it."""
-        return next((kind for kind in folder_kinds(tuple(names)) if kind not in self.allowed), None)
-
-    def kind(self, path: str, data: bytes | None = None) -> str | None:
-        """Return the kind that protects a path, whether it exists or not.
-
-        Args:
-            path: absolute, without links.
-            data: what would be written there.
-        """
-        parts = self.parts(path)
-        for parent, name in zip(("", *parts), parts, strict=False):
-            if kind := self.part_kind(name, parent):
-                return kind
-        top = self.top(path).rstrip("/")
-        for number in range(len(parts)):
-            if kind := self.path_kind("/".join((top, *parts[: number + 1]))):
-                return kind
-        folder = path
-        for name in reversed(parts):
-            folder = os.path.dirname(folder.rstrip("/"))
-            names = [marker for marker in _MARKERS if os.path.lexists(f"{folder}/{marker}")]
-            if kind := self.folder_kind((*names, name)):
-                return kind
-        return "role" if "role" not in self.allowed and self._is_role_file(path, data) else None
-
-    def _is_role_file(self, path: str, data: bytes | None) -> bool:
-        """Return whether a file is one of `files` or a role beside the role, or would become one."""
-        with suppress(OSError):
-            # Another name of the same file, or another spelling of its name.
-            status = os.stat(path)
-            for file in self.files:
-                with suppress(OSError):
-                    if os.path.samestat(status, os.stat(file)):
-                        return True
-        if path in self.files:
-            return True
-        return self.is_role(path, data) or self.is_role(path, _content(path))
-
-    def is_role(self, path: str, data: bytes | None) -> bool:
-        """Return whether a file with this content is a role; the flat form counts only beside the role."""
-        folder, name = os.path.split(path)
-        return plain_file_name(name).endswith((".yaml", ".yml")) and _is_role(data, flat=folder == self.folder)
-
-    def refuse(self, path: str, shown: str, data: bytes) -> None:
-        """Refuse to write a protected file.
-
-        Args:
-            path: absolute, without links.
-            shown: the path that the model gave.
-            data: what would be written there.
-
-        Raises:
-            RefusedError: it is protected.
-        """
-        if kind := self.kind(path, data):
-            raise protected_error(shown, kind)
-
-
-def protected_error(shown: str, kind: str) -> RefusedError:
-    """Return the error for a path that the model gave."""
-    if kind == "prowess":
-        return RefusedError(f"{quoted(shown, PATH_LIMIT)} is read-only: it belongs to Prowess itself")
-    return RefusedError(
-        f"{quoted(shown, PATH_LIMIT)} is read-only, as everything of the kind `{kind}`, which other programs "
-        f"run or obey; only the role can allow it, with `security.allow_writes: [{kind}]`"
+def protection_for(context: ToolContext) -> Protection:
+    """Return what the tools of a role must not write."""
+    return Protection.of(
+        folder=context.folder,
+        roots=context.policy.roots or (context.folder,),
+        files=context.role_files,
+        paths=context.protected_paths,
+        allowed=context.policy.allow_writes,
     )
 
 
-def _patterns(context: ToolContext) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return one pattern for each kind of protected paths that the role does not allow."""
-    alternatives: dict[str, list[str]] = {}
-    for path in context.protected_paths:
-        if path.kind in context.policy.allow_writes:
-            continue
-        # The path itself, links on the way to it, and what it leads to.
-        names = [*_links_on_the_way(path.folder), os.path.join(real_path(path.folder), path.name)]
-        if "*" not in path.name:
-            names += [*_links_on_the_way(os.path.join(path.folder, path.name)), real_path(names[-1])]
-        tails = ("[^/]*".join(map(re.escape, _fold(name).split("*"))) for name in dict.fromkeys(names))
-        alternatives.setdefault(path.kind, []).extend(tails)
-    return tuple((kind, re.compile("|".join(items))) for kind, items in sorted(alternatives.items()))
+def refuse_protected(protection: Protection, path: str, shown: str, data: bytes) -> None:
+    """Refuse to write a protected file, or an ordinary one that a protected file leads to.
 
+    Args:
+        protection: what is protected.
+        path: absolute, without links.
+        shown: the path that the model gave.
+        data: what would be written there.
 
-def _links_on_the_way(path: str) -> Iterator[str]:
-    """Yield the links among the parts of a path, each with the real path of the folder that it is in."""
-    for _ in range(_MAX_LINKS):
-        above, inner = "/", [part for part in path.split("/") if part]
-        for number, part in enumerate(inner):
-            here = os.path.join(above, part)
-            if os.path.islink(here):
-                yield here
-                try:
-                    target = os.readlink(here)
-                except OSError:  # of a link in /proc, for example
-                    return
-                path = os.path.normpath(os.path.join(above, target, *inner[number + 1 :]))
-                break
-            above = here
-        else:
-            return
-
-
-def _fold(path: str) -> str:
-    return "/".join(map(plain_file_name, path.split("/")))
-
-
-def _is_role(data: bytes | None, *, flat: bool) -> bool:
-    """Return whether a text is a role, in InitRunner's form or the flat one."""
-    if not data or len(data) > MAX_BYTES:
-        return False
-    mapping = read_yaml_mapping(data, FindingCollector("", "role-invalid"))
-    if mapping is None:
-        return False
-    version = mapping.get("apiVersion")
-    if version is not None:
-        return version.text.strip().startswith("initrunner/")
-    return flat and mapping.get("prompt") is not None
-
-
-def _content(path: str) -> bytes | None:
-    try:
-        return read_file(path, MAX_BYTES)
-    except UnreadableError:
-        return None
+    Raises:
+        RefusedError: it is protected.
+    """
+    kind = protection.kind(path, data) or obeyed_kind(protection, path)
+    if kind == "prowess":
+        raise RefusedError(f"{quoted(shown, PATH_LIMIT)} is read-only: it belongs to Prowess itself")
+    if kind is not None:
+        raise RefusedError(
+            f"{quoted(shown, PATH_LIMIT)} is read-only, as everything of the kind `{kind}`, which other programs "
+            f"run or obey; only the role can allow it, with `security.allow_writes: [{kind}]`"
+        )

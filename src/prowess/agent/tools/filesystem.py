@@ -19,13 +19,13 @@ from prowess.agent.policy import RefusedError, ToolFailedError
 
 from ._making import Argument, make_agent_tool
 from ._paths import open_error, open_folder, open_regular_file, resolve_folder, split_path
-from ._protection import Protection
-from ._write_guard import refuse_obeyed
+from ._protection import protection_for, refuse_protected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.agent.policy import AgentTool, ToolContext
+    from prowess.guard import Protection
 
 __all__ = ["find_by_pattern", "replace_file", "tools"]
 
@@ -63,7 +63,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
         extensions=tuple(f".{text.lower().removeprefix('.')}" for text in options["allowed_extensions"]),
         max_read_bytes=max(1, min(max_file_bytes, context.policy.max_result_bytes - _RESERVED_BYTES)),
         max_file_bytes=max_file_bytes,
-        protection=Protection.from_context(context),
+        protection=protection_for(context),
     )
     reading = _reading_tools(access)
     return reading if options["read_only"] else (*reading, *_writing_tools(access, ask=options["require_confirmation"]))
@@ -324,8 +324,7 @@ def replace_file(
     if len(data) > max_bytes:
         raise ToolFailedError(f"{len(data):,} bytes are too many: the limit is {max_bytes:,}; write less")
     full = "/".join((root.rstrip("/"), *folder, name))
-    protection.refuse(full, path, data)
-    refuse_obeyed(protection, full, path)
+    refuse_protected(protection, full, path, data)
     with open_folder(root, folder, create=True) as fd:
         old = _existing_file(fd, name, path)
         if expected is not None and (

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
+from prowess._internal.git_settings import parse_settings, write_settings
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.sandbox import decode_output, find_user_program
 
 from ._commands import run_command, scratch_folder
-from ._git_folder import locate, parse_settings, read_small_file, write_settings
+from ._git_folder import locate, read_small_file
 from ._making import Argument, make_agent_tool
 from ._paths import resolve_folder, split_path
 

@@ -15,12 +15,13 @@ from prowess._internal.files import real_path
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
+from prowess.guard import guard_writes
 from prowess.sandbox import describe_result, find_user_program, search_path
 
 from ._commands import PROXY_NOTE, command_network, run_command
 from ._making import Argument, make_agent_tool
 from ._paths import resolve_folder
-from ._write_guard import guard_writes
+from ._protection import protection_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ __all__ = ["tools"]
 
 _SHELL_CHARS = ";|&<>$()`\n\r"
 _MAX_COMMAND_CHARS = 100_000
+_ALLOWED_BY = "only the role can allow a kind, with `security.allow_writes`"
 _MAX_NAMED = 5
 """Read-only files and folders that are named after a command that failed."""
 
@@ -50,7 +52,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     def run_shell(command: str) -> str:
         words = _split_command(command)
         name = _allowed_program(words[0], allowed, options["blocked_commands"])
-        with skill.program(name) as (path, copy), guard_writes(context, folder) as guard:
+        with skill.program(name) as (path, copy), guard_writes(protection_for(context), folder, _ALLOWED_BY) as guard:
             program, needed = find_user_program(path, context.env)
             done = run_command(
                 [program, *words[1:]],
@@ -96,8 +98,8 @@ def _explain(done: Result, read_only: Sequence[str], folder: str) -> str:
     if b"ead-only file system" in output and paths:
         names = ", ".join(quoted(os.path.relpath(path, folder), PATH_LIMIT) for path in paths[:_MAX_NAMED])
         lines.append(
-            f"[read-only, because other programs run or obey it: {names}; only the role can allow a kind, with "
-            "`security.allow_writes`; tools such as `git_commit` commit without it]"
+            f"[read-only, because other programs run or obey it: {names}; {_ALLOWED_BY}; "
+            "tools such as `git_commit` commit without it]"
         )
     if b"Address family not supported" in output:
         lines.append("[Unix sockets are closed; only the role can name some, with `security.unix_sockets`]")

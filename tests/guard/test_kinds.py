@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.agent.protected import KINDS, folder_kinds, name_kind
+from prowess.guard import KINDS, folder_kinds, name_kind
 from prowess.hosts import host_names, load_host
 
 DOCS = Path(__file__).parents[2] / "docs"

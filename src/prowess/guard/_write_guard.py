@@ -7,32 +7,27 @@ kept.
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 import threading
 from contextlib import contextmanager, suppress
-from time import monotonic, strftime, time, time_ns
-from typing import TYPE_CHECKING
+from time import monotonic, time_ns
 
 from prowess._internal.file_names import plain_file_name
-from prowess._internal.file_status import is_own_file
 from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd, open_inside, remove_tree_at
+from prowess._internal.fs import FOLDER_FLAGS, open_inside, remove_tree_at
+from prowess._internal.git_settings import parse_settings
 from prowess._internal.locked import locked
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess._internal.user_dirs import cache_folder
 
-from ._git_folder import parse_settings
-from ._protection import Protection, protected_error
+from ._removed_files import KEPT_DAYS, RemovedFiles
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import tarfile
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import IO
 
-    from prowess.agent.policy import ToolContext
+    from ._protection import Protection
 
 _MAX_READ_ONLY = 150
 """Files and folders that are mounted read-only one by one; each delays the start of a command."""
@@ -49,10 +44,11 @@ _locks: dict[str, threading.Lock] = {}
 class WriteGuard:
     """What one command may write, and what it tried to."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, allowed_by: str) -> None:
         self.readable: tuple[str, ...] = ()
         self.writable: tuple[str, ...] = (folder,)
         self.read_only: tuple[str, ...] = ()
+        self.allowed_by = allowed_by
         self._folder = folder
         self._reason = ""
         self._removed: dict[str, str] = {}
@@ -102,7 +98,7 @@ class WriteGuard:
             more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
             lines.append(
                 f"[removed, because other programs would run or obey it: {', '.join(names[:_MAX_NAMED])}{more}; "
-                "only the role can allow a kind, with `security.allow_writes`]"
+                f"{self.allowed_by}]"
             )
             if self.kept.path is not None:
                 copy = "a copy" if self.kept.complete else "a copy of a part of it"
@@ -112,43 +108,37 @@ class WriteGuard:
         return "".join(f"\n{line}" for line in lines)
 
 
-def refuse_obeyed(protection: Protection, path: str, shown: str) -> None:
-    """Refuse to write an ordinary file that a protected one leads to.
+def obeyed_kind(protection: Protection, path: str) -> str | None:
+    """Return the kind of a protected file that leads to an ordinary one; `None` if none does.
 
     Args:
         protection: what is protected.
-        path: absolute, without links.
-        shown: the path that the model gave.
-
-    Raises:
-        RefusedError: a protected file leads to it.
+        path: of the ordinary file, absolute, without links.
     """
     try:
         snapshot = find_protected(protection, protection.top(path) or os.path.dirname(path))
     except (UncheckedError, OSError):
-        return  # the name is not protected; what leads to it cannot be found in so large a folder
+        return None  # the name is not protected; what leads to it cannot be found in so large a folder
     kinds = dict(snapshot.aliases) | {
         target: snapshot.items[source].kind if source in snapshot.items else "git"
         for target, source in snapshot.missing.items()
     }
-    for obeyed, kind in kinds.items():
-        if is_inside(path, obeyed):
-            raise protected_error(shown, kind)
+    return next((kind for obeyed, kind in kinds.items() if is_inside(path, obeyed)), None)
 
 
 @contextmanager
-def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
+def guard_writes(protection: Protection, folder: str, allowed_by: str) -> Iterator[WriteGuard]:
     """Protect a folder while a command runs in the block.
 
     Args:
-        context: what the tool was made with.
+        protection: what is protected.
         folder: where the command may write; absolute, without links.
+        allowed_by: who can allow a kind, and how, for messages.
     """
-    guard = WriteGuard(folder)
-    protection = Protection.from_context(context)
+    guard = WriteGuard(folder, allowed_by)
     with _lock(protection.top(folder) or folder):
         if kind := protection.kind(f"{folder}/x"):
-            guard.protect_all(f"it is protected (`{kind}`); only the role can allow it, with `security.allow_writes`")
+            guard.protect_all(f"it is protected (`{kind}`); {allowed_by}")
             yield guard
             return
         if folder == protection.temporary:
@@ -156,7 +146,7 @@ def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
             yield guard
             return
         try:
-            _make_own_folders(context, folder)
+            _make_own_folders(protection, folder)
             snapshot = find_protected(protection, folder)
             top = protection.top(folder)
             others = (find_protected(protection, top),) if top and top != folder else ()
@@ -179,13 +169,13 @@ def _lock(folder: str) -> Iterator[None]:
         yield
 
 
-def _make_own_folders(context: ToolContext, folder: str) -> None:
+def _make_own_folders(protection: Protection, folder: str) -> None:
     """Make the folders that Prowess itself will make there: what is there can be made read-only.
 
     Raises:
         OSError: one cannot be made.
     """
-    for path in context.protected_paths:
+    for path in protection.paths:
         own = os.path.join(real_path(path.folder), path.name)
         if path.kind == "prowess" and "*" not in path.name and is_inside(own, folder):
             os.makedirs(own, mode=0o700, exist_ok=True)
@@ -655,127 +645,3 @@ def _add(path: str, source: str, folder: str, kind: str, obeyed: Obeyed) -> None
             obeyed.paths.setdefault(real, kind)
         else:
             obeyed.missing.setdefault(real, source)
-
-
-KEPT_DAYS = 30
-_MAX_KEPT_BYTES = 16 * 1024 * 1024
-"""Of the files in one archive; larger files are left out."""
-_MAX_KEPT_ENTRIES = 2_000
-_MAX_KEPT_DEPTH = 30
-_MAX_TOTAL_BYTES = 128 * 1024 * 1024
-"""Of all archives. If they are full, no more are made: a command must not push out older ones."""
-
-
-class RemovedFiles:
-    """An archive of what is removed during one command, made for the first file.
-
-    Args:
-        env: the environment, which says where the cache is. Without a cache nothing is kept.
-    """
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        cache = cache_folder(env)
-        self._folder = None if cache is None else os.path.join(cache, "removed")
-        self._archive: tarfile.TarFile | None = None
-        self._file: IO[bytes] | None = None
-        self._bytes_left, self._entries_left = _MAX_KEPT_BYTES, _MAX_KEPT_ENTRIES
-        self.path: str | None = None
-        """Of the archive; `None` before the first file, or if it cannot be written."""
-        self.complete = True
-        """Whether it contains everything that was added."""
-
-    def add(self, parent_fd: int, name: str, shown: str) -> None:
-        """Add a file or folder; links are kept as links, and what cannot be read is left out.
-
-        Args:
-            parent_fd: the folder that contains it.
-            name: its name there.
-            shown: its path in the archive.
-        """
-        try:
-            if self._archive is None:
-                self._open()
-            if self._archive is None:
-                self.complete = False
-            else:
-                self._add(self._archive, parent_fd, name, shown.lstrip("/"), 0)
-        except (OSError, ValueError):
-            self.complete = False
-
-    def close(self) -> None:
-        """Finish the archive."""
-        if self._archive is not None and self._file is not None and self.path is not None:
-            try:
-                with self._file:
-                    self._archive.close()
-            except OSError:
-                self.complete = False
-            with suppress(OSError):
-                if not os.path.getsize(self.path):
-                    os.unlink(self.path)
-                    self.path = None
-        self._archive = self._file = None
-
-    def _open(self) -> None:
-        """Make the archive, if there is room for one.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        import tarfile
-
-        folder, self._folder = self._folder, None  # one attempt
-        if folder is None:
-            return
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        if not is_own_file(os.lstat(folder), stat.S_ISDIR) or _remove_old(folder) > _MAX_TOTAL_BYTES - _MAX_KEPT_BYTES:
-            return
-        path = os.path.join(folder, f"{strftime('%Y-%m-%d-%H%M%S')}-{os.urandom(4).hex()}.tar")
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        self._file, self.path = os.fdopen(fd, "wb"), path
-        self._archive = tarfile.open(fileobj=self._file, mode="w|")  # noqa: SIM115 - closed in `close`
-
-    def _add(self, archive: tarfile.TarFile, parent_fd: int, name: str, shown: str, depth: int) -> None:
-        import tarfile
-
-        if self._entries_left <= 0 or depth > _MAX_KEPT_DEPTH:
-            self.complete = False
-            return
-        self._entries_left -= 1
-        status = os.stat(name, dir_fd=parent_fd, follow_symlinks=False)
-        entry = tarfile.TarInfo(shown)
-        entry.mode, entry.mtime = stat.S_IMODE(status.st_mode) & 0o777, int(status.st_mtime)
-        if stat.S_ISDIR(status.st_mode):
-            entry.type = tarfile.DIRTYPE
-            archive.addfile(entry)
-            with open_fd(name, FOLDER_FLAGS, dir_fd=parent_fd) as fd:
-                for inner in sorted(os.listdir(fd)):
-                    try:
-                        self._add(archive, fd, inner, f"{shown}/{inner}", depth + 1)
-                    except (OSError, ValueError):
-                        self.complete = False
-        elif stat.S_ISLNK(status.st_mode):
-            entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=parent_fd)
-            archive.addfile(entry)
-        elif stat.S_ISREG(status.st_mode) and status.st_size <= self._bytes_left:
-            with open_fd(name, READ_FLAGS, dir_fd=parent_fd) as fd, open(fd, "rb", closefd=False) as file:
-                data = file.read(self._bytes_left)
-            self._bytes_left -= len(data)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-        else:
-            self.complete = False
-
-
-def _remove_old(folder: str) -> int:
-    """Remove archives that are too old; return the bytes of the others."""
-    total = 0
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            with suppress(OSError):
-                status = entry.stat(follow_symlinks=False)
-                if entry.name.endswith(".tar") and status.st_mtime < time() - KEPT_DAYS * 86_400:
-                    os.unlink(entry.path)
-                else:
-                    total += status.st_size
-    return total

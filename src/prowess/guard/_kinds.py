@@ -1,44 +1,21 @@
-"""Name the files that run or are obeyed without anyone starting them: tools that write must not write these.
-
-Git runs hooks, an agent reads its instructions, pytest imports `conftest.py`, a shell reads `.envrc` when its user
-enters a folder. A role allows a kind by name with `security.allow_writes`. Source code is not a kind, nor is what its
-user starts by name, such as a `Makefile`.
+"""Recognise by its name what runs or is obeyed without anyone starting it: tools and scripts must not write it.
 
 Names are compared as the most lenient file systems do (`plain_file_name`), and also in the short form of Windows.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import tomllib
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from prowess._internal.file_names import is_bare_repository, plain_file_name, windows_file_names
-from prowess._internal.frozen import Frozen
 
+from ._table import KINDS
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
-__all__ = ["KINDS", "ProtectedKind", "folder_kinds", "name_kind"]
-
-
-class ProtectedKind(Frozen):
-    """A kind of files and folders that tools must not write."""
-
-    names: tuple[str, ...]
-    """Names of files, or of folders with everything in them; `*` at the beginning or the end is any text."""
-    why: str
-    """Who runs or obeys them, for the docs."""
-
-
-with open(os.path.join(os.path.dirname(__file__), "protected.toml"), "rb") as _file:
-    KINDS: Mapping[str, ProtectedKind] = {
-        kind: ProtectedKind(names=tuple(entry["names"]), why=entry["why"])
-        for kind, entry in tomllib.load(_file).items()
-    }
-"""Kind to its files, by the name that a role allows it with."""
 
 _SHORT = re.compile(r"([^~]{1,6})~[0-9]+(?:\.([^.]*))?")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.agent.tools._git_folder import parse_settings, write_settings
+from prowess._internal.git_settings import parse_settings, write_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.agent.tools import _write_guard
-from prowess.agent.tools._write_guard import RemovedFiles
+from prowess.guard import RemovedFiles, _removed_files
 
 
 @pytest.fixture
@@ -69,7 +68,7 @@ def test_links_are_not_followed_and_special_files_are_left_out(
 
 
 def test_an_archive_is_bounded(env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_write_guard, "_MAX_KEPT_BYTES", 1000)
+    monkeypatch.setattr(_removed_files, "_MAX_KEPT_BYTES", 1000)
     (folder / ".git/a").write_bytes(b"a" * 900)
     (folder / ".git/b").write_bytes(b"b" * 900)
     (folder / ".git/c").write_bytes(b"c" * 90)
@@ -81,7 +80,7 @@ def test_an_archive_that_lacks_something_does_not_claim_otherwise(
     env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert keep(env, folder, ".git").complete
-    monkeypatch.setattr(_write_guard, "_MAX_KEPT_BYTES", 5)
+    monkeypatch.setattr(_removed_files, "_MAX_KEPT_BYTES", 5)
     assert not keep(env, folder, ".git").complete
     monkeypatch.undo()
 
@@ -99,8 +98,8 @@ def test_an_archive_that_lacks_something_does_not_claim_otherwise(
 def test_a_command_does_not_push_out_older_archives(
     env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_write_guard, "_MAX_KEPT_BYTES", 10_000)
-    monkeypatch.setattr(_write_guard, "_MAX_TOTAL_BYTES", 15_000)
+    monkeypatch.setattr(_removed_files, "_MAX_KEPT_BYTES", 10_000)
+    monkeypatch.setattr(_removed_files, "_MAX_TOTAL_BYTES", 15_000)
     first = keep(env, folder, ".git")
     assert contents(first)
     assert keep(env, folder, ".git").path is None

@@ -1,0 +1,221 @@
+"""Decide which paths tools and scripts must not write."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+
+from prowess._internal.file_names import plain_file_name
+from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.tempdirs import temporary_directory_root
+from prowess._internal.user_dirs import cache_folder, config_folder
+from prowess.skill import MAX_BYTES, FindingCollector, read_yaml_mapping
+
+from ._kinds import folder_kinds, name_kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+_MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
+"""Names that decide what a folder is."""
+_MAX_LINKS = 40
+
+
+class ProtectedPath(Frozen):
+    """Files and folders that are protected whatever they are called."""
+
+    folder: str
+    """Absolute."""
+    name: str
+    """What is protected in it, with everything below; `*` is any text in a part of the path."""
+    kind: str
+    """A kind that the user can allow, or `prowess`."""
+
+
+def own_paths(env: Mapping[str, str]) -> tuple[ProtectedPath, ...]:
+    """Return where Prowess keeps the trust record, its cache, and the copies that it runs."""
+    paths = [ProtectedPath(folder=temporary_directory_root(), name="prowess-*", kind="prowess")]
+    for folder in (config_folder(env), cache_folder(env)):
+        if folder is not None and os.path.isabs(folder):
+            above, name = os.path.split(os.path.normpath(folder))
+            paths.append(ProtectedPath(folder=above, name=name, kind="prowess"))
+            paths.append(ProtectedPath(folder=os.path.normpath(folder), name="trust.json*", kind="prowess"))
+    return tuple(paths)
+
+
+class Protection(Frozen):
+    """What tools and scripts must not write."""
+
+    folder: str
+    """Where a YAML file may be a role in the flat form; like all paths here absolute and without links."""
+    roots: tuple[str, ...]
+    """Where they may write; names are compared below these, because the user chose them."""
+    files: frozenset[str]
+    """Files of roles, and what they run."""
+    allowed: frozenset[str]
+    """Kinds that the user allows."""
+    paths: tuple[ProtectedPath, ...] = ()
+    """What is protected whatever it is called."""
+    patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    """Kinds of `paths`, with what matches the folded paths."""
+    temporary: str = ""
+    """Where Prowess makes the copies that it runs."""
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        folder: str,
+        roots: Iterable[str],
+        files: Iterable[str] = (),
+        paths: Iterable[ProtectedPath] = (),
+        allowed: Collection[str] = (),
+    ) -> Protection:
+        """Return the protection of some folders.
+
+        Args:
+            folder: in which a YAML file may be a role in the flat form.
+            roots: where may be written.
+            files: of roles, and what they run.
+            paths: more that is protected.
+            allowed: kinds that are not protected.
+        """
+        paths = tuple(paths)
+        return cls(
+            folder=real_path(folder),
+            roots=tuple(map(real_path, roots)),
+            # The file, and the link to it if it is one.
+            files=frozenset(
+                path
+                for file in files
+                for path in (real_path(file), os.path.join(real_path(os.path.dirname(file)), os.path.basename(file)))
+            ),
+            allowed=frozenset(allowed),
+            paths=paths,
+            patterns=_patterns(path for path in paths if path.kind not in allowed),
+            temporary=real_path(temporary_directory_root()),
+        )
+
+    def parts(self, path: str) -> list[str]:
+        """Return the parts of a path below the nearest root that contains it."""
+        return [part for part in path[len(self.top(path)) :].split("/") if part]
+
+    def top(self, path: str) -> str:
+        """Return the nearest root that contains a path; empty if none does."""
+        return max((root for root in self.roots if is_inside(path, root)), key=len, default="")
+
+    def part_kind(self, name: str, parent: str = "") -> str | None:
+        """Return the kind of a part of a path, unless it is allowed."""
+        kind = name_kind(name, parent)
+        return None if kind in self.allowed else kind
+
+    def path_kind(self, path: str) -> str | None:
+        """Return the kind of a file or folder by its whole path, unless it is allowed."""
+        if not self.patterns:
+            return None
+        folded = _fold(path)
+        return next((kind for kind, pattern in self.patterns if pattern.fullmatch(folded)), None)
+
+    def folder_kind(self, names: Iterable[str]) -> str | None:
+        """Return the kind of a folder that contains these names, unless it is allowed."""
+        return next((kind for kind in folder_kinds(tuple(names)) if kind not in self.allowed), None)
+
+    def kind(self, path: str, data: bytes | None = None) -> str | None:
+        """Return the kind that protects a path, whether it exists or not.
+
+        Args:
+            path: absolute, without links.
+            data: what would be written there.
+        """
+        parts = self.parts(path)
+        for parent, name in zip(("", *parts), parts, strict=False):
+            if kind := self.part_kind(name, parent):
+                return kind
+        top = self.top(path).rstrip("/")
+        for number in range(len(parts)):
+            if kind := self.path_kind("/".join((top, *parts[: number + 1]))):
+                return kind
+        folder = path
+        for name in reversed(parts):
+            folder = os.path.dirname(folder.rstrip("/"))
+            names = [marker for marker in _MARKERS if os.path.lexists(f"{folder}/{marker}")]
+            if kind := self.folder_kind((*names, name)):
+                return kind
+        return "role" if "role" not in self.allowed and self._is_role_file(path, data) else None
+
+    def _is_role_file(self, path: str, data: bytes | None) -> bool:
+        """Return whether a file is one of `files` or a role beside the role, or would become one."""
+        with suppress(OSError):
+            # Another name of the same file, or another spelling of its name.
+            status = os.stat(path)
+            for file in self.files:
+                with suppress(OSError):
+                    if os.path.samestat(status, os.stat(file)):
+                        return True
+        if path in self.files:
+            return True
+        return self.is_role(path, data) or self.is_role(path, _content(path))
+
+    def is_role(self, path: str, data: bytes | None) -> bool:
+        """Return whether a file with this content is a role; the flat form counts only beside the role."""
+        folder, name = os.path.split(path)
+        return plain_file_name(name).endswith((".yaml", ".yml")) and _is_role(data, flat=folder == self.folder)
+
+
+def _patterns(paths: Iterable[ProtectedPath]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return one pattern for each kind of protected paths."""
+    alternatives: dict[str, list[str]] = {}
+    for path in paths:
+        # The path itself, links on the way to it, and what it leads to.
+        names = [*_links_on_the_way(path.folder), os.path.join(real_path(path.folder), path.name)]
+        if "*" not in path.name:
+            names += [*_links_on_the_way(os.path.join(path.folder, path.name)), real_path(names[-1])]
+        tails = ("[^/]*".join(map(re.escape, _fold(name).split("*"))) for name in dict.fromkeys(names))
+        alternatives.setdefault(path.kind, []).extend(tails)
+    return tuple((kind, re.compile("|".join(items))) for kind, items in sorted(alternatives.items()))
+
+
+def _links_on_the_way(path: str) -> Iterator[str]:
+    """Yield the links among the parts of a path, each with the real path of the folder that it is in."""
+    for _ in range(_MAX_LINKS):
+        above, inner = "/", [part for part in path.split("/") if part]
+        for number, part in enumerate(inner):
+            here = os.path.join(above, part)
+            if os.path.islink(here):
+                yield here
+                try:
+                    target = os.readlink(here)
+                except OSError:  # of a link in /proc, for example
+                    return
+                path = os.path.normpath(os.path.join(above, target, *inner[number + 1 :]))
+                break
+            above = here
+        else:
+            return
+
+
+def _fold(path: str) -> str:
+    return "/".join(map(plain_file_name, path.split("/")))
+
+
+def _is_role(data: bytes | None, *, flat: bool) -> bool:
+    """Return whether a text is a role, in InitRunner's form or the flat one."""
+    if not data or len(data) > MAX_BYTES:
+        return False
+    mapping = read_yaml_mapping(data, FindingCollector("", "role-invalid"))
+    if mapping is None:
+        return False
+    version = mapping.get("apiVersion")
+    if version is not None:
+        return version.text.strip().startswith("initrunner/")
+    return flat and mapping.get("prompt") is not None
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return read_file(path, MAX_BYTES)
+    except UnreadableError:
+        return None

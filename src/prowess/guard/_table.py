@@ -1,0 +1,135 @@
+"""Name the files that run or are obeyed without anyone starting them, by the kind that a user allows, with the reason.
+
+`names` are files, or folders with everything in them; `*` at the beginning or the end is any text. `why` says who runs
+or obeys them, for the docs.
+"""
+
+from __future__ import annotations
+
+from prowess._internal.frozen import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ProtectedKind(Frozen):
+    """A kind of files and folders that tools and scripts must not write."""
+
+    names: tuple[str, ...]
+    """Names of files, or of folders with everything in them; `*` at the beginning or the end is any text."""
+    why: str
+    """Who runs or obeys them, for the docs."""
+
+
+def _kind(why: str, names: str) -> ProtectedKind:
+    return ProtectedKind(why=why, names=tuple(names.split()))
+
+
+KINDS: Mapping[str, ProtectedKind] = {
+    "git": _kind(
+        "git and others run hooks and programs they configure; also a folder with `HEAD`, `objects` and `refs`",
+        """
+        .git .gitconfig .lfsconfig .githooks .husky .pre-commit-config.yaml lefthook* .lefthook*
+        .overcommit.yml .simple-git-hooks* .lintstagedrc* lint-staged.config* prek.toml .hg .hgrc .sl .jj .svn
+        .bzr
+        """,
+    ),
+    "role": _kind(
+        "Prowess runs roles; also the role's own file, other YAML files that are roles, and what its tools run",
+        """
+        role.yaml role.yml
+        """,
+    ),
+    "skill": _kind(
+        "agents read skills; also everything in a folder with a `SKILL.md`, and a `.md` file in a folder `skills`",
+        """
+        SKILL.md .skills
+        """,
+    ),
+    "agents": _kind(
+        "agents read settings, hooks, commands and the programs of MCP servers there",
+        """
+        .agents .agent .prowess .initrunner .aam .camel .infer .claude .claude.json .claude-plugin .codex
+        .gemini .qwen .opencode opencode.json opencode.jsonc .copilot .cursor .goose .letta .pi .amp .windsurf
+        .codeium .cline .roo .kilocode .kiro .continue .junie .augment .factory .trae .crush .crush.json
+        crush.json .aider* .openhands .mcp.json mcp.json gemini-extension.json .warp .qoder .mux .vibe
+        .codebuddy .iflow .grok .kimi .kimi-code .zencoder .serena .neovate .adal .pochi .commandcode .kode
+        .mcpjam .amazonq .antigravity
+        """,
+    ),
+    "instructions": _kind(
+        "agents obey them",
+        """
+        AGENTS.md AGENT.md AGENTS.override.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CRUSH.md WARP.md
+        copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md .cursorrules
+        .windsurfrules GROK.md IFLOW.md CODEBUDDY.md KIMI.md replit.md .traerules .clinerules .roorules
+        .roomodes .goosehints .rules
+        """,
+    ),
+    "pytest": _kind(
+        "pytest imports or obeys them before it collects a test",
+        """
+        conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini setup.cfg
+        """,
+    ),
+    "python": _kind(
+        "Python and its tools read them when they start; also everything in a folder with a `pyvenv.cfg`",
+        """
+        sitecustomize.py usercustomize.py *.pth *._pth pyvenv.cfg site-packages .venv pyproject.toml uv.toml
+        pip.conf .pythonstartup .pdbrc .ipython .jupyter .python-version* .coveragerc .flaskenv
+        """,
+    ),
+    "bytecode": _kind(
+        "Python runs it instead of the source beside it",
+        """
+        __pycache__ *.pyc *.pyo
+        """,
+    ),
+    "packages": _kind(
+        "package managers and compilers run or obey them",
+        """
+        node_modules .npmrc .yarn .yarnrc .yarnrc.yml .pnpmfile.cjs .pnpmfile.mjs .cargo .mvn .bundle .bazelrc
+        .gemrc .condarc rust-toolchain* bunfig.toml pnpm-workspace.yaml directory.build.* nuget.config
+        ansible.cfg .terraform
+        """,
+    ),
+    "shell": _kind(
+        "a shell or desktop runs or obeys them when its user starts it or enters the folder",
+        """
+        .envrc .env .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
+        .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .config .ssh .gnupg .netrc .autoenv
+        .mise.toml mise.toml .mise .tool-versions .tmux.conf .screenrc .xinitrc .xprofile .gdbinit .lldbinit
+        *.desktop desktop.ini autorun.inf .local .docker .kube .aws .bash* .zsh* .autoenv* .login .logout
+        .xsession* .htaccess .user.ini .ghci .ocamlinit .octaverc .iex.exs .perldb .psqlrc .sqliterc .Renviron
+        """,
+    ),
+    "editor": _kind(
+        "an editor runs tasks and programs that they name when its user opens the folder",
+        """
+        .vscode *.code-workspace .idea .vs .fleet .zed .nova .devcontainer .devcontainer.json .vim .vimrc
+        .exrc .nvimrc .nvim.lua .lvimrc .emacs .emacs.d .dir-locals.el *.sublime-project *.sublime-workspace
+        .replit replit.nix .gitpod.yml .idx .codesandbox .stackblitzrc .helix .dir-locals-2.el _vimrc _exrc
+        .vimrc.local .local.vimrc .ycm_extra_conf.py .project .externaltoolbuilders .settings
+        .lite_project.lua .clangd .run .theia
+        """,
+    ),
+    "linters": _kind(
+        "linters import the programs that they name, and editors start linters",
+        """
+        .pylintrc pylintrc .flake8 mypy.ini .mypy.ini .eslintrc* eslint.config* .prettierrc* prettier.config*
+        .stylelintrc* stylelint.config* .babelrc* babel.config* .rubocop.yml .pryrc .irbrc .Rprofile
+        """,
+    ),
+    "ci": _kind(
+        "a server runs them, with its secrets, after the next push",
+        """
+        .github .gitlab .gitlab-ci.yml .forgejo .gitea .circleci .buildkite .travis.yml .drone.yml .woodpecker
+        .woodpecker.yml azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml Jenkinsfile*
+        .gitlab-ci* azure-pipelines* .azure-pipelines* .woodpecker* .drone* .cirrus* .build.yml .builds
+        .semaphore .teamcity .zuul* buildspec.yml buildspec.yaml cloudbuild.yaml cloudbuild.yml netlify.toml
+        vercel.json
+        """,
+    ),
+}
+"""Kind to its files, by the name that a user allows it with."""
