@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.guard import KINDS, folder_kinds, name_kind
+from prowess.guard import KINDS, folder_kinds, name_kind, suspect_names
 from prowess.hosts import host_names, load_host
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -39,7 +39,7 @@ def test_a_name_is_recognised_in_every_spelling(kind: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["git", "main.py", "README.md", "gitignore", ".gitignore", "Makefile", "package.json", "test_a.py", "a~1", ""],
+    ["git", "main.py", "README.md", "gitignore", ".gitignore", "make.py", "package.txt", "test_a.py", "a~1", ""],
 )
 def test_source_code_is_not_protected(name: str) -> None:
     """Its user runs it knowingly."""
@@ -66,6 +66,26 @@ def test_a_skill_of_one_file_is_recognised_by_its_folder() -> None:
 def test_a_folder_is_recognised_by_what_it_contains(names: tuple[str, ...], kinds: list[str]) -> None:
     """Of several kinds, a role may allow one and not the others."""
     assert list(folder_kinds(names)) == kinds
+
+
+def test_the_quick_search_suspects_every_name_with_a_kind() -> None:
+    """In a folder with other names too."""
+    names = [name.replace("*", "x") for kind in KINDS.values() for name in kind.names]
+    names += [name for spellings in SPELLINGS.values() for name in spellings]
+    assert {name for name in names if name_kind(name)} <= suspect_names([*names, "plain.txt"])
+    for name in names:
+        assert suspect_names(["a", name, "b"]) >= {name} or name_kind(name) is None
+    assert suspect_names([]) == set()
+    assert suspect_names(["main.py", "README", "a b.txt"]) == set()
+
+
+@pytest.mark.parametrize("host", host_names())
+def test_the_settings_of_every_host_are_protected(host: str) -> None:
+    """`config.yaml` is not: other programs have a file of this name."""
+    for file in load_host(host).settings_files.values():
+        path = file.path.rpartition("|")[2].removeprefix("~/")
+        if not path.startswith(("$", "@", "/")):
+            assert path == "config.yaml" or any(map(name_kind, path.split("/")))
 
 
 @pytest.mark.parametrize("host", host_names())

@@ -96,6 +96,7 @@ def test_the_limit_is_above_what_the_supervisor_uses(
     request = {
         "limits": {"memory": 100, "processes": 7},
         "group": {"version": version, "memory": str(tmp_path), "pids": str(tmp_path), "old": ()},
+        "layers": (),
         "tmpfs": (),
         "scratch": b"",
         "folders": {},

@@ -111,6 +111,7 @@ def test_a_proxy_on_the_loopback_has_a_port_that_the_command_learns(tmp_path: Pa
         "network": NAMED.as_fields(),
         "needs_group": False,
         "group": None,
+        "layers": (),
         "tmpfs": (),
         "scratch": b"",
         "folders": {},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import threading
@@ -266,6 +267,33 @@ def test_a_script_cannot_change_skills_in_its_folder(project: Path, trust: Trust
     assert "Read-only file system" in run(session, "g.py", scripts)
 
 
+def test_a_script_plants_nothing_in_the_folder_of_its_user(project: Path, trust: Trust, tmp_path: Path) -> None:
+    """The answer says what was left out, where a copy is, and who can allow it."""
+    code = """
+import os, pathlib
+for path in "report.md", "conftest.py", "sub/.git/config", "pyproject.toml":
+    file = pathlib.Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("x")
+os.symlink("/etc", "etc")
+os.mkfifo("pipe")
+"""
+    write_scripts(project, "pdf", {"x.py": code})
+    work = tmp_path.resolve() / "work"
+    work.mkdir()
+    answer = run(active(project, trust), "x.py", Scripts(cwd=work, allow_paths=["pyproject.toml"]))
+    head, copy = answer.rsplit("\n", 1)
+    assert head == (
+        "exit code 0\nno output\nfiles it wrote, which `read_script_file` reads:\n- pyproject.toml (1 bytes)\n"
+        "- report.md (1 bytes)\n[removed, because other programs would run or obey it: `conftest.py` (pytest), "
+        "`etc` (a link that leads out), `pipe` (a FIFO), `sub/.git` (git); the application can allow a path, with "
+        "`Scripts(allow_paths=[...])`]"
+    )
+    assert re.fullmatch(r"\[for 30 days a copy of a part of it is kept in `.+\.tar`\]", copy)
+    assert sorted(os.listdir(work)) == ["pyproject.toml", "report.md", "sub"]
+    assert not os.listdir(work / "sub")
+
+
 def test_the_folder_survives_a_session_that_is_saved_and_goes_with_the_options(project: Path, trust: Trust) -> None:
     """Frameworks make a session anew for each call."""
     write_scripts(project, "pdf", {"w.py": WRITER})
@@ -379,8 +407,12 @@ def test_a_folder_that_was_removed_is_an_answer(project: Path, trust: Trust, tmp
 
 
 @pytest.mark.slow
-def test_a_folder_that_becomes_a_link_is_neither_listed_nor_read(project: Path, trust: Trust, tmp_path: Path) -> None:
+def test_a_folder_that_becomes_a_link_is_neither_listed_nor_read(
+    project: Path, trust: Trust, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not even if a folder above it does, while a script runs."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
     top, other = tmp_path / "top", tmp_path / "other"
     for folder in (top, other):
         write_file(folder / "work/a.txt", "secret")
@@ -389,7 +421,7 @@ def test_a_folder_that_becomes_a_link_is_neither_listed_nor_read(project: Path, 
     run(session, "w.py", scripts, args=["a.txt"])
 
     def replace() -> None:
-        while not (top / "work/b").exists():
+        while not list(tmp_path.glob("prowess-layer-*/changes/b")):
             time.sleep(0.01)
         top.rename(tmp_path / "old")
         top.symlink_to(other)
@@ -416,27 +448,43 @@ def test_a_file_that_is_gone_names_no_other_file(project: Path, trust: Trust, tm
     assert "secret" not in answer
 
 
-def test_a_script_cannot_add_to_the_trust_record(project: Path, trust: Trust, tmp_path: Path) -> None:
-    """Not even if scripts work in the home folder, and nothing was trusted so far."""
-    code = (
-        "import os, sys\nfolder, top = sys.argv[1:]\n"
-        "for attempt in (lambda: open(folder + '/trust.json', 'w'), lambda: os.rename(folder, 'a'),"
-        " lambda: os.rename(top, 'b')):\n"
-        "    try:\n        attempt()\n        print('done')\n    except OSError:\n        print('refused')\n"
-    )
-    write_scripts(project, "pdf", {"x.py": code})
-    settings = Path(trust.file).parent
-    assert settings.parent.parent == tmp_path
-    session = active(project, trust, allowed=False)
-    for allowed in (False, True):
-        if allowed:
-            trust.allow(session.catalog.resolve("pdf"))
-        scripts = Scripts(cwd=tmp_path, on_untrusted=lambda _: True)
-        answer = run(session, "x.py", scripts, args=[str(settings), str(settings.parent)])
-        assert answer == "exit code 0\nstdout:\nrefused\nrefused\nrefused"
-        assert Path(trust.file).exists() is allowed
-    answer = run(session, "x.py", Scripts(cwd=settings))
-    assert answer.startswith("error: scripts cannot work in the folder of the trust record")
+@pytest.mark.parametrize(
+    ("folder", "reason"),
+    [
+        ("config/prowess", "it is in the folder of the trust record"),
+        ("config/prowess/more", "it is in the folder of the trust record"),
+        ("config", "it contains the folder of the trust record"),
+        (".", "it contains the folder of the trust record"),
+        ("home", "it is your home"),
+        ("home/.agents/skills/new", "it is in a folder of your skills"),
+        ("home/.agents", "it contains a folder of your skills"),
+        ("project/.agents/skills/pdf/more", "it is in the skill"),
+        ("link", "it contains the folder of the trust record"),
+    ],
+)
+def test_scripts_do_not_work_where_prowess_keeps_what_it_trusts(
+    folder: str, reason: str, project: Path, trust: Trust, tmp_path: Path
+) -> None:
+    """Nor in a folder that contains it."""
+    write_scripts(project, "pdf", {"w.py": WRITER})
+    (tmp_path / "config").mkdir()
+    (tmp_path / "link").symlink_to("config")
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    session = active(project, trust)
+    answer = run(session, "w.py", Scripts(cwd=tmp_path / folder), args=["a.txt"])
+    assert answer.startswith(f"error: scripts cannot work in `{os.path.realpath(tmp_path / folder)}`: {reason}\n")
+    assert not (tmp_path / folder / "a.txt").exists()
+
+
+@pytest.mark.parametrize("variable", ["PROWESS_CONFIG_DIR", "PROWESS_DATA_DIR", "PROWESS_CACHE_DIR"])
+def test_an_application_learns_at_once_that_scripts_cannot_work_in_a_folder(
+    variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before a model runs the first one."""
+    monkeypatch.setenv(variable, str(tmp_path / "work/own"))
+    (tmp_path / "work").mkdir()
+    with pytest.raises(ConfigError, match=r"scripts cannot work in .*: it contains "):
+        Scripts(cwd=tmp_path / "work")
 
 
 def test_the_names_of_written_files_are_a_bounded_part_of_the_answer(project: Path, trust: Trust) -> None:

@@ -215,7 +215,7 @@ def assemble(
         env=env,
         sandbox=sandbox,
         role_files=tuple(role_files(role, explicit)),
-        protected_paths=(*own_paths(os.environ), *program_paths(role, all_dirs, env)),
+        protected_paths=(*own_paths(os.environ, os.path.expanduser("~")), *program_paths(role, all_dirs, env)),
     )
     toolbox, tool_problems = _make_toolbox(role, explicit, context)
     catalog, notes = discover_skills(role, explicit, existing_dirs, home, env)
@@ -266,6 +266,7 @@ def _make_policy(role: Role) -> Policy:
         roots=absolute(security.roots),
         unix_sockets=absolute(security.unix_sockets),
         allow_writes=frozenset(security.allow_writes),
+        allow_paths=absolute(security.allow_paths),
         commands_network=security.commands_network,
         memory=security.memory,
     )

@@ -27,7 +27,9 @@ __all__ = ["dry_run", "explain_assembly", "format_explanation"]
 _GUARDRAIL_NAMES = ("max_tokens_per_run", "max_tool_calls", "max_requests", "timeout_seconds")
 _MORE_LIMITS = ("input_tokens_limit", "per_request_input_tokens_limit", "session_token_budget")
 """Limits that are shown if they are set."""
-_SECURITY_NAMES = ("deny", "ask", "allowed_hosts", "allow_private", "roots", "unix_sockets", "allow_writes")
+_SECURITY_NAMES = (
+    *("deny", "ask", "allowed_hosts", "allow_private", "roots", "unix_sockets", "allow_writes", "allow_paths"),
+)
 
 
 def dry_run(assembly: Assembly, model: str | None = None, prompt: str | None = None) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Policy(Frozen):
     """Absolute paths of Unix sockets that programs of the role's own tools may connect to; never those of skills."""
     allow_writes: frozenset[str] = frozenset()
     """Kinds of protected files that tools may write; see `prowess.guard.KINDS`."""
+    allow_paths: tuple[str, ...] = ()
+    """Protected files and folders that tools may write, absolute."""
     commands_network: bool = True
     """Whether a tool's configuration can open the network to its commands."""
     memory: int | None = None

@@ -14,10 +14,15 @@ from ._table import KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 
 _SHORT = re.compile(r"([^~]{1,6})~[0-9]+(?:\.([^.]*))?")
+_ODD = re.compile(r"[^ -}]|[:\\]|[. ]$")
+"""What a name contains if some file system reads another name in it, besides capitals."""
+_COMPILED = (".so", ".pyd")
+BARE_NAMES = ("head", "commondir", "objects", "refs")
+"""Names in a repository without a working tree."""
 
 
 def name_kind(name: str, parent: str = "") -> str | None:
@@ -49,6 +54,28 @@ def _name_kind(name: str) -> str | None:
     return _NAMES.get(plain)
 
 
+def suspect_names(names: Sequence[str]) -> set[str]:
+    """Return those names of a folder that may have a kind, or decide about that of the folder; quickly.
+
+    All others are ordinary: for twenty thousand names, `name_kind` takes ten times as long.
+    """
+    if not names:
+        return set()
+    text = "/".join(names)
+    odd = set() if text.isascii() and text.isprintable() else {name for name in names if _ODD.search(name)}
+    if not odd and _may_be_odd(text):
+        odd = {name for name in names if _ODD.search(name)}
+    return odd | {
+        name
+        for name, low in zip(names, text.lower().split("/"), strict=True)
+        if low in _WATCHED or low[:_START] in _STARTS or low.rpartition(".")[2] in _EXTENSIONS
+    }
+
+
+def _may_be_odd(text: str) -> bool:
+    return any(part in text for part in ("~", ":", "\\", "./", " /")) or text.endswith((".", " "))
+
+
 def folder_kinds(names: Collection[str]) -> Iterator[str]:
     """Yield the kinds of a folder that contains files and folders with these names."""
     if is_bare_repository(names):
@@ -58,6 +85,16 @@ def folder_kinds(names: Collection[str]) -> Iterator[str]:
         yield "skill"
     if "pyvenv.cfg" in plain:
         yield "python"
+
+
+def is_compiled_module(name: str, names: Iterable[str]) -> bool:
+    """Return whether Python may import a file as it is, because there are modules beside it.
+
+    Args:
+        name: of the file.
+        names: of everything in its folder.
+    """
+    return plain_file_name(name).endswith(_COMPILED) and any(plain_file_name(other).endswith(".py") for other in names)
 
 
 def _short_name(name: str) -> tuple[str, str]:
@@ -73,3 +110,7 @@ _NAMES = {name.casefold(): kind for kind, entry in KINDS.items() for name in ent
 _PREFIXES = {name[:-1].casefold(): kind for kind, entry in KINDS.items() for name in entry.names if name[-1] == "*"}
 _SUFFIXES = {name[1:].casefold(): kind for kind, entry in KINDS.items() for name in entry.names if name[0] == "*"}
 _SHORT_NAMES = {_short_name(name): kind for name, kind in {**_PREFIXES, **_NAMES}.items()}
+_WATCHED = frozenset((*_NAMES, *BARE_NAMES))
+_START = min(map(len, _PREFIXES))
+_STARTS = frozenset(prefix[:_START] for prefix in _PREFIXES)
+_EXTENSIONS = frozenset((*(suffix.rpartition(".")[2] for suffix in _SUFFIXES), "yaml", "yml", "so", "pyd"))

@@ -10,14 +10,13 @@ from prowess._internal.file_names import plain_file_name
 from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.tempdirs import temporary_directory_root
-from prowess._internal.user_dirs import cache_folder, config_folder
 from prowess.skill import MAX_BYTES, FindingCollector, read_yaml_mapping
 
-from ._kinds import folder_kinds, name_kind
+from ._kinds import folder_kinds, is_compiled_module, name_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator
 
 _MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
 """Names that decide what a folder is."""
@@ -35,17 +34,6 @@ class ProtectedPath(Frozen):
     """A kind that the user can allow, or `prowess`."""
 
 
-def own_paths(env: Mapping[str, str]) -> tuple[ProtectedPath, ...]:
-    """Return where Prowess keeps the trust record, its cache, and the copies that it runs."""
-    paths = [ProtectedPath(folder=temporary_directory_root(), name="prowess-*", kind="prowess")]
-    for folder in (config_folder(env), cache_folder(env)):
-        if folder is not None and os.path.isabs(folder):
-            above, name = os.path.split(os.path.normpath(folder))
-            paths.append(ProtectedPath(folder=above, name=name, kind="prowess"))
-            paths.append(ProtectedPath(folder=os.path.normpath(folder), name="trust.json*", kind="prowess"))
-    return tuple(paths)
-
-
 class Protection(Frozen):
     """What tools and scripts must not write."""
 
@@ -61,6 +49,10 @@ class Protection(Frozen):
     """What is protected whatever it is called."""
     patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
     """Kinds of `paths`, with what matches the folded paths."""
+    pattern_folders: re.Pattern[str] | None = None
+    """What matches the folded path of each folder that may contain one of `paths`; `None` without any."""
+    allowed_paths: tuple[str, ...] = ()
+    """Files and folders that are not protected, whatever their kind: the user named them."""
     temporary: str = ""
     """Where Prowess makes the copies that it runs."""
 
@@ -73,6 +65,7 @@ class Protection(Frozen):
         files: Iterable[str] = (),
         paths: Iterable[ProtectedPath] = (),
         allowed: Collection[str] = (),
+        allowed_paths: Iterable[str] = (),
     ) -> Protection:
         """Return the protection of some folders.
 
@@ -82,11 +75,22 @@ class Protection(Frozen):
             files: of roles, and what they run.
             paths: more that is protected.
             allowed: kinds that are not protected.
+            allowed_paths: files and folders that are not protected, relative to `folder`; what Prowess keeps always is.
         """
         paths = tuple(paths)
+        roots = tuple(map(real_path, roots))
+        tops = [_fold(root) for root in roots]
+        names = [
+            (path.kind, name)
+            for path in paths
+            if path.kind not in allowed
+            for name in _names(path)
+            if any(is_inside(_fold(name), top) for top in tops)
+        ]
+        folders = {_pattern(os.path.dirname(name)) for _, name in names}
         return cls(
             folder=real_path(folder),
-            roots=tuple(map(real_path, roots)),
+            roots=roots,
             # The file, and the link to it if it is one.
             files=frozenset(
                 path
@@ -95,7 +99,12 @@ class Protection(Frozen):
             ),
             allowed=frozenset(allowed),
             paths=paths,
-            patterns=_patterns(path for path in paths if path.kind not in allowed),
+            patterns=tuple(
+                (kind, re.compile("|".join(_pattern(name) for other, name in names if other == kind)))
+                for kind in sorted({kind for kind, _ in names})
+            ),
+            pattern_folders=re.compile("|".join(folders)) if folders else None,
+            allowed_paths=tuple(os.path.normpath(os.path.join(real_path(folder), path)) for path in allowed_paths),
             temporary=real_path(temporary_directory_root()),
         )
 
@@ -114,10 +123,22 @@ class Protection(Frozen):
 
     def path_kind(self, path: str) -> str | None:
         """Return the kind of a file or folder by its whole path, unless it is allowed."""
-        if not self.patterns:
+        if not self.may_contain_patterns(os.path.dirname(path)):
             return None
         folded = _fold(path)
         return next((kind for kind, pattern in self.patterns if pattern.fullmatch(folded)), None)
+
+    def may_contain_patterns(self, folder: str) -> bool:
+        """Return whether a folder may contain what is protected by its whole path."""
+        return self.pattern_folders is not None and self.pattern_folders.fullmatch(_fold(folder)) is not None
+
+    def allows(self, path: str, kind: str) -> bool:
+        """Return whether the user named a path, or a folder that contains it, as not protected."""
+        return kind != "prowess" and any(is_inside(path, allowed) for allowed in self.allowed_paths)
+
+    def contains_allowed(self, folder: str) -> bool:
+        """Return whether a folder contains a path that the user named as not protected."""
+        return any(is_inside(path, folder) for path in self.allowed_paths)
 
     def folder_kind(self, names: Iterable[str]) -> str | None:
         """Return the kind of a folder that contains these names, unless it is allowed."""
@@ -130,21 +151,37 @@ class Protection(Frozen):
             path: absolute, without links.
             data: what would be written there.
         """
+        return next((kind for kind in self._kinds(path, data) if not self.allows(path, kind)), None)
+
+    def _kinds(self, path: str, data: bytes | None) -> Iterator[str]:
         parts = self.parts(path)
         for parent, name in zip(("", *parts), parts, strict=False):
             if kind := self.part_kind(name, parent):
-                return kind
+                yield kind
         top = self.top(path).rstrip("/")
         for number in range(len(parts)):
             if kind := self.path_kind("/".join((top, *parts[: number + 1]))):
-                return kind
+                yield kind
         folder = path
         for name in reversed(parts):
             folder = os.path.dirname(folder.rstrip("/"))
             names = [marker for marker in _MARKERS if os.path.lexists(f"{folder}/{marker}")]
             if kind := self.folder_kind((*names, name)):
-                return kind
-        return "role" if "role" not in self.allowed and self._is_role_file(path, data) else None
+                yield kind
+        if self.is_compiled_module(path):
+            yield "python"
+        if "role" not in self.allowed and self._is_role_file(path, data):
+            yield "role"
+
+    def is_compiled_module(self, path: str) -> bool:
+        """Return whether Python may import a file as it is, because there are modules beside it."""
+        if "python" in self.allowed:
+            return False
+        folder, name = os.path.split(path)
+        try:
+            return is_compiled_module(name, os.listdir(folder))
+        except OSError:
+            return False
 
     def _is_role_file(self, path: str, data: bytes | None) -> bool:
         """Return whether a file is one of `files` or a role beside the role, or would become one."""
@@ -165,17 +202,17 @@ class Protection(Frozen):
         return plain_file_name(name).endswith((".yaml", ".yml")) and _is_role(data, flat=folder == self.folder)
 
 
-def _patterns(paths: Iterable[ProtectedPath]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return one pattern for each kind of protected paths."""
-    alternatives: dict[str, list[str]] = {}
-    for path in paths:
-        # The path itself, links on the way to it, and what it leads to.
-        names = [*_links_on_the_way(path.folder), os.path.join(real_path(path.folder), path.name)]
-        if "*" not in path.name:
-            names += [*_links_on_the_way(os.path.join(path.folder, path.name)), real_path(names[-1])]
-        tails = ("[^/]*".join(map(re.escape, _fold(name).split("*"))) for name in dict.fromkeys(names))
-        alternatives.setdefault(path.kind, []).extend(tails)
-    return tuple((kind, re.compile("|".join(items))) for kind, items in sorted(alternatives.items()))
+def _names(path: ProtectedPath) -> list[str]:
+    """Return what a protected path is called: itself, links on the way to it, and what it leads to."""
+    names = [*_links_on_the_way(path.folder), os.path.join(real_path(path.folder), path.name)]
+    if "*" not in path.name:
+        names += [*_links_on_the_way(os.path.join(path.folder, path.name)), real_path(names[-1])]
+    return list(dict.fromkeys(names))
+
+
+def _pattern(name: str) -> str:
+    """Return what matches the folded spelling of a path in which `*` is any text in a part."""
+    return "[^/]*".join(map(re.escape, _fold(name).split("*")))
 
 
 def _links_on_the_way(path: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ or obeys them, for the docs.
 from __future__ import annotations
 
 from prowess._internal.frozen import Frozen
+from prowess.hosts import TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,21 @@ def _kind(why: str, names: str) -> ProtectedKind:
     return ProtectedKind(why=why, names=tuple(names.split()))
 
 
+def _folders_of_hosts() -> list[str]:
+    """Return the hidden folders and files in which the hosts keep skills and settings, in a project or a home."""
+    tables = [
+        table
+        for host in TABLES.values()
+        for table in (*host.get("roots", ()), *host.get("settings_files", {}).values())
+        if not table.keys() & {"setting", "argument", "plugins"}
+    ]
+    paths = (path.removeprefix("~/") for table in tables for path in table.get("path", "").split("|"))
+    names = {path.partition("/")[0] for path in paths}
+    return sorted(name for name in names if name.startswith(".") and name not in _OF_OTHER_KINDS)
+
+
+_OF_OTHER_KINDS = (".config", ".github", ".skills")
+"""What hosts share with other programs."""
 KINDS: Mapping[str, ProtectedKind] = {
     "git": _kind(
         "git and others run hooks and programs they configure; also a folder with `HEAD`, `objects` and `refs`",
@@ -48,14 +64,14 @@ KINDS: Mapping[str, ProtectedKind] = {
         """,
     ),
     "agents": _kind(
-        "agents read settings, hooks, commands and the programs of MCP servers there",
-        """
-        .agents .agent .prowess .initrunner .aam .camel .infer .claude .claude.json .claude-plugin .codex
-        .gemini .qwen .opencode opencode.json opencode.jsonc .copilot .cursor .goose .letta .pi .amp .windsurf
-        .codeium .cline .roo .kilocode .kiro .continue .junie .augment .factory .trae .crush .crush.json
-        crush.json .aider* .openhands .mcp.json mcp.json gemini-extension.json .warp .qoder .mux .vibe
-        .codebuddy .iflow .grok .kimi .kimi-code .zencoder .serena .neovate .adal .pochi .commandcode .kode
-        .mcpjam .amazonq .antigravity
+        "agents read settings, hooks, commands and the programs of MCP servers there, and Prowess its lock",
+        f"""
+        {" ".join(_folders_of_hosts())}
+        .agent .claude-plugin opencode.json opencode.jsonc .amp .windsurf .codeium .roo .kilocode .kiro .continue .junie
+        .augment
+        .factory .trae .crush .crush.json crush.json .aider* .openhands .mcp.json mcp.json gemini-extension.json .warp
+        .qoder .mux .codebuddy .iflow .grok .kimi .zencoder .serena .neovate .adal .pochi .commandcode .kode .mcpjam
+        .amazonq .antigravity skills-lock.json .skill-lock.json apm.lock.yaml
         """,
     ),
     "instructions": _kind(
@@ -74,7 +90,8 @@ KINDS: Mapping[str, ProtectedKind] = {
         """,
     ),
     "python": _kind(
-        "Python and its tools read them when they start; also everything in a folder with a `pyvenv.cfg`",
+        "Python and its tools read them when they start; also everything in a folder with a `pyvenv.cfg`, and compiled "
+        "modules (`*.so`, `*.pyd`) beside `.py` files",
         """
         sitecustomize.py usercustomize.py *.pth *._pth pyvenv.cfg site-packages .venv pyproject.toml uv.toml
         pip.conf .pythonstartup .pdbrc .ipython .jupyter .python-version* .coveragerc .flaskenv
@@ -84,6 +101,13 @@ KINDS: Mapping[str, ProtectedKind] = {
         "Python runs it instead of the source beside it",
         """
         __pycache__ *.pyc *.pyo
+        """,
+    ),
+    "build": _kind(
+        "the next usual command of its user runs them: `make`, `npm test`, `pip install .`",
+        """
+        Makefile GNUmakefile justfile .justfile Taskfile.yml Taskfile.yaml Taskfile.dist.* setup.py package.json
+        noxfile.py Rakefile gulpfile.* Gruntfile.* build.gradle* gradlew* mvnw*
         """,
     ),
     "packages": _kind(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         find_user_program as find_user_program,
         search_path as search_path,
     )
-    from ._run import Result as Result, run as run
+    from ._run import LayerError as LayerError, Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
     from ._server import (
         server_command as server_command,

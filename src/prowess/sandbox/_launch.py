@@ -17,6 +17,7 @@ from contextlib import suppress
 from time import sleep
 
 from prowess._internal.fs import write_all
+from prowess._internal.layers import mount_layers
 
 from ._processes import count_tasks, kill
 from ._proxy_settings import PORT_PLACEHOLDER, PROXY_VARIABLES
@@ -63,6 +64,8 @@ class Launch:
         self.proxy: ProxyProcess | None = None
         self.network_error = ""
         """Why there is no proxy although the command needs one: it is not started then."""
+        self.layer_error = 0
+        """The error number if a layer over a folder cannot be made: the command is not started then."""
 
     def spawn(self, streams: Mapping[int, int]) -> int:
         """Start the program, and return its process number.
@@ -87,7 +90,11 @@ class Launch:
         try:
             for limit, value in self._limits.items():
                 resource.setrlimit(limit, (value, old_limits[limit][1]))
-            pid = _spawn(request["path"], argv, request["env"], {**streams, **self._descriptors})
+            descriptors = {**streams, **self._descriptors}
+            if request["layers"]:
+                pid = self._spawn_in_layers(argv, descriptors)
+            else:
+                pid = _spawn(request["path"], argv, request["env"], descriptors)
         finally:
             for limit, values in old_limits.items():
                 resource.setrlimit(limit, values)
@@ -95,6 +102,45 @@ class Launch:
         if sys.platform == "linux":
             _set_limits(pid, self._limits)
         return pid
+
+    def _spawn_in_layers(self, argv: list[bytes], descriptors: Mapping[int, int]) -> int:
+        """Start the program in a process that first puts layers over folders.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        request, (problem_fd, child_fd) = self._request, os.pipe()
+        pid = os.fork()
+        if not pid:
+            step = b"L"
+            try:
+                mount_layers(request["layers"])
+                step = b"S"
+                os.setsid()
+                for signal_number in _SIGNALS:
+                    signal.signal(signal_number, signal.SIG_DFL)
+                signal.pthread_sigmask(signal.SIG_SETMASK, ())
+                child_fd = _move_fd_high(child_fd)
+                for theirs, ours in descriptors.items():
+                    os.dup2(ours, theirs)
+                os.execve(request["path"], argv, request["env"])  # noqa: S606 - as `posix_spawn` below
+            except Exception as error:  # noqa: BLE001 - this process ends
+                number = getattr(error, "errno", None) or errno.EINVAL
+                os.write(child_fd, step + str(number).encode())
+            finally:
+                os._exit(127)
+        os.close(child_fd)
+        try:
+            problem = os.read(problem_fd, 16)
+        finally:
+            os.close(problem_fd)
+        if not problem:
+            return pid
+        os.waitpid(pid, 0)
+        number = int(problem[1:])
+        if problem[:1] == b"L":
+            self.layer_error = number
+        raise OSError(number, os.strerror(number))
 
     def finish(self) -> None:
         """Let bwrap start the command, and close the descriptors that were made for it."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypedDict
 
+    from prowess._internal.layers import Layer
+
     from ._control_groups import Group
 
     class Request(TypedDict):
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
         stdin: bytes
         bwrap_files: dict[int, bytes]
         """What bwrap reads from its descriptors; empty without bwrap."""
+        layers: tuple[Layer, ...]
+        """Layers over folders that get what the command writes there."""
         network: dict[str, Any] | None
         """The fields of `NetworkRules` for its proxy; `None` for no proxy."""
         limits: dict[str, int]
@@ -53,6 +57,8 @@ if TYPE_CHECKING:
 
         error: int
         """The error number of the system if the command could not be started, else 0."""
+        layer_error: int
+        """The error number of the system if a layer could not be made, else 0."""
         network_error: str
         """Why the command was not given the network; empty if it was, or needed none."""
         status: int
@@ -103,6 +109,7 @@ def make_request(**values: object) -> Request:
         "cwd": b"/",
         "stdin": b"",
         "bwrap_files": {},
+        "layers": (),
         "network": None,
         "limits": {},
         "needs_group": False,

@@ -66,6 +66,7 @@ class ProcessTree:
         self._poll = select.poll()
         self._proxy: ProxyProcess | None = None
         self._network_error = ""
+        self._layer_error = 0
         self._refused_hosts: list[str] = []
         self._memory: MemoryGuard | None = None
 
@@ -80,7 +81,7 @@ class ProcessTree:
             try:
                 self._start(request)
             except (OSError, ValueError) as error:
-                return _reply(error=getattr(error, "errno", None) or errno.EINVAL)
+                return _reply(error=getattr(error, "errno", None) or errno.EINVAL, layer_error=self._layer_error)
             timed_out = not self._serve_until(start + request["timeout"])
             self._end_proxy()
             deadline = monotonic() + KILL_TIMEOUT
@@ -143,7 +144,11 @@ class ProcessTree:
             for fd in streams.values():
                 os.close(fd)
             launch.finish()
-            self._proxy, self._network_error = launch.proxy, launch.network_error
+            self._proxy, self._network_error, self._layer_error = (
+                launch.proxy,
+                launch.network_error,
+                launch.layer_error,
+            )
         for fd in (*self._streams, self._wakeup_fd, self._request_fd):
             self._poll.register(fd, select.POLLIN)
 
@@ -329,6 +334,7 @@ def _reply(**values: object) -> Reply:
     """Return a reply with some values; the others say that nothing has happened."""
     reply: Reply = {
         "error": 0,
+        "layer_error": 0,
         "network_error": "",
         "status": 0,
         "timed_out": False,

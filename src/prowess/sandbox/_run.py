@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import TypedDict, Unpack
 
+    from prowess._internal.layers import Layer
     from prowess.net import NetworkRules
 
     from ._messages import Reply, Request
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         readable: Iterable[Path]
         writable: Iterable[Path]
         read_only: Iterable[Path]
+        layers: Iterable[Layer]
         network: bool | NetworkRules
         python: bool
         unix_sockets: Iterable[Path] | None
@@ -59,6 +61,10 @@ _START_HINTS = {
     errno.EACCES: "fix the permissions of the program and of its folders",
     errno.EAGAIN: "wait until fewer processes are running, or raise the limit `processes`",
 }
+
+
+class LayerError(SandboxError):
+    """A layer over a folder cannot be made on this system."""
 
 
 class Result(Frozen):
@@ -112,13 +118,15 @@ def run(
         scratch: a folder it can change, for its home and temporary files; `None` for a new one, removed afterwards.
         options: `env`: more variables, or other values. `limits`: `Limits()` by default. `readable`, `writable`: files
             and folders that a sandbox lets it read, and change. `read_only`: those in `writable` that a sandbox does
-            not let it change, move or remove. `network`: the hosts that a sandbox lets it reach, through a proxy that
-            its variables name; `True` for all public ones, `False` by default. Without a sandbox nothing limits the
-            network. `python`: whether `python` and `python3` are this Python, as by default. `unix_sockets`: Unix
-            sockets of other programs that bwrap lets it connect to; with `()` only those that it makes itself. Without
-            it, it can make no Unix socket, except pairs that connect it with its own children.
+            not let it change, move or remove. `layers`: folders in `writable`, each with the folder
+            that gets what it writes there, for bwrap. `network`: the hosts that a sandbox lets it reach, through a
+            proxy that its variables name; `True` for all public ones, `False` by default. Without a sandbox nothing
+            limits the network. `python`: whether `python` and `python3` are this Python, as by default. `unix_sockets`:
+            Unix sockets of other programs that bwrap lets it connect to; with `()` only those that it makes itself.
+            Without it, it can make no Unix socket, except pairs that connect it with its own children.
 
     Raises:
+        LayerError: a layer cannot be made on this system, and the command was not started.
         SandboxError: no sandbox is available, the command cannot be started, or an argument is invalid.
     """
     data = check_input(stdin)
@@ -163,6 +171,7 @@ def prepare(
     readable: Iterable[Path] = (),
     writable: Iterable[Path] = (),
     read_only: Iterable[Path] = (),
+    layers: Iterable[Layer] = (),
     network: bool | NetworkRules = False,
     python: bool = True,
     unix_sockets: Iterable[Path] | None = None,
@@ -181,6 +190,7 @@ def prepare(
     write = tuple(existing_path(path, "a writable path") for path in writable)
     sockets = None if unix_sockets is None else check_sockets(unix_sockets)
     fixed = tuple(existing_path(path, "a read-only path") for path in read_only)
+    layers = tuple(layers)
     variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": scratch, "TMPDIR": scratch, **variables}
     if python:
         variables["PATH"] = f"{runtime_folder()}/bin:{variables['PATH']}"
@@ -201,6 +211,7 @@ def prepare(
         # Where the user has set the bit, so that all files belong to one group, copying a folder sets it too.
         group_bits=any(os.stat(path).st_mode & stat.S_ISGID for path in write),
     )
+    changes = {os.fsdecode(layer[0]): os.fsdecode(layer[3]) for layer in layers}
     program = find_program(words[0], folder, variables["PATH"])
     command, bwrap_files = backend.command_words(confinement, [program, *words[1:]])
     if backend.name == "bwrap":
@@ -214,12 +225,13 @@ def prepare(
         env={os.fsencode(name): os.fsencode(value) for name, value in variables.items()},
         cwd=os.fsencode(folder),
         bwrap_files=bwrap_files,
+        layers=layers,
         network=proxy_rules,
         limits=numbers,
         needs_group=needs_group,
         tmpfs=tuple(map(os.fsencode, tmpfs_folders(confinement.scratch))) if backend.name == "bwrap" else (),
         scratch=b"" if in_memory else os.fsencode(scratch),
-        folders=_limited_folders(limits, write),
+        folders=_limited_folders(limits, (changes.get(path, path) for path in write)),
         timeout=float(limits.timeout),
         output=limits.output,
     )
@@ -251,6 +263,8 @@ def _result(name: str, backend: Backend, reply: Reply) -> Result:
         SandboxError: it was never started, or could not be ended.
     """
     status, timed_out, stdout, stderr = reply["status"], reply["timed_out"], reply["stdout"], reply["stderr"]
+    if error := reply["layer_error"]:
+        raise LayerError(f"a layer over a folder cannot be made: {os.strerror(error).lower()}")
     if error := reply["error"]:
         hint = _START_HINTS.get(error, "check whether it runs in a terminal")
         raise SandboxError(f"{quoted(name)} cannot be started: {os.strerror(error).lower()}", hint=hint)

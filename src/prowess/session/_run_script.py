@@ -8,11 +8,12 @@ import stat
 from collections.abc import Mapping
 from itertools import accumulate
 
-from prowess._internal.files import real_path
+from prowess._internal.files import is_inside, real_path
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
-from prowess.errors import ActivationError, SandboxError, SkillError, SkillFileError
+from prowess.errors import ActivationError, ConfigError, SandboxError, SkillError, SkillFileError
+from prowess.guard import Guard, KeptFolder, ProtectedPath, Protection, kept_folders, own_paths
 from prowess.net import NetworkRules, canonical_host
 from prowess.sandbox import SYSTEM_PATH, Limits, describe_result, find_backend, find_user_program, run, search_path
 from prowess.skill import FIRST_BYTES, Requirements, find_missing, load, program_words
@@ -21,12 +22,13 @@ from ._activation import escape_tags
 from ._lookup import find_readable
 from ._remote_files import skill_folder
 from ._resources import open_error, read_text, split_path
-from ._scripts import allowed_copy
+from ._scripts import FOLDER_HINT, allowed_copy, check_folder
 from ._tools import read_written_tool, run_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     from prowess.catalog import Catalog, Entry
     from prowess.sandbox import Backend, Result
@@ -127,22 +129,71 @@ def run_script(
         require_program(program, script, bool(needed))
         _check_requirements(skill, head, script, {**env, **scripts.env})
         limits, network = _declared(skill, "/".join(parts), scripts)
-        before = list_files(work.path)
-        with work.script(limits) as (limits, notes):
-            done = run(
+        backend = _backend(scripts.sandbox)
+
+        def start(readable: Sequence[str] = (), **paths: Any) -> Result:
+            return run(
                 [program, *words[1:], os.path.join(copy.folder, *parts), *args],
                 cwd=work.path,
                 env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1", **scripts.env},
                 stdin=text.encode("utf-8", "replace"),
                 limits=limits,
-                readable=(copy.folder, *needed),
-                writable=(work.path,),
-                read_only=_protected_folders(catalog, work.path, trust),
+                readable=(copy.folder, *needed, *readable),
                 network=network,
-                sandbox=_backend(scripts.sandbox),
+                sandbox=backend,
+                **paths,
             )
-        answer = describe_run(done, limits.timeout, work, before, {copy.folder: os.path.dirname(entry.path)})
-        return "\n".join((answer, *notes))
+
+        before = _list_files(work.path) if scripts.cwd is None else None
+        with work.script(limits) as (limits, notes):
+            if scripts.cwd is None:
+                done, written = start(writable=(work.path,)), None
+            else:
+                guarded = _guard(scripts, work.path, catalog, entry, trust, layers=backend.name == "bwrap").run(start)
+                done, written = guarded.result, guarded.written
+                notes += guarded.notes
+        if scripts.cwd is None:
+            written = _changed(before, _list_files(work.path))
+        lines = [describe_result(done, limits.timeout), *_written_lines(work, written), *notes]
+        if done.exit_code != 0:
+            lines += [f"hint: {hint}" for hint in missing_hints(done.stderr)]
+        answer = "\n".join(lines).replace(copy.folder, neutral(os.path.dirname(entry.path)))
+        return escape_tags(escape_special_tokens(answer))
+
+
+def _guard(scripts: Scripts, folder: str, catalog: Catalog, entry: Entry, trust: Trust, *, layers: bool) -> Guard:
+    """Return the guard of a folder of the user in which a script may write.
+
+    Raises:
+        ConfigError: a script cannot write there.
+    """
+    home = catalog.home
+    trusted = KeptFolder(path=os.path.dirname(trust.file), what="the folder of the trust record")
+    kept = (trusted, *kept_folders(os.environ, home))
+    check_folder(folder, kept, home)
+    own = real_path(os.path.dirname(entry.path)) if os.path.isabs(entry.path) else ""
+    if own and is_inside(folder, own):
+        raise ConfigError(f"scripts cannot work in {quoted(folder, PATH_LIMIT)}: it is in the skill", hint=FOLDER_HINT)
+    inside = folder.rstrip(os.sep) + os.sep
+    skills = (_skill_path(other.real) for other in catalog.skills if other.real.startswith(inside))
+    return Guard(
+        folder=folder,
+        protection=Protection.of(
+            folder=folder,
+            roots=(folder,),
+            paths=(*own_paths(os.environ, home), *skills),
+            allowed_paths=scripts.allow_paths,
+        ),
+        env=os.environ,
+        allowed_by="the application can allow a path, with `Scripts(allow_paths=[...])`",
+        layers=layers,
+    )
+
+
+def _skill_path(file: str) -> ProtectedPath:
+    """Return the protection of a skill: its folder, or its file among others."""
+    path = os.path.dirname(file) if os.path.basename(file).lower() == "skill.md" else file
+    return ProtectedPath(folder=os.path.dirname(path), name=os.path.basename(path), kind="skill")
 
 
 def _backend(choice: str) -> Backend:
@@ -262,29 +313,6 @@ def _domains(tool: Mapping[str, object], key: str) -> tuple[str, ...]:
     return tuple(canonical_host(text.strip().removeprefix("*.").strip(".")) for text in texts)
 
 
-def _protected_folders(catalog: Catalog, folder: str, trust: Trust) -> tuple[str, ...]:
-    """Return what a script cannot change in its working folder: skills, a repository's own files, the trust record.
-
-    Raises:
-        SandboxError: the folder is that of the trust record.
-        OSError: the folder for the trust record is missing, and cannot be made read-only because it cannot be created.
-    """
-    inside = folder.rstrip(os.sep) + os.sep
-    settings = real_path(os.path.dirname(trust.file))
-    if settings == folder:
-        raise SandboxError("scripts cannot work in the folder of the trust record", hint="use another folder as `cwd`")
-    if settings.startswith(inside):
-        os.makedirs(settings, 0o700, exist_ok=True)
-    tops = {os.path.dirname(entry.real) for entry in catalog.skills if entry.real.startswith(inside)}
-    repository = os.path.join(folder, ".git")
-    paths = sorted(
-        path
-        for path in tops | {repository, settings}
-        if path.startswith(inside) and os.path.isdir(path) and not os.path.islink(path)
-    )
-    return tuple(paths)
-
-
 _MAX_LOOKED_AT = 20_000
 """Files of a working folder that are compared before and after a script."""
 _MAX_NAMED = 50
@@ -293,7 +321,7 @@ _MAX_NAMED_CHARS = 8000
 """Characters of their names."""
 
 
-def list_files(folder: str) -> dict[str, tuple[int, int, int]] | None:
+def _list_files(folder: str) -> dict[str, tuple[int, int, int]] | None:
     """Return the regular files of a folder with what changes when they are written; `None` if there are too many."""
     found: dict[str, tuple[int, int, int]] = {}
     pending, looked_at = [""], 0
@@ -316,41 +344,33 @@ def list_files(folder: str) -> dict[str, tuple[int, int, int]] | None:
     return found
 
 
-def describe_run(
-    done: Result,
-    timeout: float,
-    work: WorkFolder,
-    before: dict[str, tuple[int, int, int]] | None,
-    shown: Mapping[str, str],
-) -> str:
-    """Return what a model should know of a script that ran.
-
-    Args:
-        done: how it ended.
-        timeout: its seconds.
-        work: where it worked.
-        before: the files that were there.
-        shown: folders, and what is shown in place of each.
-    """
-    after = list_files(work.path)
-    lines = [describe_result(done, timeout)]
+def _changed(
+    before: dict[str, tuple[int, int, int]] | None, after: dict[str, tuple[int, int, int]] | None
+) -> tuple[str, ...] | None:
+    """Return the files that are not as they were; `None` if there were too many to tell."""
     if before is None or after is None:
-        lines.append(f"the working folder has more than {_MAX_LOOKED_AT:,} files: what the script wrote is not listed")
-    else:
-        written = sorted(path for path, status in after.items() if before.get(path) != status)
-        work.add_written(tuple(written))
-        if written:
-            lines.append("files it wrote, which `read_script_file` reads:")
-            named = _named([f"- {neutral(path)} ({after[path][1]:,} bytes)" for path in written[:_MAX_NAMED]])
-            lines += named
-            if len(written) > len(named):
-                lines.append(f"- and {len(written) - len(named):,} more")
-    if done.exit_code != 0:
-        lines += [f"hint: {hint}" for hint in missing_hints(done.stderr)]
-    text = "\n".join(lines)
-    for folder, name in shown.items():
-        text = text.replace(folder, neutral(name))
-    return escape_tags(escape_special_tokens(text))
+        return None
+    return tuple(path for path, status in after.items() if before.get(path) != status)
+
+
+def _written_lines(work: WorkFolder, written: Sequence[str] | None) -> list[str]:
+    """Return the lines about the files that a script wrote, and remember the files."""
+    if written is None:
+        return ["the working folder has too many files: what the script wrote is not listed"]
+    if not written:
+        return []
+    written = sorted(written)
+    work.add_written(tuple(written))
+    named = _named([f"- {neutral(path)} ({_size(work, path):,} bytes)" for path in written[:_MAX_NAMED]])
+    more = [f"- and {len(written) - len(named):,} more"] if len(written) > len(named) else []
+    return ["files it wrote, which `read_script_file` reads:", *named, *more]
+
+
+def _size(work: WorkFolder, path: str) -> int:
+    try:
+        return os.lstat(os.path.join(work.path, path)).st_size
+    except OSError:
+        return 0
 
 
 def _named(lines: list[str]) -> list[str]:

@@ -9,6 +9,7 @@ from prowess._internal.files import real_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ConfigError, SkillError
+from prowess.guard import folder_problem, kept_folders
 from prowess.sandbox import CHOICES, Limits
 from prowess.skill import sealed_copy
 
@@ -16,9 +17,10 @@ from ._work_folders import ScriptSpace, WorkFolders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Entry
+    from prowess.guard import KeptFolder
     from prowess.net import NetworkRules
     from prowess.skill import SealedCopy
 
@@ -51,8 +53,9 @@ class Scripts:
     cannot change that.
 
     Args:
-        cwd: the folder in which all scripts work; by default each conversation has a temporary folder, which is removed
-            when its session is no longer used, a while after its last script, to make room, or when the process ends.
+        cwd: a folder in which all scripts work, and write what no other program runs or obeys; by default each
+            conversation has a temporary folder, which is removed when its session is no longer used, a while after its
+            last script, to make room, or when the process ends.
         sandbox: `auto` for the sandbox of this machine, without which nothing runs; `none` to run without one.
         timeout: seconds; a skill that declares a shorter time for a script gets that.
         memory: bytes.
@@ -61,6 +64,8 @@ class Scripts:
             skill declares for the script in its `tools:`, or none.
         space: what temporary folders may have, and how long they are kept. A script that writes more is ended, and what
             it wrote is removed.
+        allow_paths: files and folders in `cwd`, relative to it, that scripts may write although other programs run or
+            obey them, such as `pyproject.toml`; what Prowess keeps is never written.
         env: variables for the scripts, which get none of this process.
         on_untrusted: asks the user about a skill that is not trusted; if it returns `True`, these bytes may run in this
             conversation. Nothing is added to the trust record. It is called once for the same bytes, in the thread of
@@ -80,6 +85,7 @@ class Scripts:
         output: int = 32 * 1024,
         network: bool | NetworkRules | None = None,
         space: ScriptSpace = _SPACE,
+        allow_paths: Sequence[str | os.PathLike[str]] = (),
         env: Mapping[str, str] = EMPTY,
         on_untrusted: Callable[[UntrustedSkill], bool] | None = None,
     ) -> None:
@@ -105,8 +111,14 @@ class Scripts:
             raise ConfigError("`on_untrusted` is not a function", hint="give a function that returns True or False")
         self.cwd = None if cwd is None else real_path(os.fspath(cwd))
         """The folder in which all scripts work, without links."""
-        if self.cwd is not None and not os.path.isdir(self.cwd):
-            raise ConfigError(f"the folder {quoted(os.fspath(cwd or ''), PATH_LIMIT)} does not exist", hint="create it")
+        if self.cwd is not None:
+            if not os.path.isdir(self.cwd):
+                message = f"the folder {quoted(os.fspath(cwd or ''), PATH_LIMIT)} does not exist"
+                raise ConfigError(message, hint="create it")
+            home = os.path.expanduser("~")
+            check_folder(self.cwd, kept_folders(os.environ, home), home)
+        self.allow_paths = tuple(os.fspath(path) for path in allow_paths)
+        """Protected files and folders that scripts may write, relative to `cwd`."""
         self.sandbox, self.network, self.env, self.on_untrusted = sandbox, network, dict(env), on_untrusted
         self.limits = Limits(timeout=timeout, memory=int(memory), output=int(output))
         self._folders = WorkFolders(self.cwd, space)
@@ -122,6 +134,19 @@ class Scripts:
     def find_folder(self, conversation: str) -> WorkFolder | None:
         """Return the working folder of a conversation if a script has run in it."""
         return self._folders.find(conversation)
+
+
+FOLDER_HINT = "use another folder as `cwd`"
+
+
+def check_folder(folder: str, kept: Iterable[KeptFolder], home: str) -> None:
+    """Check that scripts may work in a folder of the user.
+
+    Raises:
+        ConfigError: it is, contains or is in a folder of Prowess or of the user's skills, or is the home.
+    """
+    if problem := folder_problem(folder, kept, home):
+        raise ConfigError(f"scripts cannot work in {quoted(folder, PATH_LIMIT)}: {problem}", hint=FOLDER_HINT)
 
 
 def scripts_option(value: object) -> Scripts:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.guard import KINDS, _write_guard
+from prowess.guard import KINDS, _guard, _in_place, _walk
 from support.files import write_file, write_files
 from support.growth import ends
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
@@ -61,6 +61,12 @@ def shell(folder: Path, allow: Iterable[str] = (), sandbox: str = "bwrap", **mor
     ]
 
 
+@pytest.fixture
+def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are no layers, as on macOS."""
+    monkeypatch.setattr(_guard, "has_mounts_inside", lambda _: True)
+
+
 def run(folder: Path, line: str, allow: Iterable[str] = (), **more: Any) -> str:
     """Run a line of a shell as the tool does, in which `;` and the like are quoted."""
     quoted = line.replace("'", "'\"'\"'")
@@ -99,9 +105,17 @@ CHANGES = [
 ]
 
 
+@pytest.fixture(params=["layer", "in place"])
+def way(request: pytest.FixtureRequest) -> str:
+    """How a command of a sandbox writes in a folder."""
+    if request.param == "in place":
+        request.getfixturevalue("in_place")
+    return str(request.param)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("line", CHANGES)
-def test_a_command_does_not_change_protected_files(line: str, folder: Path) -> None:
+def test_a_command_does_not_change_protected_files(line: str, way: str, folder: Path) -> None:
     """Neither what they contain nor where they are."""
     names = [".git", "pkg/conftest.py", "skills", "agent.yaml", "other.yml", "server.py", "env"]
     before = {name: files(folder / name) or (folder / name).read_bytes() for name in names}
@@ -141,15 +155,18 @@ ADDITIONS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sandbox", ["bwrap", "none"])
+@pytest.mark.parametrize("way", ["layer", "in place", "without a sandbox"], indirect=True)
 @pytest.mark.parametrize("addition", ADDITIONS)
-def test_a_protected_file_that_a_command_makes_is_removed(addition: str, sandbox: str, folder: Path) -> None:
-    """The result says so; the rest that the command made stays."""
+def test_a_protected_file_that_a_command_makes_is_removed(addition: str, way: str, folder: Path) -> None:
+    """The result says so; the rest that the command made stays. A file that was there is as it was, in a layer."""
     line, paths = ADDITIONS[addition]
     (folder / "new").mkdir()
-    output = run(folder, f"echo y > new/kept; {line}", sandbox=sandbox)
+    output = run(folder, f"echo y > new/kept; {line}", sandbox="none" if way == "without a sandbox" else "bwrap")
     for path in paths:
-        assert not os.path.lexists(folder / path)
+        if way == "layer" and path == "data.yaml":
+            assert (folder / path).read_text() == "a: 1\n"
+        else:
+            assert not os.path.lexists(folder / path)
         if addition != "bytecode":
             assert f"`{path}`" in output
     (folder / "new").chmod(0o755)
@@ -189,7 +206,7 @@ def test_a_repository_that_a_command_makes_is_removed(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_links_lead_to_is_protected(folder: Path) -> None:
+def test_what_links_lead_to_is_protected(way: str, folder: Path) -> None:
     """Instructions and settings are often links to one file."""
     write_file(folder / "docs/agents.txt", "obey")
     (folder / "step").symlink_to("docs/agents.txt")
@@ -210,7 +227,10 @@ def test_what_links_lead_to_is_protected(folder: Path) -> None:
         assert (folder / "pkg/conftest.py").read_text() == "x = 1\n"
     (folder / "docs/agents.txt").unlink()
     output = run(folder, "echo x > docs/agents.txt")
-    assert f"[the folder was read-only for this command: `{folder}/CLAUDE.md` leads to a file in it that" in output
+    if way == "in place":
+        assert f"[the folder was read-only for this command: `{folder}/CLAUDE.md` leads to a file in it that" in output
+    else:
+        assert "`docs/agents.txt` (instructions)" in output
     assert not (folder / "docs/agents.txt").exists()
     message = failure_message(writer(folder), path="docs/agents.txt", content="x")
     assert "of the kind `instructions`" in message
@@ -227,7 +247,7 @@ def test_a_role_that_is_a_link_is_protected(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_is_run_from_a_protected_folder_is_protected(folder: Path) -> None:
+def test_what_is_run_from_a_protected_folder_is_protected(way: str, folder: Path) -> None:
     """A hook may be a link to a script, and git's configuration may name another folder of hooks."""
     (folder / "tools/hooks").mkdir(parents=True)
     for name in ("hook.sh", "hooks/pre-push", "free.sh"):
@@ -241,27 +261,29 @@ def test_what_is_run_from_a_protected_folder_is_protected(folder: Path) -> None:
                 run(folder, f"echo x > {path}", working_dir=where)
             assert "of the kind `git`" in failure_message(writer(folder), path=f"tools/{name}", content="x")
     run(folder, "mv tools moved; mv hooks moved", working_dir="tools")
+    moved = {"moved": False, "moved/pre-push": b"ours"} if way == "layer" else {}
     assert files(folder / "tools") == {
         "hook.sh": b"ours",
         "hooks": False,
         "hooks/pre-push": b"ours",
         "free.sh": b"ours",
+        **moved,
     }
     run(folder, "echo x > free.sh", working_dir="tools")
     writer(folder).call(path="tools/free.sh", content="y")
 
 
 @pytest.mark.slow
-def test_a_folder_that_becomes_unreadable_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_becomes_unreadable_stays(folder: Path, in_place: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a new one is removed."""
-    original = _write_guard._Walk._open
+    original = _walk.Walk._open
 
     def open_folder(self: Any, above: int, name: str) -> int | None:
         is_closed = self.known is not None and name in ("pkg", "new")
         return None if is_closed else original(self, above, name)
 
-    monkeypatch.setattr(_write_guard._Walk, "_open", open_folder)
-    monkeypatch.setattr(_write_guard, "_INTERVAL", 0.05)
+    monkeypatch.setattr(_walk.Walk, "_open", open_folder)
+    monkeypatch.setattr(_in_place, "INTERVAL", 0.05)
     assert "`new` (unreadable)" in run(folder, "mkdir new; sleep 0.5")
     assert (folder / "pkg/main.py").exists()
     assert not (folder / "new").exists()
@@ -300,27 +322,31 @@ def test_a_protected_folder_is_read_only_as_a_whole(folder: Path) -> None:
     assert not (folder / "skills/tables/x").exists()
 
 
-def test_a_folder_that_is_too_large_to_check_is_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_write_guard, "_MAX_READ_ONLY", 3)
+def test_a_folder_that_is_too_large_to_check_is_read_only(
+    folder: Path, in_place: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_guard, "_MAX_READ_ONLY", 3)
     assert "it has more than 3 protected files and folders" in run(folder, "echo x > x")
-    monkeypatch.setattr(_write_guard, "MAX_ENTRIES", 5)
+    monkeypatch.setattr(_walk, "MAX_ENTRIES", 5)
     assert "it has more than 5 files" in run(folder, "echo x > x")
     assert not (folder / "x").exists()
 
 
 @pytest.mark.slow
-def test_folders_beyond_the_limit_are_removed_unseen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_beyond_the_limit_are_removed_unseen(folder: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command cannot hide a file behind more folders than are checked."""
-    monkeypatch.setattr(_write_guard, "MAX_ENTRIES", 40)
+    monkeypatch.setattr(_walk, "MAX_ENTRIES", 40)
     line = "for i in $(seq 100); do mkdir -p d/$i/.git; done; mkdir e; cd e; for i in $(seq 80); do mkdir f; cd f; done"
     assert "(unchecked)" in run(folder, f"{line}; mkdir .git")
     assert not [name for name in files(folder) if name.endswith("/.git")]
 
 
 @pytest.mark.slow
-def test_a_protected_file_is_removed_while_the_command_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_protected_file_is_removed_while_the_command_runs(
+    folder: Path, in_place: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Other programs of the user must not find it for as long as a command takes."""
-    monkeypatch.setattr(_write_guard, "_INTERVAL", 0.1)
+    monkeypatch.setattr(_in_place, "INTERVAL", 0.1)
     with ends():
         output = run(folder, "mkdir .vscode; for i in $(seq 6000); do test -e .vscode || exit 7; sleep 0.1; done")
         assert output.startswith("exit code 7")

@@ -83,6 +83,8 @@ class Security(Frozen):
     """Unix sockets, relative to the role's folder, that programs which its own tools run may connect to."""
     allow_writes: tuple[str, ...] = ()
     """Kinds of protected files that tools may write; see `prowess.guard.KINDS`."""
+    allow_paths: tuple[str, ...] = ()
+    """Protected files and folders that tools may write, relative to the role's folder."""
     commands_network: bool = True
     """Whether a tool can open the network to commands; InitRunner's `sandbox.network: none` says that none can."""
     memory: int | None = None

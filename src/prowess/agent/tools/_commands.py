@@ -11,11 +11,12 @@ from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError, SandboxError
-from prowess.sandbox import Limits, Result, make_temp_folder, run
+from prowess.sandbox import LayerError, Limits, Result, make_temp_folder, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from prowess._internal.layers import Layer
     from prowess.agent.policy import ToolContext
     from prowess.net import NetworkRules
 
@@ -41,6 +42,7 @@ def run_command(
     needed: Sequence[str] = (),
     writable: Sequence[str] = (),
     read_only: Sequence[str] = (),
+    layers: Sequence[Layer] = (),
     network: bool | NetworkRules = False,
     unix_sockets: bool = False,
     sees_copies_only: bool = False,
@@ -60,6 +62,7 @@ def run_command(
         needed: those that its program needs, from `find_user_program`.
         writable: folders it can change.
         read_only: files and folders in those that it cannot change.
+        layers: folders of those, each with the folder that gets what it writes there.
         network: the hosts it can reach.
         unix_sockets: whether it can reach the Unix sockets that the role names; a skill's tool never can.
         sees_copies_only: whether it sees no folder of the user, so that Unix sockets it makes are its own.
@@ -67,6 +70,7 @@ def run_command(
 
     Raises:
         RefusedError: a folder has become a link.
+        LayerError: a layer cannot be made on this system, and the command did not start.
         ToolFailedError: the command did not start, or no sandbox is available.
     """
     for path in (cwd, *readable, *writable):
@@ -84,12 +88,15 @@ def run_command(
             readable=(*readable, *needed),
             writable=writable,
             read_only=read_only,
+            layers=layers,
             network=network,
             unix_sockets=named or (() if sees_copies_only else None),
             sandbox=context.sandbox,
             trusted=context.trusted,
             scratch=scratch,
         )
+    except LayerError:
+        raise  # nothing has started: the caller does without
     except SandboxError as error:
         raise ToolFailedError(str(error), hint=error.hint) from None
 

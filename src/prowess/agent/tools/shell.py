@@ -15,13 +15,12 @@ from prowess._internal.files import real_path
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
-from prowess.guard import guard_writes
 from prowess.sandbox import describe_result, find_user_program, search_path
 
 from ._commands import PROXY_NOTE, command_network, run_command
 from ._making import Argument, make_agent_tool
 from ._paths import resolve_folder
-from ._protection import protection_for
+from ._protection import ALLOWED_BY, guard_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +32,6 @@ __all__ = ["tools"]
 
 _SHELL_CHARS = ";|&<>$()`\n\r"
 _MAX_COMMAND_CHARS = 100_000
-_ALLOWED_BY = "only the role can allow a kind, with `security.allow_writes`"
 _MAX_NAMED = 5
 """Read-only files and folders that are named after a command that failed."""
 
@@ -52,23 +50,27 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     def run_shell(command: str) -> str:
         words = _split_command(command)
         name = _allowed_program(words[0], allowed, options["blocked_commands"])
-        with skill.program(name) as (path, copy), guard_writes(protection_for(context), folder, _ALLOWED_BY) as guard:
+        with skill.program(name) as (path, copy):
             program, needed = find_user_program(path, context.env)
-            done = run_command(
-                [program, *words[1:]],
-                context,
-                cwd=folder,
-                timeout=timeout,
-                max_output_bytes=options["max_output_bytes"],
-                env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1"},
-                readable=(*copy, *guard.readable),
-                needed=needed,
-                writable=guard.writable,
-                read_only=guard.read_only,
-                network=network,
-                unix_sockets=True,
-            )
-        return describe_result(done, timeout) + guard.notes() + _explain(done, guard.read_only, folder)
+
+            def run(*, readable: tuple[str, ...], **paths: Any) -> Result:
+                return run_command(
+                    [program, *words[1:]],
+                    context,
+                    cwd=folder,
+                    timeout=timeout,
+                    max_output_bytes=options["max_output_bytes"],
+                    env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1"},
+                    readable=(*copy, *readable),
+                    needed=needed,
+                    network=network,
+                    unix_sockets=True,
+                    **paths,
+                )
+
+            done = guard_for(context, folder).run(run)
+        lines = (describe_result(done.result, timeout), *done.notes, *_explain(done.result, done.read_only, folder))
+        return "\n".join(lines)
 
     programs = f" Allowed programs: {', '.join(allowed)}." if allowed else ""
     description = (
@@ -81,7 +83,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     return (make_agent_tool("shell", "run_shell", description, {"command": argument}, run_shell, ask=ask),)
 
 
-def _explain(done: Result, read_only: Sequence[str], folder: str) -> str:
+def _explain(done: Result, read_only: Sequence[str], folder: str) -> list[str]:
     """Return lines on why a command failed, if a rule of Prowess is the likely reason and the system does not say so.
 
     Args:
@@ -90,20 +92,20 @@ def _explain(done: Result, read_only: Sequence[str], folder: str) -> str:
         folder: the working directory.
     """
     output = done.stdout + done.stderr
+    lines: list[str] = []
     if not done.exit_code:
-        return ""
-    lines = []
+        return lines
     # The programs show a path as they got it, so only its name is certain.
     paths = [path for path in read_only if os.fsencode(os.path.basename(path)) in output]
     if b"ead-only file system" in output and paths:
         names = ", ".join(quoted(os.path.relpath(path, folder), PATH_LIMIT) for path in paths[:_MAX_NAMED])
         lines.append(
-            f"[read-only, because other programs run or obey it: {names}; {_ALLOWED_BY}; "
+            f"[read-only, because other programs run or obey it: {names}; {ALLOWED_BY}; "
             "tools such as `git_commit` commit without it]"
         )
     if b"Address family not supported" in output:
         lines.append("[Unix sockets are closed; only the role can name some, with `security.unix_sockets`]")
-    return "".join(f"\n{line}" for line in lines)
+    return lines
 
 
 class _SkillPrograms:
