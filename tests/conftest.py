@@ -24,6 +24,7 @@ from support.postgres import postgres_server  # noqa: F401 - a fixture
 from support.processes import without_sync
 from support.programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
 from support.registry import private_registry, registry  # noqa: F401 - fixtures
+from support.users import open_folder  # noqa: F401 - a fixture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

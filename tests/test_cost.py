@@ -135,7 +135,7 @@ def test_mounting_a_path_loads_no_discovery(project: Path) -> None:
     loaded = command(project, *arguments)
     assert {module for module in loaded if module.startswith("prowess.cli.")} == {
         *("prowess.cli._arguments", "prowess.cli._commands", "prowess.cli._output", "prowess.cli._parser"),
-        *("prowess.cli.agents", "prowess.cli.agents.mount"),
+        *("prowess.cli._files", "prowess.cli.agents", "prowess.cli.agents.mount"),
     }
     discovery = {
         "prowess.catalog._catalog",

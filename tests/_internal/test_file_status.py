@@ -35,22 +35,22 @@ def test_a_file_that_others_may_write_to_is_not_private(tmp_path: Path) -> None:
     problems = []
     for mode in (0o600, 0o644, 0o664, 0o646):
         path.chmod(mode)
-        problems.append(ownership_problem(path.stat()))
+        problems.append(ownership_problem(str(path), path.stat()))
     assert problems == [None, None, "writable", "writable"]
-    assert not is_own_file(path.stat())
+    assert not is_own_file(str(path), path.stat())
 
 
 def test_a_file_of_another_user_is_not_private() -> None:
     status = os.stat_result((stat.S_IFREG | 0o600, 1, 1, 1, os.geteuid() + 1, 0, 0, 0, 0, 0))
-    assert (ownership_problem(status), is_own_file(status)) == ("owner", False)
+    assert (ownership_problem("/x", status), is_own_file("/x", status)) == ("owner", False)
 
 
 def test_an_own_file_has_the_type_that_is_asked_for(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     (tmp_path / "link").symlink_to(tmp_path)
-    assert is_own_file(tmp_path.lstat(), stat.S_ISDIR)
-    assert not is_own_file(tmp_path.lstat())
-    assert not is_own_file((tmp_path / "link").lstat(), stat.S_ISDIR)
+    assert is_own_file(str(tmp_path), tmp_path.lstat(), stat.S_ISDIR)
+    assert not is_own_file(str(tmp_path), tmp_path.lstat())
+    assert not is_own_file(str(tmp_path / "link"), (tmp_path / "link").lstat(), stat.S_ISDIR)
 
 
 def test_a_fingerprint_changes_with_the_file(tmp_path: Path) -> None:

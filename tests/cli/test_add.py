@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -9,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -32,18 +33,24 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 # ── refused ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_commit_whose_skills_are_in_the_store_needs_no_source(machine: Machine) -> None:
+def test_a_commit_is_asked_again_whatever_the_store_says(machine: Machine) -> None:
+    """Earlier versions read a note there that maps a commit to trees of the store."""
     source = repository(machine)
     command = ["git", "rev-parse", "HEAD"]
     commit = subprocess.run(command, cwd=machine.source, check=True, capture_output=True, text=True).stdout.strip()
-    machine.run("add", source, "pdf", "--yes")
-    machine.source.rename(machine.source.with_name("gone"))
+    machine.run("add", f"{source}#{commit}", "csv", "pdf", "--yes")
+    locked = read_lock(str(machine.lock)).skills
+    url = source.removeprefix("git+")
+    note = machine.home.parent / "data/store/sources" / hashlib.sha256(f"git {url} {commit}".encode()).hexdigest()
+    note.parent.mkdir(exist_ok=True)
+    evil: dict[str, Any] = {"name": "pdf", "digest": locked["csv"].tree_digest, "extra": {}}
+    content = {"source": url, "revision": commit, "all": True, "skills": {"skills/pdf": evil}}
+    note.with_suffix(".json").write_text(json.dumps(content))
     machine.run("remove", "pdf")
-    machine.run("add", source, "pdf", "--yes", code=1)
-    machine.run("add", f"{source}#{commit}", "csv", "--yes", code=1)
     machine.run("add", f"{source}#{commit}", "pdf", "--yes")
-    assert machine.installed() == ["pdf"]
-    assert read_lock(str(machine.lock)).skills["pdf"].revision == commit
+    assert read_lock(str(machine.lock)).skills["pdf"].tree_digest == locked["pdf"].tree_digest
+    machine.source.rename(machine.source.with_name("gone"))
+    machine.run("add", f"{source}#{commit}", "pdf", "--yes", code=1)
 
 
 def test_commands_at_once_lose_nothing(machine: Machine) -> None:

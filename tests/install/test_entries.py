@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from prowess.install import OpenStore, Store, StoredTree
-from prowess.install._entries import entry_for, is_pinned, pinned_revision, recall, remember, same_source, source_of
-from prowess.install.sources import Fetched, FetchedSkill, Wanted, parse_source
+from prowess.install import Store, StoredTree
+from prowess.install._entries import entry_for, is_pinned, same_source, source_of
+from prowess.install.sources import Fetched, FetchedSkill, parse_source
 from prowess.lock import Lock, LockedSkill, parse_lock
 from support.skills import skill
 
@@ -101,132 +99,3 @@ def test_the_same_skill_in_another_version_has_the_same_source(stored: StoredTre
     assert same_source(one, one.with_changes(skill_path=None))
     assert not same_source(one, one.with_changes(skill_path="other/SKILL.md"))
     assert not same_source(one, entry("evil/skills#v1", stored))
-
-
-OTHER_COMMIT, OTHER_DIGEST = "c" * 40, f"sha256:{'d' * 64}"
-SOURCE = parse_source("acme/skills")
-NAMES = ("docx", "pdf")
-
-
-def fetch(opened: OpenStore) -> Fetched:
-    skills = []
-    for name in NAMES:
-        folder = Path(opened.new_folder(), name)
-        folder.mkdir()
-        (folder / "SKILL.md").write_text(name)
-        skills.append(FetchedSkill(name=name, path=f"skills/{name}", folder=str(folder), extra={"key": name}))
-    return Fetched(skills=tuple(skills), revision=OTHER_COMMIT)
-
-
-def wanted(opened: OpenStore, *only: str, source: str = "acme/skills", revision: str | None = OTHER_COMMIT) -> Wanted:
-    return Wanted(source=parse_source(source), opened=opened, only=only, revision=revision)
-
-
-def add(opened: OpenStore, *only: str, source: str = "acme/skills") -> Fetched:
-    """Remember all skills, as those of the whole source unless only some are wanted."""
-    fetched = fetch(opened)
-    added = [(skill, opened.add(skill.folder).tree.digest) for skill in fetched.skills]
-    remember(wanted(opened, *only, source=source, revision=None), fetched.revision, added)
-    return fetched
-
-
-def names(found: Fetched | None) -> list[str] | None:
-    return None if found is None else [skill.name for skill in found.skills]
-
-
-def test_skills_of_a_revision_are_found_again(opened: OpenStore) -> None:
-    before = add(opened)
-    found = recall(wanted(opened))
-    assert found is not None
-    assert found.revision == OTHER_COMMIT
-    assert [(skill.name, skill.path, skill.extra) for skill in found.skills] == [
-        (skill.name, skill.path, skill.extra) for skill in before.skills
-    ]
-    assert [Path(skill.folder, "SKILL.md").read_text() for skill in found.skills] == ["docx", "pdf"]
-    assert names(recall(wanted(opened, "pdf"))) == ["pdf"]
-    assert names(recall(wanted(opened, "pdf", source=f"acme/skills#{OTHER_COMMIT}", revision=None))) == ["pdf"]
-    assert names(recall(wanted(opened, source="acme/skills:skills/docx"))) == ["docx"]
-
-
-def test_another_revision_source_or_skill_is_not_known(opened: OpenStore) -> None:
-    add(opened)
-    assert recall(wanted(opened, revision="a" * 40)) is None
-    assert recall(wanted(opened, revision=None)) is None
-    assert recall(wanted(opened, source="acme/others")) is None
-    assert recall(wanted(opened, "xlsx")) is None
-    assert recall(wanted(opened, source="acme/skills:other")) is None
-
-
-def test_some_skills_are_not_all_skills(opened: OpenStore) -> None:
-    add(opened, *NAMES)
-    assert recall(wanted(opened)) is None
-    assert names(recall(wanted(opened, "pdf", "docx"))) == ["docx", "pdf"]
-    add(opened)
-    add(opened, *NAMES)
-    assert names(recall(wanted(opened))) == ["docx", "pdf"]
-
-
-def test_a_skill_that_was_swept_is_not_known(opened: OpenStore) -> None:
-    fetched = add(opened)
-    found = recall(wanted(opened, "pdf"))
-    assert found is not None
-    Path(found.skills[0].folder, "SKILL.md").unlink()
-    Path(found.skills[0].folder).rmdir()
-    assert recall(wanted(opened, "pdf")) is None
-    assert names(recall(wanted(opened, fetched.skills[0].name))) == ["docx"]
-
-
-def test_a_skill_that_was_changed_in_the_store_is_not_known(opened: OpenStore) -> None:
-    add(opened)
-    found = recall(wanted(opened, "pdf"))
-    assert found is not None
-    Path(found.skills[0].folder, "more.md").write_text("evil")
-    assert recall(wanted(opened, "pdf")) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "revision", "expected"),
-    [
-        ("acme/skills", OTHER_COMMIT, OTHER_COMMIT),
-        ("acme/skills", "e" * 64, "e" * 64),
-        (f"acme/skills#{OTHER_COMMIT}", None, OTHER_COMMIT),
-        ("acme/skills", "abc1234", None),
-        ("acme/skills#main", None, None),
-        ("acme/skills#v1", None, None),
-        (f"oci://registry.example/pdf@{OTHER_DIGEST}", None, OTHER_DIGEST),
-        ("oci://registry.example/pdf:v1", None, None),
-        ("s3://bucket/skills", "sha256:" + "0" * 64, None),
-        ("./folder", OTHER_COMMIT, None),
-    ],
-)
-def test_a_branch_or_tag_is_not_pinned(text: str, revision: str | None, expected: str | None) -> None:
-    assert pinned_revision(parse_source(text), revision) == expected
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda _: b"",
-        lambda _: b"[]",
-        lambda _: b"[" * 100_000,
-        lambda known: {**known, "source": "https://evil.example/skills.git"},
-        lambda known: {**known, "revision": "b" * 40},
-        lambda known: {**known, "skills": []},
-        lambda known: {**known, "skills": {"skills/pdf": {"name": "pdf", "digest": 1, "extra": {}}}},
-        lambda known: {**known, "skills": {"skills/pdf": {"name": "pdf"}}},
-        lambda known: {**known, "all": 1},
-        lambda known: {**known, "skills": {"skills/pdf": {"name": "pdf", "digest": "../../..", "extra": {}}}},
-    ],
-)
-def test_a_damaged_record_is_the_same_as_none(opened: OpenStore, change: Any) -> None:
-    add(opened)
-    (path,) = Path(opened.folder, "sources").iterdir()
-    changed = change(json.loads(path.read_text()))
-    path.write_bytes(changed if isinstance(changed, bytes) else json.dumps(changed).encode())
-    assert recall(wanted(opened, "pdf")) is None
-
-
-def test_a_record_that_cannot_be_written_is_no_error(opened: OpenStore) -> None:
-    Path(opened.folder, "sources").write_text("a file")
-    add(opened)
-    assert recall(wanted(opened)) is None

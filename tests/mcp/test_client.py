@@ -291,6 +291,25 @@ def test_the_oldest_kept_files_are_removed(tmp_path: Path, monkeypatch: pytest.M
     assert len(files) == 3
 
 
+def test_only_kept_files_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing behind a link, and nothing with another name."""
+    monkeypatch.setattr("prowess.mcp._cache._MAX_BYTES", 0)
+    monkeypatch.setattr("prowess.mcp._cache._WRITES_BETWEEN_CHECKS", 1)
+    top, names = tmp_path / "cache", ("a" * 32, "b" * 64)
+    cache = FileCache(str(top))
+    (tmp_path / "out").mkdir()
+    top.mkdir(mode=0o700)
+    (top / names[0]).symlink_to(tmp_path / "out")
+    files = [tmp_path / "out" / names[1], top / "notes.txt", top / ("c" * 32) / "notes.txt", top / "mine" / names[1]]
+    for file in files:
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.write_text("precious")
+    text = b"A" * 300
+    cache.write("skill://pdf/SKILL.md", skill_servers.digest(text), text)
+    assert [file.read_text() for file in files] == ["precious"] * 4
+    assert cache.read("skill://pdf/SKILL.md", skill_servers.digest(text), 300) is None
+
+
 def test_a_cache_that_cannot_be_written_is_not_needed(served: tuple[str, SkillServer], tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     docs = McpSkillProvider("docs", url=served[0], cache=tmp_path / "cache")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from prowess.errors import ConfigError
 from prowess.mcp import configured_servers
 from support.rows import rows
 from support.skill_servers import serve
+from support.users import MALLORY, only_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +68,42 @@ def served(tmp_path: Path) -> Iterator[SkillServer]:
     with serve() as (url, server):
         configure(tmp_path / "home", f'[[servers]]\nname = "docs"\nurl = "{url}"\n')
         yield server
+
+
+MARK = "ran"
+SHARED = "if you share it on purpose"
+
+
+@pytest.mark.parametrize("place", [".prowess/config.toml", ".prowess", "."])
+@pytest.mark.parametrize("mode", [0o777, 0o722, 0o770])
+def test_settings_that_others_can_write_to_start_nothing(place: str, mode: int, tmp_path: Path) -> None:
+    """The file, its folder or the home."""
+    configure(tmp_path, f'[[servers]]\nname = "x"\ncommand = ["touch", "{tmp_path}/{MARK}"]\n')
+    assert list(configured_servers(tmp_path)) == ["x"]
+    (tmp_path / place).chmod(mode)
+    with pytest.raises(ConfigError, match=r"no command of it is run: .* can be changed by other users") as caught:
+        configured_servers(tmp_path)
+    assert SHARED in (caught.value.hint or "")
+    assert main(["list", "--servers", "--home", str(tmp_path), "--cwd", str(tmp_path)]) == 2
+    assert not (tmp_path / MARK).exists()
+
+
+@only_root
+@pytest.mark.parametrize("attack", ["file", "folder", "home", "link", "target"])
+def test_settings_of_another_user_start_nothing(attack: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor those behind a link of one; links of the user are followed, as people keep settings in a repository."""
+    file = configure(tmp_path, f'[[servers]]\nname = "x"\ncommand = ["touch", "{tmp_path}/{MARK}"]\n')
+    (tmp_path / "settings").mkdir()
+    target = file.rename(tmp_path / "settings/config.toml")
+    file.symlink_to(target)
+    assert list(configured_servers(tmp_path)) == ["x"]
+    foreign = {"file": target, "folder": file.parent, "home": tmp_path, "link": file, "target": target.parent}[attack]
+    os.chown(foreign, MALLORY, -1, follow_symlinks=False)
+    with pytest.raises(ConfigError, match=r"no command of it is run: .* belongs to another user") as caught:
+        configured_servers(tmp_path, only="x")
+    assert SHARED in (caught.value.hint or "")
+    monkeypatch.setenv("PROWESS_SHARED_DIR", str(tmp_path))
+    assert list(configured_servers(tmp_path)) == ["x"]
 
 
 def test_servers_of_a_project_are_not_used(

@@ -7,6 +7,7 @@ import re
 import shutil
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +18,10 @@ from prowess.session._trust import ALWAYS_TRUSTED_SCOPES, TrustedSkill, needs_tr
 from prowess.skill import integrity_digest
 from support.sessions import discover_project, entry_of, script_of
 from support.skills import entry_in_folder, skill
+from support.users import ALICE, MALLORY, give, only_root, run_as
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DAY = time.strftime("%Y-%m-%d", time.gmtime())
 DIGEST = "trust1:" + "0" * 64
@@ -42,6 +47,73 @@ def test_skills_of_the_user_and_the_administrator_need_no_trust(scope: str, proj
     assert trust.allows(own)
     assert trust.denial_reason(own) is None
     assert not os.path.exists(os.path.dirname(trust.file))
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a file that all can write to": lambda folder: (folder / "scripts/run.sh").chmod(0o757),
+    "a file that its group can write to": lambda folder: (folder / "scripts/run.sh").chmod(0o775),
+    "its folder": lambda folder: folder.chmod(0o777),
+    "a folder in it": lambda folder: (folder / "scripts").chmod(0o777),
+    "the folder above those of skills": lambda folder: folder.parents[1].chmod(0o777),
+    "a script that is another user's": lambda folder: os.chown(folder / "scripts/run.sh", MALLORY, -1),
+    "a folder that is another user's": lambda folder: os.chown(folder / "scripts", MALLORY, -1),
+    "the folder of skills is another user's": lambda folder: os.chown(folder.parent, MALLORY, -1),
+    "it is a link that another user has made": lambda folder: make_link(folder, MALLORY),
+    "it is a link into a folder that all can write to": lambda folder: make_link(folder, 0).chmod(0o777),
+}
+
+
+def make_link(folder: Path, owner: int) -> Path:
+    """Move a folder, and put a link in its place; return the folder that contains it now."""
+    elsewhere = folder.parents[2] / "elsewhere"
+    elsewhere.mkdir()
+    folder.rename(elsewhere / "pdf")
+    folder.symlink_to(elsewhere / "pdf")
+    os.chown(folder, owner, -1, follow_symlinks=False)
+    return elsewhere
+
+
+@only_root
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("scope", ["managed", "user", "system"])
+def test_a_skill_that_other_users_could_change_needs_trust(
+    scope: str, change: str, project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its scope; trust is for its bytes. What the user shares on purpose is as before."""
+    folder = project / ".agents/skills/pdf"
+    (folder / "scripts/run.sh").write_text("#!/bin/sh\n")
+    entry = entry_of(project).with_changes(scope=scope)
+    assert not needs_trust(entry)
+    CHANGES[change](folder)
+    assert needs_trust(entry)
+    reason = trust.denial_reason(entry) or ""
+    assert reason.startswith("`pdf` needs trust: `")
+    assert f"review it, then type `prowess trust {folder}`" in reason
+    assert "set `PROWESS_SHARED_DIR` to it if you share it on purpose" in reason
+    with pytest.raises(SkillError, match="needs trust"), trust.sealed_copy(entry):
+        pass
+    trust.allow(entry)
+    assert trust.allows(entry)
+    (folder / "scripts/run.sh").write_text("#!/bin/sh\nevil\n")
+    assert not trust.allows(entry)
+    monkeypatch.setenv("PROWESS_SHARED_DIR", str(project))
+    assert not needs_trust(entry)
+
+
+@only_root
+def test_a_skill_of_root_is_the_administrator_s_for_every_user(open_folder: Path) -> None:
+    """An ordinary user cannot change it, so it needs no trust; one of a third user does."""
+    folder = skill(open_folder / "skills/pdf").parent
+    code = (
+        "from prowess.checks import evaluate_path\nfrom prowess.session import needs_trust\n"
+        f"entry = evaluate_path({str(folder / 'SKILL.md')!r}, 'prowess')\n"
+        "print([needs_trust(entry.with_changes(scope=scope)) for scope in ('user', 'system', 'project')])\n"
+    )
+    assert run_as(ALICE, code, cwd=open_folder) == "[False, False, True]\n"
+    give(MALLORY, folder)
+    assert run_as(ALICE, code, cwd=open_folder) == "[True, True, True]\n"
+    give(ALICE, folder)
+    assert run_as(ALICE, code, cwd=open_folder) == "[False, False, True]\n"
 
 
 def test_a_skill_is_trusted_once_its_user_allows_it(project: Path, trust: Trust) -> None:

@@ -22,6 +22,7 @@ from prowess.session import Trust
 from prowess.session._trust import trust_file
 from support.sessions import discover_project, entry_of, new_session
 from support.skills import entry_in_folder, skill
+from support.users import ALICE, MALLORY, give, only_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,19 +227,41 @@ def test_a_record_that_is_not_a_regular_file_allows_nothing(attack: str, project
 
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
-def test_a_record_that_others_can_write_to_allows_nothing(mode: int, project: Path, trust: Trust) -> None:
+def test_a_record_that_others_can_write_to_allows_nothing(
+    mode: int, project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The group or all; the file or its folder. Others may read it."""
     trust.allow(entry_of(project))
     file = Path(trust.file)
     file.chmod(mode)
-    hint = "if its content is yours, type `chmod go-w {}`; if not, remove it"
+    hint = "if its content is yours, type `chmod go-w {}`, or set `PROWESS_SHARED_DIR` to it if you share it on purpose"
     assert_record_is_refused(trust, project, "other users can write to it", hint.format(file))
     file.chmod(0o644)
     assert trust.allows(entry_of(project))
     file.parent.chmod(mode | 0o111)
     assert_record_is_refused(trust, project, "other users can write to its folder", hint.format(file.parent))
+    monkeypatch.setenv("PROWESS_SHARED_DIR", str(file.parent))
+    assert trust.allows(entry_of(project))
+    monkeypatch.delenv("PROWESS_SHARED_DIR")
     file.parent.chmod(0o755)
     assert trust.allows(entry_of(project))
+
+
+@only_root
+def test_the_record_stays_that_of_the_user_who_calls_sudo(
+    project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `sudo`, root has the home of that user on some systems; its files must not be in that user's way."""
+    folder = Path(trust.file).parent
+    folder.mkdir(mode=0o700, parents=True)
+    give(ALICE, folder)
+    assert "belongs to another user" in (trust.denial_reason(entry_of(project)) or "")
+    monkeypatch.setenv("SUDO_UID", str(ALICE))
+    trust.allow(entry_of(project))
+    assert trust.allows(entry_of(project))
+    assert {path.stat().st_uid for path in folder.iterdir()} == {ALICE}
+    monkeypatch.setenv("SUDO_UID", str(MALLORY))
+    assert not trust.allows(entry_of(project))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other owners")
@@ -323,7 +346,7 @@ def test_a_folder_that_cannot_be_created_is_an_error(project: Path, tmp_path: Pa
 
 
 def test_a_folder_too_deep_to_create_is_an_error(project: Path, tmp_path: Path) -> None:
-    trust = Trust(f"{tmp_path}{'/a' * 1800}/trust.json")
+    trust = Trust(f"{tmp_path}{'/a' * 3000}/trust.json")
     with pytest.raises(ConfigError, match=r"^cannot write the trust record "):
         trust.allow(entry_of(project))
 

@@ -17,6 +17,7 @@ from prowess.errors import ConfigError, StoreError
 from prowess.store import open_store
 from support.postgres import start_postgres
 from support.programs import require
+from support.users import ALICE, MALLORY, only_root
 
 if TYPE_CHECKING:
     from support.postgres import Postgres
@@ -87,11 +88,95 @@ def test_only_its_user_can_read_the_file(tmp_path: Path) -> None:
     assert len(modes) > 1
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+@pytest.mark.parametrize("mode", [0o644, 0o640])
+def test_an_older_file_is_closed_to_others(mode: int, umask: int, tmp_path: Path) -> None:
+    """And the files beside it."""
+    before = os.umask(umask)
+    try:
+        with open_store(f"sqlite:///{tmp_path}/store.db") as store, store.turn("c") as turn:
+            turn.save()
+        (tmp_path / "store.db").chmod(mode)
+        (tmp_path / "store.db-journal").write_bytes(b"")
+        (tmp_path / "store.db-journal").chmod(mode)
+        with open_store(f"sqlite:///{tmp_path}/store.db") as store, store.turn("c") as turn:
+            assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+            turn.save()
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("target", ["precious", "missing", "folder"])
+def test_no_file_of_a_store_is_a_link(ending: str, target: str, tmp_path: Path) -> None:
+    """SQLite would write through it."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/precious").write_text("precious")
+    (tmp_path / "out/folder").mkdir()
+    (tmp_path / "db").mkdir(mode=0o700)
+    (tmp_path / f"db/store.db{ending}").symlink_to(tmp_path / "out" / target)
+    with pytest.raises(ConfigError, match="it is a link"):
+        open_store(f"sqlite:///{tmp_path}/db/store.db")
+    assert (tmp_path / "out/precious").read_text() == "precious"
+    assert not (tmp_path / "out/missing").exists()
+
+
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+def test_no_file_of_a_store_is_a_fifo(ending: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / f"store.db{ending}")
+    with pytest.raises(ConfigError, match="is not a regular file"):
+        open_store(f"sqlite:///{tmp_path}/store.db")
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+@pytest.mark.parametrize("place", ["", "store.db", "store.db-wal", "store.db-journal"])
+def test_a_store_that_others_can_write_to_is_refused(
+    place: str, mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also its folder, in which others could put the files that SQLite keeps beside it."""
+    open_store(f"sqlite:///{tmp_path}/store.db").close()
+    for ending in ("-wal", "-journal"):
+        (tmp_path / f"store.db{ending}").write_bytes(b"")
+    (tmp_path / place).chmod(mode)
+    with pytest.raises(ConfigError, match="can be changed by other users") as caught:
+        open_store(f"sqlite:///{tmp_path}/store.db")
+    assert "set `PROWESS_SHARED_DIR` to it if you share it on purpose" in (caught.value.hint or "")
+    monkeypatch.setenv("PROWESS_SHARED_DIR", str(tmp_path))
+    open_store(f"sqlite:///{tmp_path}/store.db").close()
+    if not place.endswith("-wal"):  # which SQLite removes
+        assert (tmp_path / place).stat().st_mode & 0o7777 == mode
+
+
+@only_root
+@pytest.mark.parametrize("place", ["", "store.db", "store.db-wal"])
+def test_a_store_of_another_user_is_refused_and_that_of_the_project_s_owner_is_not(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root in a container works in a project of a user of the host."""
+    monkeypatch.chdir("/")
+    open_store(f"sqlite:///{tmp_path}/store.db").close()
+    (tmp_path / "store.db-wal").write_bytes(b"")
+    os.chown(tmp_path / place, MALLORY, -1)
+    with pytest.raises(ConfigError, match="belongs to another user"):
+        open_store(f"sqlite:///{tmp_path}/store.db")
+    (tmp_path / "cwd").mkdir()
+    os.chown(tmp_path / "cwd", MALLORY, -1)
+    monkeypatch.chdir(tmp_path / "cwd")
+    open_store(f"sqlite:///{tmp_path}/store.db").close()
+    (tmp_path / "store.db-wal").write_bytes(b"")
+    os.chown(tmp_path / place, MALLORY, -1)
+    monkeypatch.setenv("SUDO_UID", str(ALICE))
+    with pytest.raises(ConfigError, match="belongs to another user"):
+        open_store(f"sqlite:///{tmp_path}/store.db")
+
+
 def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("These are my notes, not a database.\n" * 50)
+    (tmp_path / "notes.txt").chmod(0o644)
     with pytest.raises(ConfigError, match="file is not a database"):
         open_store(f"sqlite:///{tmp_path}/notes.txt")
     assert (tmp_path / "notes.txt").read_text().startswith("These are my notes")
+    assert (tmp_path / "notes.txt").stat().st_mode & 0o777 == 0o644
 
 
 def test_processes_that_open_an_empty_database_at_once_all_succeed(url: str) -> None:

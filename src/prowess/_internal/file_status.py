@@ -9,7 +9,7 @@ from operator import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Literal
 
 SETTLE_NS = 2_000_000_000
@@ -40,20 +40,93 @@ stat_fingerprint: Callable[[os.stat_result], tuple[int, ...]] = attrgetter(
 Only the system can set `ctime`; on Windows it is the time of creation."""
 
 
-def ownership_problem(status: os.stat_result) -> Literal["owner", "writable"] | None:
-    """Return why a file or folder may be another user's work: its owner, or its permissions. `None` on Windows."""
+SHARED_VARIABLE = "PROWESS_SHARED_DIR"
+"""The environment variable with the folders that the user shares with others on purpose, separated like `PATH`."""
+
+
+def caller_of_sudo() -> int | None:
+    """Return the user who called `sudo`, if this process is root; otherwise `None`."""
+    caller = os.environ.get("SUDO_UID", "") if sys.platform != "win32" and os.geteuid() == 0 else ""
+    return int(caller) if caller.isascii() and caller.isdecimal() and int(caller) < 1 << 32 else None
+
+
+def own_users() -> frozenset[int]:
+    """Return who counts as this user: the effective one, and for root also the one who called `sudo`."""
+    user, caller = os.geteuid(), caller_of_sudo()
+    return frozenset((user, user if caller is None else caller))
+
+
+def ownership_problem(
+    path: str, status: os.stat_result, *, also: Collection[int] = ()
+) -> Literal["owner", "writable"] | None:
+    """Return why a file or folder may be another user's work: its owner, or its permissions.
+
+    What is in a folder of `PROWESS_SHARED_DIR` counts as this user's own, and so does everything on Windows.
+
+    Args:
+        path: the file or folder.
+        status: its status, as `os.lstat` or `os.fstat` returns it; the permissions of a link do not count.
+        also: further users who are trusted, such as root.
+    """
     if sys.platform == "win32":
         return None
-    if status.st_uid != os.geteuid():
-        return "owner"
-    return "writable" if status.st_mode & 0o022 else None
+    problem: Literal["owner", "writable"] | None = None
+    if status.st_uid != os.geteuid() and status.st_uid not in (*also, *own_users()):
+        problem = "owner"
+    elif not stat.S_ISLNK(status.st_mode) and _others_can_write(status):
+        problem = "writable"
+    return None if problem is not None and is_shared(path) else problem
 
 
-def is_own_file(status: os.stat_result, is_type: Callable[[int], bool] = stat.S_ISREG) -> bool:
+def owner_and_writers(path: str) -> str:
+    """Return the number of the owner of a path, links not followed, with a `w` if others can write to it.
+
+    It is empty if the path does not exist, and on Windows.
+    """
+    if sys.platform == "win32":
+        return ""
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return ""
+    is_open = status.st_mode & 0o022 and not stat.S_ISLNK(status.st_mode)
+    return f"{status.st_uid}{'w' if is_open else ''}"
+
+
+def is_own_file(path: str, status: os.stat_result, is_type: Callable[[int], bool] = stat.S_ISREG) -> bool:
     """Return whether a file belongs to the user, and other users may not write to it.
 
     Args:
+        path: the file.
         status: as `os.lstat` or `os.fstat` returns it.
         is_type: the type it must have, such as `stat.S_ISDIR`.
     """
-    return is_type(status.st_mode) and ownership_problem(status) is None
+    return is_type(status.st_mode) and ownership_problem(path, status) is None
+
+
+def _others_can_write(status: os.stat_result) -> bool:
+    return bool(status.st_mode & 0o002) or bool(status.st_mode & 0o020 and not _is_private_group(status))
+
+
+def _is_private_group(status: os.stat_result) -> bool:
+    """Return whether the group of a file has only its owner: the group that many systems make for each user."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+    except KeyError:
+        return False
+    is_own = group.gr_gid == user.pw_gid != 0 and group.gr_name == user.pw_name
+    return is_own and {*group.gr_mem} <= {user.pw_name}
+
+
+def is_shared(path: str) -> bool:
+    """Return whether the user shares a path with others on purpose."""
+    folders = list(filter(os.path.isabs, os.environ.get(SHARED_VARIABLE, "").split(os.pathsep)))
+    if not folders:
+        return False
+    from .files import real_path
+
+    real = os.path.join(real_path(path), "")
+    return any(real.startswith(os.path.join(real_path(folder), "")) for folder in folders)

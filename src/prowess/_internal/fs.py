@@ -13,6 +13,8 @@ import sys
 from contextlib import contextmanager, suppress
 from functools import cache
 
+from prowess._internal.file_status import caller_of_sudo
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -163,6 +165,7 @@ def replacement_file(
     fd = os.open(staged, CREATE_FLAGS, mode, dir_fd=staged_dir_fd)
     try:
         try:
+            give_to_caller_of_sudo(fd, os.path.dirname(path), dir_fd=dir_fd)
             yield fd
         finally:
             os.close(fd)
@@ -171,6 +174,24 @@ def replacement_file(
         with suppress(OSError):
             os.unlink(staged, dir_fd=staged_dir_fd)
         raise
+
+
+def give_to_caller_of_sudo(fd: int, folder: str, *, dir_fd: int | None = None) -> None:
+    """Give a new file or folder to the user who called `sudo`, if it is in a folder of that user.
+
+    Otherwise what root has made in the home of a user is in that user's way later. For others nothing happens.
+
+    Args:
+        fd: a descriptor of it.
+        folder: the folder that contains it, empty for that of `dir_fd`.
+        dir_fd: a descriptor of the folder that `folder` is relative to.
+
+    Raises:
+        OSError: the folder is missing, or this is not allowed.
+    """
+    caller = caller_of_sudo()
+    if caller is not None and (status := os.stat(folder or ".", dir_fd=dir_fd)).st_uid == caller:
+        os.fchown(fd, caller, status.st_gid)
 
 
 def sync_file_system(fd: int) -> None:

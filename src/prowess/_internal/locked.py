@@ -10,7 +10,7 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 
-from .fs import FOLDER_FLAGS, NO_LINK_FLAGS
+from .fs import FOLDER_FLAGS, NO_LINK_FLAGS, give_to_caller_of_sudo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def locked(
     else:
         fd = os.open(os.path.join(folder, file), os.O_RDWR | os.O_CREAT | NO_LINK_FLAGS, 0o600)
     try:
+        if file is not None:
+            give_to_caller_of_sudo(fd, folder)
         is_locked = lock_fd(fd, shared=shared, wait=wait, without_locks=not required)
         if required and not is_locked:
             raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))

@@ -12,6 +12,7 @@ import os
 import stat
 from contextlib import suppress
 
+from .file_status import own_users
 from .fs import NO_LINK_FLAGS, remove_tree
 from .locked import lock_fd
 from .signals import deferred_signals
@@ -89,10 +90,13 @@ def _remove_with_retries(path: str) -> None:
 
 
 def _remove_stale_directories(top: str, prefix: str) -> None:
-    """Remove folders that killed processes left behind."""
+    """Remove folders that killed processes left behind; only names that `mkdtemp` makes count."""
+    import re
+
+    is_our_name = re.compile(rf"{re.escape(prefix)}[a-z0-9_]{{8}}").fullmatch
     with suppress(OSError), os.scandir(top) as entries:
         for entry in entries:
-            if entry.name.startswith(prefix):
+            if is_our_name(entry.name):
                 with suppress(OSError):
                     _remove_if_stale(entry.path)
 
@@ -104,7 +108,7 @@ def _remove_if_stale(path: str) -> None:
     status = os.lstat(path)
     if (
         not stat.S_ISDIR(status.st_mode)
-        or status.st_uid != os.geteuid()
+        or status.st_uid not in own_users()
         or abs(time() - status.st_mtime) < STALE_SECONDS
     ):
         return

@@ -205,5 +205,6 @@ def normalize_name(name: str) -> str:
 
 
 def describe_os_error(error: Exception) -> str:
-    """Return the system's message of an error, in lower case for the middle of a sentence."""
-    return (getattr(error, "strerror", None) or str(error)).lower()
+    """Return the system's message of an error, with a small letter for the middle of a sentence."""
+    text = getattr(error, "strerror", None) or str(error)
+    return text[:1].lower() + text[1:]

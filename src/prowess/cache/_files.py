@@ -13,7 +13,7 @@ import stat
 import sys
 from zlib import crc32
 
-from prowess._internal.file_status import is_own_file
+from prowess._internal.file_status import SHARED_VARIABLE, is_own_file, own_users
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,21 +29,23 @@ _OPEN_FLAGS |= getattr(os, "O_NONBLOCK", 0)
 
 
 def user_identity() -> str:
-    """Return the user and groups of the process, which decide what files it can read."""
+    """Return the user and groups of the process, which decide what files it can read, and which it believes."""
     if sys.platform == "win32":
         return ""
-    return f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
+    ours = f"{sorted(own_users())} {os.environ.get(SHARED_VARIABLE, '')}"  # what counts as this user's own
+    return f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())} {ours}"
 
 
 def read_value(folder: str, kind: str, key: Sequence[str]) -> Any:
     """Return the value that a file holds for a key; `None` if the file is missing or invalid."""
     try:
-        if not is_own_file(os.lstat(folder), stat.S_ISDIR):
+        if not is_own_file(folder, os.lstat(folder), stat.S_ISDIR):
             return None
-        fd = os.open(os.path.join(folder, file_name(kind, key)), _OPEN_FLAGS)
+        path = os.path.join(folder, file_name(kind, key))
+        fd = os.open(path, _OPEN_FLAGS)
         try:
             status = os.fstat(fd)
-            if not is_own_file(status) or status.st_size > MAX_FILE_BYTES:
+            if not is_own_file(path, status) or status.st_size > MAX_FILE_BYTES:
                 return None
             content = memoryview(os.read(fd, status.st_size))
         finally:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.file_status import SETTLE_NS
+from prowess._internal.file_status import SETTLE_NS, owner_and_writers
 from prowess._internal.files import real_path
 from prowess.filesystem import FINGERPRINT_BYTES, Fingerprints, fingerprint_paths, kind, link_kind, newest_time
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     Table: TypeAlias = dict[str, str]
     Dependencies: TypeAlias = tuple[
-        tuple[str, ...], bytes, tuple[str, ...], bytes, Table, Table, Table, dict[str, str | None]
+        tuple[str, ...], bytes, tuple[str, ...], bytes, Table, Table, Table, Table, dict[str, str | None]
     ]
     """Files and their fingerprints, folders and theirs, then what was returned by `kind`, `link_kind` (empty for a file
-    that did not exist) and `real_path`, and the environment variables."""
+    that did not exist), `real_path` and `owner_and_writers`, and the environment variables."""
 
 _KIND = "catalog"
 """The first word of the files' names."""
@@ -65,7 +65,7 @@ class Recorded:
         """Return all that it depends on: what was read, and environment variables."""
         recorded = Fingerprints()
         recorded.files, recorded.folders = self.known_fingerprints(), _by_path(*self.dependencies[2:4])
-        recorded.kinds, recorded.links, recorded.real_paths, variables = self.dependencies[4:]
+        recorded.kinds, recorded.links, recorded.real_paths, recorded.owners, variables = self.dependencies[4:]
         return recorded, variables
 
 
@@ -125,7 +125,7 @@ class Cache:
             return False
         dependencies = (
             *(tuple(files), b"".join(files.values()), tuple(folders), b"".join(folders.values())),
-            *(kinds, links, fingerprints.real_paths, dict(variables_read)),
+            *(kinds, links, fingerprints.real_paths, fingerprints.owners, dict(variables_read)),
         )
         return self.store_again(key, dependencies, data)
 
@@ -181,13 +181,14 @@ def _are_unchanged(dependencies: Dependencies, env: Mapping[str, str]) -> bool:
         ValueError: a path is invalid.
         OverflowError: a number is too large for a fingerprint.
     """
-    _, _, folders, states, kinds, links, real_paths, variables = dependencies
+    _, _, folders, states, kinds, links, real_paths, owners, variables = dependencies
     return (
         all(env.get(name) == value for name, value in variables.items())
         and fingerprint_paths(folders, os.stat) == states
         and all(kind(path) == known for path, known in kinds.items())
         and all(link_kind(path) == known for path, known in links.items())
         and all(real_path(path) == known for path, known in real_paths.items())
+        and all(owner_and_writers(path) == known for path, known in owners.items())
     )
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import marshal
 import os
 import re
-import stat
 from contextlib import suppress
 from operator import itemgetter
 from time import time_ns
 
-from prowess._internal.file_status import is_own_file
 from prowess._internal.fs import replacement_file, write_all
+from prowess._internal.ownership import own_folder
 
 from ._files import MAX_FILE_BYTES, file_name, head
 
@@ -44,9 +43,7 @@ def write_value(folder: str, kind: str, key: Sequence[str], value: Any) -> bool:
         size = len(head(b"")) + len(data)
         if size > MAX_FILE_BYTES:
             return False
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        if not is_own_file(os.lstat(folder), stat.S_ISDIR):
-            return False
+        own_folder(folder)
         evict_files(folder, size)
         write_file(folder, file_name(kind, key), [head(data), data])
     except (OSError, ValueError, RecursionError):  # the last for a folder that is too deep to create

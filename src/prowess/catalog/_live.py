@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from prowess._internal.file_status import SETTLE_NS
 from prowess._internal.inotify import ENTRIES, FILE_EVENTS, FOLDER_EVENTS, OVERFLOW, Inotify
-from prowess.filesystem import Fingerprints, Question, RecordingEnvironment
+from prowess.filesystem import RECORDS, Fingerprints, Question, RecordingEnvironment
 
 from ._discover import Discovery, PausedCollector, new_filesystem
 
@@ -266,7 +266,7 @@ class Watcher:
         """
         before, self._watches, self.sees_all = self._watches, {}, self._inotify is not None
         self._places, self._names, self._listed = {}, {}, set()
-        for name in ("files", "folders", "kinds", "links", "real_paths"):
+        for name in RECORDS:
             places = {self._follow_path(path) for path in getattr(fingerprints, name)}
             self._listed |= places if name == "folders" else set()
         if self._inotify is not None:

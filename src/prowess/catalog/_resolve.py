@@ -83,7 +83,7 @@ def resolve_skills(host: Host, question: Question, filesystem: Filesystem) -> Re
     scan_roots = find_scan_roots(host, question, settings=settings, plugins=plugins, filesystem=filesystem)
     expand = partial(variable_path, variables=question.variables, home=question.home)
     precedence = Precedence(host, settings, filesystem, expand)
-    result = scan(host, scan_roots, project=project, filesystem=filesystem)
+    result = scan(host, scan_roots, project=project, cwd=question.cwd, filesystem=filesystem)
     skills = precedence.resolve(result.found)
     findings += result.findings
     findings += precedence.findings

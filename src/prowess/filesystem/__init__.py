@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from ._filesystem import Filesystem as Filesystem, Listing as Listing
     from ._fingerprints import (
         FINGERPRINT_BYTES as FINGERPRINT_BYTES,
+        RECORDS as RECORDS,
         Fingerprints as Fingerprints,
         RecordingEnvironment as RecordingEnvironment,
         fingerprint as fingerprint,

@@ -10,6 +10,7 @@ import os
 import re
 from time import time_ns
 
+from prowess._internal.file_status import owner_and_writers
 from prowess._internal.files import (
     MAX_DIGEST_BYTES,
     MAX_SKILL_FILE_BYTES,
@@ -181,6 +182,20 @@ class Filesystem:
         except OSError:
             self.mark_incomplete()
             return ""
+
+    def is_own_project(self, folder: str, name: str, cwd: str) -> bool:
+        """Return whether what makes a folder a project counts, as the function of this name does."""
+        if folder == cwd:
+            return True
+        from prowess._internal.ownership import is_own_project
+
+        return is_own_project(folder, name, cwd, self._owner_and_writers)
+
+    def _owner_and_writers(self, path: str) -> str:
+        found = owner_and_writers(path)
+        if self.fingerprints is not None:
+            self.record(self.fingerprints.owners, path, found)
+        return found
 
     def real(self, path: str) -> str:
         """Return a path without links.

@@ -11,7 +11,7 @@ import stat
 import struct  # not `array`, which loads `collections`
 from itertools import chain
 
-from prowess._internal.file_status import stat_fingerprint
+from prowess._internal.file_status import owner_and_writers, stat_fingerprint
 from prowess._internal.files import real_path
 
 TYPE_CHECKING = False
@@ -22,6 +22,10 @@ FINGERPRINT_BYTES = 8 * 6
 """Six numbers of eight bytes, the times last."""
 NOT_FOUND_ERRORS = (FileNotFoundError, NotADirectoryError)
 """The errors for a path that does not exist."""
+
+
+RECORDS = ("files", "folders", "kinds", "links", "real_paths", "owners")
+"""The mappings of `Fingerprints`."""
 
 
 class Fingerprints:
@@ -38,12 +42,14 @@ class Fingerprints:
         """What `link_kind` returned."""
         self.real_paths: dict[str, str] = {}
         """The path without links."""
+        self.owners: dict[str, str] = {}
+        """What `owner_and_writers` returned."""
         self.complete = True
         """Whether everything was recorded. No record shows when a path becomes readable."""
 
     def add(self, other: Fingerprints) -> None:
         """Add another record; where both differ, something has changed in between, and this one is incomplete."""
-        for name in ("files", "folders", "kinds", "links", "real_paths"):
+        for name in RECORDS:
             mine, theirs = getattr(self, name), getattr(other, name)
             self.complete &= all(mine.setdefault(path, observed) == observed for path, observed in theirs.items())
         self.complete &= other.complete
@@ -61,6 +67,7 @@ class Fingerprints:
                 and all(kind(path) == known for path, known in self.kinds.items())
                 and all(link_kind(path) == known for path, known in self.links.items())
                 and all(real_path(path) == known for path, known in self.real_paths.items())
+                and all(owner_and_writers(path) == known for path, known in self.owners.items())
             )
         except (OSError, ValueError, OverflowError):
             return False

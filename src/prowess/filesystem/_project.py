@@ -14,8 +14,12 @@ if TYPE_CHECKING:
     from ._filesystem import Filesystem
 
 
-def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | None = None) -> str | None:
+def git_root(
+    directory: str, marker: str = "exists", filesystem: Filesystem | None = None, *, of_any_user: bool = False
+) -> str | None:
     """Return the nearest directory at or above this one with a `.git` folder or a worktree's `.git` file.
+
+    Above this one, only what belongs to this user counts (`is_own_project`), as git refuses it otherwise.
 
     Args:
         directory: an absolute path.
@@ -23,27 +27,28 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
             only repositories count; `named` if a file needs only to name a folder; or `git` if the client asks git,
             which looks no further than a `.git` file.
         filesystem: what was read so far.
+        of_any_user: whether what belongs to another user counts, too.
     """
     if filesystem is None:
         if marker == "exists":  # of a frequent command, whose answer is cached: `Filesystem` takes longer to load
-            folders = ancestors(directory, None)
-            return next((folder for folder in folders if os.path.exists(os.path.join(folder, ".git"))), None)
+            folders = (folder for folder in ancestors(directory, None) if os.path.exists(os.path.join(folder, ".git")))
+            return next((folder for folder in folders if of_any_user or _is_own(folder, directory)), None)
         from ._filesystem import Filesystem
 
         filesystem = Filesystem()
+    cwd = directory
     while True:
         path = os.path.join(directory, ".git")
         kind = filesystem.kind(path)
-        if marker == "entry" and (kind or _is_link_loop(path, filesystem)):
-            return directory
-        if kind and (
-            marker == "exists"
-            or (
-                _is_repository(path, kind, filesystem, named=marker == "named")
-                if marker in ("valid", "named", "git")
-                else kind != "d" or filesystem.kind(f"{path}/HEAD") != ""
-            )
-        ):
+        if marker == "entry":
+            is_root = bool(kind) or _is_link_loop(path, filesystem)
+        elif marker == "exists" or not kind:
+            is_root = bool(kind)
+        elif marker in ("valid", "named", "git"):
+            is_root = _is_repository(path, kind, filesystem, named=marker == "named")
+        else:
+            is_root = kind != "d" or filesystem.kind(f"{path}/HEAD") != ""
+        if is_root and (of_any_user or filesystem.is_own_project(directory, ".git", cwd)):
             return directory
         parent = os.path.dirname(directory)
         if parent == directory or (marker == "git" and kind == "f"):
@@ -51,19 +56,34 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
         directory = parent
 
 
-def marked_root(directory: str, markers: Sequence[str], filesystem: Filesystem) -> str | None:
+def marked_root(
+    directory: str, markers: Sequence[str], filesystem: Filesystem, *, of_any_user: bool = False
+) -> str | None:
     """Return the nearest directory at or above this one that contains one of these names; `None` without any.
+
+    Above this one, only what belongs to this user counts, as for `git_root`.
 
     Args:
         directory: an absolute path.
         markers: names of files or folders.
         filesystem: what was read so far.
+        of_any_user: whether what belongs to another user counts, too.
     """
     if markers:
         for folder in ancestors(directory, None):
-            if any("\0" not in name and filesystem.kind(os.path.join(folder, name)) for name in markers):
+            found = [name for name in markers if "\0" not in name and filesystem.kind(os.path.join(folder, name))]
+            if any(of_any_user or filesystem.is_own_project(folder, name, directory) for name in found):
                 return folder
     return None
+
+
+def _is_own(folder: str, cwd: str) -> bool:
+    """Return whether the `.git` of a folder counts for a working directory in it."""
+    if folder == cwd:
+        return True
+    from prowess._internal.ownership import is_own_project
+
+    return is_own_project(folder, ".git", cwd)
 
 
 def _is_link_loop(path: str, filesystem: Filesystem) -> bool:

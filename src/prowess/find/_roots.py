@@ -90,7 +90,11 @@ def find_scan_roots(
     cwd, home = question.cwd, question.home
     named_roots, reads_root = of_client(host.name, named_directory), of_client(host.name, is_read)
     markers = settings.root_markers
-    top = git_root(cwd, host.git_marker, filesystem) if markers is None else marked_root(cwd, markers, filesystem)
+    # What another user has put above the working directory is skipped when it is found there, with a finding.
+    if markers is None:
+        top = git_root(cwd, host.git_marker, filesystem, of_any_user=True)
+    else:
+        top = marked_root(cwd, markers, filesystem, of_any_user=True)
     result: list[ScanRoot] = []
     for block in _root_blocks(host):
         is_left_out = block[0].scope in settings.only_named and not block[0].argument
@@ -107,7 +111,7 @@ def find_scan_roots(
             result += _plugin_roots(block[0], plugins.get(block[0].plugins, ()))
             continue
         marker = of_client(host.name, git_marker_of)(host, block[0]) if markers is None else host.git_marker
-        marked = top if marker == host.git_marker else git_root(cwd, marker, filesystem)
+        marked = top if marker == host.git_marker else git_root(cwd, marker, filesystem, of_any_user=True)
         folders = of_client(host.name, folders_read)(block[0], _project_folders(block[0], cwd, marked), question)
         further = of_client(host.name, folders_listed)(block[0], folders, question, filesystem)
         levels = list(enumerate([*folders, *further]))

@@ -127,7 +127,7 @@ class ScanResult(Frozen):
 
 
 def scan(
-    host: Host, scan_roots: Iterable[ScanRoot], *, project: str, filesystem: Filesystem | None = None
+    host: Host, scan_roots: Iterable[ScanRoot], *, project: str, cwd: str = "", filesystem: Filesystem | None = None
 ) -> ScanResult:
     """Find the skills of a host.
 
@@ -135,10 +135,11 @@ def scan(
         host: whose rules to follow.
         scan_roots: its directories, highest precedence first.
         project: the git root, or the working directory without one; links to paths inside it are allowed.
+        cwd: the working directory; by default the project.
         filesystem: what was read so far.
     """
     scan_roots = tuple(scan_roots)
-    walk = _Walk(host, scan_roots, project, filesystem or Filesystem())
+    walk = _Walk(host, scan_roots, project, cwd or project, filesystem or Filesystem())
     for scan_root in scan_roots:
         walk.walk_root(scan_root)
     return ScanResult(scan_roots=scan_roots, found=tuple(walk.found), findings=tuple(walk.reports.findings))
@@ -152,8 +153,10 @@ def _relative_path(scan_root: ScanRoot, path: str) -> str:
 class _Walk:
     """One host's walk over its directories."""
 
-    def __init__(self, host: Host, scan_roots: tuple[ScanRoot, ...], project: str, filesystem: Filesystem) -> None:
-        self.host, self.filesystem = host, filesystem
+    def __init__(
+        self, host: Host, scan_roots: tuple[ScanRoot, ...], project: str, cwd: str, filesystem: Filesystem
+    ) -> None:
+        self.host, self.filesystem, self.cwd = host, filesystem, cwd
         self.whole_file = host.reading.whole_file
         self.found: list[FoundSkill] = []
         self.reports = SkipReports(host, filesystem)
@@ -193,6 +196,9 @@ class _Walk:
                 return
         except (OSError, ValueError):
             return
+        if self.is_foreign(scan_root):
+            self.reports.foreign(scan_root.path)
+            return
         if scan_root.root.linked_folders == "bounded" and not self.is_within_bounds(real):
             self.reports.link_out_of_bounds(scan_root.path, "skills")
             return
@@ -207,6 +213,14 @@ class _Walk:
             _RootWalk(self, scan_root).run(real)
         if scan_root.scope in self.host.suppressed_scopes:
             del self.reports.findings[findings_before:]
+
+    def is_foreign(self, scan_root: ScanRoot) -> bool:
+        """Return whether another user has put a root above the working directory."""
+        folder = scan_root.project_folder
+        if folder is None or folder == self.cwd or not self.cwd.startswith(os.path.join(folder, "")):
+            return False
+        name = os.path.relpath(scan_root.path, folder).split(os.sep)[0]
+        return not self.filesystem.is_own_project(folder, name, self.cwd)
 
     def add_folder_skill(self, scan_root: ScanRoot, path: str, real: str) -> bool:
         """Add the SKILL.md of a folder, if it has one; return whether the folder is a skill's."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.file_status import SHARED_VARIABLE
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
@@ -50,6 +51,16 @@ class SkipReports:
         """Report a link that the host does not follow."""
         hint = f"copy the {what} here, or pass {'their' if what == 'skills' else 'its'} folder with `--skill-dir`"
         self.report("folder-link", "the link leads out of the project and the skills folders", path, hint)
+
+    def foreign(self, path: str) -> None:
+        """Report a skills folder above the working directory that belongs to another user, if it contains a skill."""
+        for name, letter in (self.filesystem.listing_or_none(path) or ())[:MAX_PROBES]:
+            file = os.path.join(path, name, SKILL_FILE)
+            if letter in "dl" and self.filesystem.kind(file) == "f":
+                hint = f"set `{SHARED_VARIABLE}` to the folder if you share it on purpose"
+                message = "the skills folder belongs to another user and is skipped, but it contains a skill"
+                self.report("folder-skipped", message, file, hint)
+                return
 
     def folder_limit(self, scan_root: ScanRoot) -> None:
         """Report that the rest of a root is left out."""

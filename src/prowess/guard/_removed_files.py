@@ -8,8 +8,8 @@ import stat
 from contextlib import suppress
 from time import strftime, time
 
-from prowess._internal.file_status import is_own_file
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd
+from prowess._internal.ownership import own_folder
 from prowess._internal.user_dirs import cache_folder
 
 TYPE_CHECKING = False
@@ -88,8 +88,8 @@ class RemovedFiles:
         folder, self._folder = self._folder, None  # one attempt
         if folder is None:
             return
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        if not is_own_file(os.lstat(folder), stat.S_ISDIR) or _remove_old(folder) > _MAX_TOTAL_BYTES - _MAX_KEPT_BYTES:
+        own_folder(folder)
+        if _remove_old(folder) > _MAX_TOTAL_BYTES - _MAX_KEPT_BYTES:
             return
         path = os.path.join(folder, f"{strftime('%Y-%m-%d-%H%M%S')}-{os.urandom(4).hex()}.tar")
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -4,14 +4,6 @@ Find out from the entries of a lock where skills come from, fetch them, and writ
 
 Source + FetchedSkill + Tree -> LockedSkill -> Source
 
-Remember which skills a source had at a revision, so that they can be added again without a network.
-
-    DATA/store/sources/HEX.json    {"source": URL, "revision": COMMIT, "all": true,
-                                    "skills": {PATH: {"name", "digest", "extra"}}}
-
-Only a revision that names its content forever is remembered: a commit of git, or the digest of an artifact. The skills
-themselves are in the store; one that was swept is forgotten.
-
 Fetch the skills of a lock from their sources, those of one source and version at a time.
 """
 
@@ -21,19 +13,16 @@ import os
 import re
 import shlex
 
-from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.fs import atomic_replace
 from prowess._internal.text import quoted
 from prowess.errors import InstallError, ProwessError, SkillNotFoundError
-from prowess.lock import LINK_KEY, SOURCE_KINDS, LockedSkill, computed_hash, read_tree
+from prowess.lock import LINK_KEY, SOURCE_KINDS, LockedSkill, computed_hash
 
-from ._store import SOURCES
 from .sources import Fetched, FetchedSkill, Wanted, fetch, parse_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     from ._places import Installation
@@ -148,98 +137,6 @@ def same_source(one: LockedSkill, other: LockedSkill) -> bool:
         return False
     urls = {(skill.source_url or skill.source).lower().removesuffix(".git") for skill in (one, other)}
     return len(urls) == 1 and one.source_type == other.source_type
-
-
-_PINNED_KINDS = ("git", "oci")
-_PINNED = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}|sha256:[0-9a-f]{64}").fullmatch
-_MAX_BYTES = 8 << 20
-
-
-def pinned_revision(source: Source, revision: str | None) -> str | None:
-    """Return the revision of a source if it names its content forever, or `None`."""
-    chosen = source.ref if revision is None else revision
-    return chosen if chosen is not None and source.kind in _PINNED_KINDS and _PINNED(chosen) else None
-
-
-def remember(wanted: Wanted, revision: str | None, digests: Iterable[tuple[FetchedSkill, str]]) -> None:
-    """Remember the skills of a source, with their tree digests; nothing else depends on it, so failing is no error.
-
-    Args:
-        wanted: what was fetched.
-        revision: of what was fetched.
-        digests: the skills that are in the store now.
-    """
-    import json
-
-    source = wanted.source
-    revision = pinned_revision(source, revision)
-    if revision is None:
-        return
-    path = _path(wanted, revision)
-    known = _read(path, source, revision) or {"skills": {}}
-    skills = known["skills"]
-    for skill, digest in digests:
-        skills[skill.path] = {"name": skill.name, "digest": digest, "extra": dict(skill.extra)}
-    content = {
-        "source": source.url,
-        "revision": revision,
-        "all": (not wanted.names and source.path is None) or known.get("all") is True,
-        "skills": dict(sorted(skills.items())),
-    }
-    try:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        atomic_replace(path, json.dumps(content).encode())
-    except (OSError, ValueError):
-        return
-
-
-def recall(wanted: Wanted) -> Fetched | None:
-    """Return the skills of a source if the store has all that are wanted, or `None`."""
-    source, only = wanted.source, wanted.names
-    pinned = pinned_revision(source, wanted.revision)
-    if pinned is None:
-        return None
-    known = _read(_path(wanted, pinned), source, pinned)
-    if known is None or not (only or known["all"]):
-        return None
-    below = f"{source.path}/" if source.path else ""
-    skills = []
-    for path, skill in known["skills"].items():
-        if f"{path}/".startswith(below) and (not only or skill["name"] in only):
-            try:
-                folder = wanted.opened.get(skill["digest"])
-                if folder is None or read_tree(folder).digest != skill["digest"]:
-                    return None
-            except InstallError:
-                return None
-            skills.append(FetchedSkill(name=skill["name"], path=path, folder=folder, extra=skill["extra"]))
-    if not skills or {*only} - {skill.name for skill in skills}:
-        return None
-    return Fetched(skills=tuple(skills), revision=pinned)
-
-
-def _path(wanted: Wanted, revision: str) -> str:
-    import hashlib
-
-    name = hashlib.sha256(f"{wanted.source.kind} {wanted.source.url} {revision}".encode()).hexdigest()
-    return os.path.join(wanted.opened.folder, SOURCES, f"{name}.json")
-
-
-def _read(path: str, source: Source, revision: str) -> dict[str, Any] | None:
-    """Return what is known of a revision; `None` if that is nothing, or the file is damaged."""
-    import json
-
-    try:
-        known = json.loads(read_file(path, _MAX_BYTES))
-        if (known["source"], known["revision"]) != (source.url, revision) or not isinstance(known["all"], bool):
-            return None
-        for path_in_source, skill in known["skills"].items():
-            texts = (path_in_source, skill["name"], skill["digest"], *skill["extra"], *skill["extra"].values())
-            if not all(isinstance(text, str) for text in texts):
-                return None
-    except (UnreadableError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return None
-    return known if isinstance(known, dict) else None
 
 
 class FetchedEntry(Frozen):

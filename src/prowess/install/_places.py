@@ -7,9 +7,10 @@ import os
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError
 from prowess.lock import LOCK_FILE, find_project
+
+from ._store import own_data_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,19 +66,16 @@ def global_lock(env: Mapping[str, str]) -> str:
     """Return the path of the lock for the skills of all projects of a user.
 
     Raises:
-        ConfigError: the user has no folder for data.
+        ConfigError: the user has no folder for data, or it is another user's.
     """
-    folder = data_folder(env)
-    if folder is None:
-        raise ConfigError("this user has no folder for data", hint="set `PROWESS_DATA_DIR` to a folder")
-    return os.path.join(folder, LOCK_FILE)
+    return os.path.join(own_data_folder(env), LOCK_FILE)
 
 
 def find_target(cwd: str, home: str, env: Mapping[str, str], *, is_global: bool = False) -> Target:
     """Return where the skills of a working directory, or of the user, are installed.
 
     Raises:
-        ConfigError: the user has no folder for data, or the working directory does not exist.
+        ConfigError: the user has no folder for data, it is another user's, or the working directory does not exist.
     """
     lock_file = global_lock(env)
     data = os.path.dirname(lock_file)

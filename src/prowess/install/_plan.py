@@ -27,7 +27,7 @@ from prowess.skill import find_code, is_code, is_portable_name, load
 from prowess.visibility import AddedSkill, Kind, views_after
 
 from ._change import Item, check_conflicts, make_change, merged
-from ._entries import entry_for, fetch_locked, is_pinned, recall, remember, same_source
+from ._entries import entry_for, fetch_locked, is_pinned, same_source
 from ._older import HistoryCheck
 from .sources import Wanted, check_wanted, fetch, parse_source
 
@@ -137,13 +137,12 @@ def plan_add(
     only = (*names, *filter(None, (source.skill,)))
     is_choice = choose is not None and not only
     wanted = Wanted(source=source, opened=where.opened, only=only, progress=where.progress, is_choice=is_choice)
-    fetched = recall(wanted) or fetch(wanted)
+    fetched = fetch(wanted)
     found = _choose(fetched.skills, wanted)
     if choose is not None and is_choice and len(found) > 1:
         names = tuple(choose([_offered(skill) for skill in found]))
         found, wanted = [skill for skill in found if skill.name in names], wanted.with_changes(only=names)
     chosen = _without_copies(found, where.opened)
-    remember(wanted, fetched.revision, ((skill, stored.tree.digest) for skill, stored in chosen))
     lock = read_lock(target.lock_file)
     hosts = _hosts_in_use(where) if hosts is None else hosts
     planned, history = [], HistoryCheck(where)

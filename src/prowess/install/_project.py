@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from prowess._internal.files import real_path
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd
 from prowess._internal.locked import unlock_and_close, wait_for_lock
+from prowess._internal.ownership import own_folder
 from prowess._internal.signals import deferred_signals
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import InstallError
@@ -97,7 +98,7 @@ class LockedProject(LockedFolder):
 
     def claim(self) -> str:
         token = f"{self.token_start}{os.urandom(8).hex()}"
-        os.makedirs(self.tokens, 0o700, exist_ok=True)
+        own_folder(self.tokens, os.path.dirname(self.tokens), follow=True)
         with open_fd(os.path.join(self.tokens, token), CREATE_FLAGS):
             return f"{self.prefix}{token}"
 

@@ -3,11 +3,11 @@
     DATA/store/sha256/HH/HEX/         the files of a skill, read-only
     DATA/store/temporary/RANDOM/      what is being fetched
     DATA/store/projects/HEX           the path of a lock whose skills are kept
-    DATA/store/sources/HEX.json       which skills a source had at a revision (`_entries`)
     DATA/store/in-use                 locked while the store is used; by one process alone while it sweeps
 
 Nothing in the store is trusted: a copy is compared with the digest while it is made. So a damaged or changed tree
-is noticed when it is used, and nothing needs to be written to the disk before it is renamed into place.
+is noticed when it is used, and nothing needs to be written to the disk before it is renamed into place. No link in it
+is followed, and only what has a name of the forms above is ever removed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,20 @@ import os
 import re
 from contextlib import ExitStack, contextmanager, suppress
 
-from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.files import read_up_to
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import atomic_replace, remove_tree
+from prowess._internal.fs import (
+    FOLDER_FLAGS,
+    READ_FLAGS,
+    atomic_replace,
+    open_fd,
+    open_inside,
+    remove_tree,
+    remove_tree_at,
+)
 from prowess._internal.locked import locked
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.ownership import ForeignError, check_own, own_folder
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError, InstallError
 from prowess.lock import EXECUTABLE, LINK, copy_tree, os_errors, read_tree
@@ -35,9 +44,11 @@ if TYPE_CHECKING:
 
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})").fullmatch
-SOURCES = "sources"
 _TEMPORARY, _TREES, _PROJECTS, _IN_USE = "temporary", "sha256", "projects", "in-use"
 _MAX_PATH_BYTES = 64 << 10
+_IS_START = re.compile("[0-9a-f]{2}").fullmatch
+_IS_HEX = re.compile("[0-9a-f]{64}").fullmatch
+_IS_RANDOM = re.compile("[0-9a-f]{16}").fullmatch
 
 
 class StoredTree(Frozen):
@@ -71,6 +82,25 @@ class SweepReport(Frozen):
     """The locks whose skills were kept, sorted."""
 
 
+def own_data_folder(env: Mapping[str, str]) -> str:
+    """Return the folder of the user's data, which need not exist yet.
+
+    Raises:
+        ConfigError: the user has no such folder, or another user could have written what is in it.
+    """
+    folder = data_folder(env)
+    if folder is None:
+        raise ConfigError("this user has no folder for data", hint="set `PROWESS_DATA_DIR` to a folder")
+    try:
+        check_own(folder)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        hint = error.hint if isinstance(error, ForeignError) else "set `PROWESS_DATA_DIR` to a folder of yours"
+        raise ConfigError(f"the folder for data cannot be used: {describe_os_error(error)}", hint=hint) from None
+    return folder
+
+
 class Store:
     """The user's store of skills.
 
@@ -86,12 +116,9 @@ class Store:
         """Return the store in the folder of the user's data (`PROWESS_DATA_DIR` moves it).
 
         Raises:
-            ConfigError: the user has no such folder.
+            ConfigError: the user has no such folder, or it is another user's.
         """
-        folder = data_folder(env)
-        if folder is None:
-            raise ConfigError("this user has no folder for data", hint="set `PROWESS_DATA_DIR` to a folder")
-        return cls(os.path.join(folder, "store"))
+        return cls(os.path.join(own_data_folder(env), "store"))
 
     @contextmanager
     def open(self) -> Iterator[OpenStore]:
@@ -118,7 +145,7 @@ class Store:
         name = hashlib.sha256(os.fsencode(lock)).hexdigest()
         with _using(self.folder):
             folder = os.path.join(self.folder, _PROJECTS)
-            os.makedirs(folder, 0o700, exist_ok=True)
+            own_folder(folder, os.path.dirname(self.folder), follow=True)
             if not os.path.lexists(path := os.path.join(folder, name)):
                 atomic_replace(path, os.fsencode(lock))
 
@@ -129,8 +156,8 @@ class Store:
             InstallError: it cannot be read.
         """
         with _using(self.folder):
-            folders = [folder for _, folder in self._trees()]
-            return StoreContent(skills=len(folders), size=sum(map(_size, folders)), projects=tuple(self._projects()[0]))
+            sizes = [self._size(digest) for digest in self._trees()]
+            return StoreContent(skills=len(sizes), size=sum(sizes), projects=tuple(self._projects()[0]))
 
     def sweep(self, digests: Callable[[str], Iterable[str]], *, dry_run: bool = False) -> SweepReport:
         """Remove the skills that no lock names, and what killed processes left.
@@ -147,48 +174,65 @@ class Store:
             with _using(self.folder):
                 projects, forgotten = self._projects()
                 wanted = {digest for lock in projects for digest in digests(lock)}
-                trees = dict(self._trees())
-            removed = {digest: folder for digest, folder in trees.items() if digest not in wanted}
-            size = sum(map(_size, removed.values()))
+                trees = [*self._trees()]
+                removed = [digest for digest in trees if digest not in wanted]
+                size = sum(map(self._size, removed))
             if not dry_run:
-                for folder in (*removed.values(), *(os.path.join(self.folder, name) for name in (_TEMPORARY, SOURCES))):
-                    remove_tree(folder)
-                for path in forgotten:
-                    with suppress(OSError):
-                        os.unlink(path)
+                with _using(self.folder):
+                    self._remove(removed, forgotten)
         return SweepReport(
             removed=tuple(sorted(removed)), kept=len(trees) - len(removed), size=size, projects=tuple(projects)
         )
 
+    def _remove(self, digests: Iterable[str], forgotten: Iterable[str]) -> None:
+        """Remove trees, files about projects, and all that is temporary."""
+        for digest in digests:
+            _remove_tree(self.folder, digest)
+        with _opened(self.folder, _TEMPORARY) as fd:
+            for name in _names(fd, _IS_RANDOM):
+                remove_tree_at(name, fd)  # type: ignore[arg-type]  # without the folder there are no names
+        with _opened(self.folder, _PROJECTS) as fd:
+            for name in forgotten:
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=fd)
+
     def _projects(self) -> tuple[list[str], list[str]]:
-        """Return the locks that exist, sorted, and the files that name others."""
-        folder = os.path.join(self.folder, _PROJECTS)
+        """Return the locks that exist, sorted, and the names of the files about others."""
         locks, forgotten = [], []
-        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
-            path = os.path.join(folder, name)
-            try:
-                lock = os.fsdecode(read_file(path, limit=_MAX_PATH_BYTES))
-            except UnreadableError:
+        with _opened(self.folder, _PROJECTS) as folder_fd:
+            for name in sorted(_names(folder_fd, _IS_HEX)):
                 lock = ""
-            if os.path.isabs(lock) and "\0" not in lock and os.path.lexists(lock):
-                locks.append(lock)
-            else:
-                forgotten.append(path)
+                with suppress(OSError), open_fd(name, READ_FLAGS, dir_fd=folder_fd) as fd:
+                    data = read_up_to(fd, _MAX_PATH_BYTES)
+                    lock = os.fsdecode(data) if len(data) <= _MAX_PATH_BYTES else ""
+                if os.path.isabs(lock) and "\0" not in lock and os.path.lexists(lock):
+                    locks.append(lock)
+                else:
+                    forgotten.append(name)
         return sorted(locks), forgotten
 
-    def _trees(self) -> Iterator[tuple[str, str]]:
-        """Yield the digest and folder of each tree."""
-        top = os.path.join(self.folder, _TREES)
-        for start in os.listdir(top) if os.path.isdir(top) else ():
-            for name in os.listdir(os.path.join(top, start)):
-                yield f"sha256:{name}", os.path.join(top, start, name)
+    def _trees(self) -> Iterator[str]:
+        """Yield the digest of each tree."""
+        with _opened(self.folder, _TREES) as top_fd:
+            starts = _names(top_fd, _IS_START)
+        for start in starts:
+            with _opened(self.folder, _TREES, start) as fd:
+                yield from (f"sha256:{name}" for name in _names(fd, _IS_HEX) if name.startswith(start))
+
+    def _size(self, digest: str) -> int:
+        """Return the bytes of all files of a tree."""
+        name, size = digest.removeprefix("sha256:"), 0
+        with _opened(self.folder, _TREES, name[:2], name) as fd:
+            for _, _, files, inner_fd in os.fwalk(dir_fd=fd) if fd is not None else ():
+                size += sum(os.stat(file, dir_fd=inner_fd, follow_symlinks=False).st_size for file in files)
+        return size
 
     @contextmanager
     def _locked(self, *, exclusive: bool) -> Iterator[None]:
         """Lock the store, and wait while other processes keep it from being locked."""
         with ExitStack() as stack:
             with _using(self.folder):
-                os.makedirs(self.folder, 0o700, exist_ok=True)
+                own_folder(self.folder, os.path.dirname(self.folder), follow=True)
                 stack.enter_context(locked(self.folder, _IN_USE, shared=not exclusive))
             yield
 
@@ -214,7 +258,7 @@ class OpenStore:
         """
         top = os.path.join(self.folder, _TEMPORARY)
         with _using(self.folder):
-            os.makedirs(top, 0o700, exist_ok=True)
+            own_folder(top, self.folder)
             folder = os.path.join(top, os.urandom(8).hex())
             os.mkdir(folder, 0o700)
         self._temporary.append(folder)
@@ -233,21 +277,24 @@ class OpenStore:
         if tree is None:
             tree = read_tree(folder)
         target = self._path(tree.digest)
-        if os.path.isdir(target):
-            if _tree_or_none(target) == tree:
-                return StoredTree(tree=tree, folder=target)
-            remove_tree(target)  # it was damaged or changed
+        above, name = os.path.split(target)
         with _using(self.folder):
-            for file in tree.files:
-                if file.mode != LINK:
-                    os.chmod(os.path.join(folder, file.path), 0o555 if file.mode == EXECUTABLE else 0o444)
-            os.makedirs(os.path.dirname(target), 0o700, exist_ok=True)
-            try:
-                os.rename(folder, target)
-            except OSError as error:
-                # Another process stored the same skill meanwhile.
-                if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or not os.path.isdir(target):
-                    raise
+            own_folder(above, self.folder)
+            with _opened(self.folder, _TREES, name[:2]) as fd:
+                if self.get(tree.digest) is not None and _tree_or_none(target) == tree:
+                    return StoredTree(tree=tree, folder=target)
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=fd)  # a link or a file, which no tree is
+                _remove_tree(self.folder, tree.digest)  # it was damaged or changed
+                for file in tree.files:
+                    if file.mode != LINK:
+                        os.chmod(os.path.join(folder, file.path), 0o555 if file.mode == EXECUTABLE else 0o444)
+                try:
+                    os.rename(folder, name, dst_dir_fd=fd)
+                except OSError as error:
+                    # Another process stored the same skill meanwhile.
+                    if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or self.get(tree.digest) is None:
+                        raise
         return StoredTree(tree=tree, folder=target)
 
     def get(self, digest: str) -> str | None:
@@ -257,7 +304,9 @@ class OpenStore:
             InstallError: the digest is invalid.
         """
         folder = self._path(digest)
-        return folder if os.path.isdir(folder) else None
+        name = os.path.basename(folder)
+        with _opened(self.folder, _TREES, name[:2], name) as fd:
+            return None if fd is None else folder
 
     def copy(self, digest: str, into_fd: int, name: str) -> Tree:
         """Copy a skill out of the store, and compare every byte with its digest.
@@ -275,7 +324,7 @@ class OpenStore:
             raise InstallError(f"the store has no skill with the digest {digest}", hint="fetch it from its source")
         tree = copy_tree(folder, into_fd, name)
         if tree.digest != digest:
-            remove_tree(folder)
+            _remove_tree(self.folder, digest)
             raise InstallError(
                 f"the copy of {digest} in the store was changed, and is removed", hint="fetch the skill again"
             )
@@ -295,9 +344,33 @@ def _tree_or_none(folder: str) -> Tree | None:
         return None
 
 
-def _size(folder: str) -> int:
-    """Return the bytes of all files below a folder."""
-    return sum(os.lstat(os.path.join(top, name)).st_size for top, _, names in os.walk(folder) for name in names)
+@contextmanager
+def _opened(folder: str, *parts: str) -> Iterator[int | None]:
+    """Open a folder in the store; `None` if it is missing, or if it or one above it is a link or a file."""
+    try:
+        fd = open_inside(folder, parts, FOLDER_FLAGS)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EMLINK):
+            raise
+        yield None
+        return
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _names(fd: int | None, has_form: Callable[[str], object]) -> list[str]:
+    """Return the names of a form in an open folder; none without a folder."""
+    return [] if fd is None else [name for name in os.listdir(fd) if has_form(name)]
+
+
+def _remove_tree(store: str, digest: str) -> None:
+    """Remove a tree, if it is there."""
+    name = digest.removeprefix("sha256:")
+    with _opened(store, _TREES, name[:2]) as fd:
+        if fd is not None:
+            remove_tree_at(name, fd)
 
 
 def _using(folder: str) -> AbstractContextManager[None]:

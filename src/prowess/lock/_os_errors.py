@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
+from prowess._internal.ownership import ForeignError
 from prowess._internal.text import describe_os_error
 from prowess.errors import InstallError
 
@@ -22,4 +23,5 @@ def os_errors(message: str, hint: str | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InstallError(f"{message}: {describe_os_error(error)}", hint=hint) from None
+        known = error.hint if isinstance(error, ForeignError) else hint
+        raise InstallError(f"{message}: {describe_os_error(error)}", hint=known) from None

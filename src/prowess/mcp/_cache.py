@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from prowess._internal.files import read_up_to
-from prowess._internal.fs import READ_FLAGS, atomic_replace, open_fd
+from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, atomic_replace, open_fd, open_inside
+from prowess._internal.ownership import own_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 _MAX_BYTES = 256 << 20
 """Bytes of one server that are kept; what was written first is removed first."""
 _WRITES_BETWEEN_CHECKS = 64
+_IS_FOLDER = re.compile("[0-9a-f]{32}").fullmatch
+_IS_FILE = re.compile(r"[0-9a-f]{64}|\.[0-9a-f]{32}\.[0-9a-f]{16}\.tmp").fullmatch
+"""The second form is that of a file which a killed process was writing."""
 
 
 def has_digest(data: bytes, digest: str) -> bool:
@@ -65,7 +70,7 @@ class FileCache:
             return
         path = self._path(skill, digest)
         with suppress(OSError, ValueError):
-            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            own_folder(os.path.dirname(path), self._folder)
             atomic_replace(path, data)
             if self._writes % _WRITES_BETWEEN_CHECKS == 0:
                 self._remove_oldest()
@@ -79,24 +84,31 @@ class FileCache:
         """Remove files until the rest is small enough."""
         files = sorted(self._files())
         total = sum(size for _, size, _ in files)
-        for _, size, path in files:
+        for _, size, (folder, name) in files:
             if total <= _MAX_BYTES:
                 return
-            with suppress(OSError):
-                os.unlink(path)
+            with suppress(OSError), self._opened(folder) as fd:
+                os.unlink(name, dir_fd=fd)
             total -= size
 
-    def _files(self) -> Iterator[tuple[float, int, str]]:
-        for folder in _scan(self._folder or ""):
-            for file in _scan(folder.path):
-                with suppress(OSError):
-                    status = file.stat(follow_symlinks=False)
-                    yield status.st_mtime, status.st_size, file.path
+    def _files(self) -> Iterator[tuple[float, int, tuple[str, str]]]:
+        """Yield time, size, folder and name of what this class has written; no link is followed."""
+        with suppress(OSError), open_fd(self._folder or "", FOLDER_FLAGS) as top_fd:
+            for folder in filter(_IS_FOLDER, os.listdir(top_fd)):
+                with suppress(OSError), self._opened(folder) as fd:
+                    for name in filter(_IS_FILE, os.listdir(fd)):
+                        status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+                        yield status.st_mtime, status.st_size, (folder, name)
 
+    @contextmanager
+    def _opened(self, folder: str) -> Iterator[int]:
+        """Open a folder of the cache.
 
-def _scan(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
+        Raises:
+            OSError: it is missing, or a link.
+        """
+        fd = open_inside(self._folder or "", (folder,), FOLDER_FLAGS)
+        try:
+            yield fd
+        finally:
+            os.close(fd)

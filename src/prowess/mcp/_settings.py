@@ -6,8 +6,10 @@ A project's `.prowess/config.toml` is not read: a command in it would run as soo
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.ownership import find_foreign
 from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
 from prowess.errors import ConfigError
 
@@ -67,6 +69,9 @@ def configured_servers(
 def _read(file: str) -> dict[str, Any]:
     import tomllib
 
+    with suppress(OSError):  # which the next lines report
+        if (foreign := find_foreign(file)) is not None:
+            raise _error(file, f"no command of it is run: {foreign.strerror}", foreign.hint)
     try:
         return tomllib.loads(read_file(file, follow=True).decode())
     except UnreadableError as error:

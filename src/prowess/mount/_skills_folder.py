@@ -24,6 +24,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
+from prowess._internal.file_status import own_users
 from prowess._internal.files import read_up_to, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS
@@ -298,7 +299,7 @@ class LockedSkillsFolder(LockedFolder):
 
     def is_ours(self, name: str) -> bool:
         status = os.stat(name, dir_fd=self.fd, follow_symlinks=False)
-        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+        return stat.S_ISDIR(status.st_mode) and status.st_uid in own_users()
 
     def nothing_changed(self, error: OSError) -> SkillMountError:
         path = neutral(os.path.join(self.home, self.root))

@@ -20,6 +20,7 @@ from prowess._internal.file_status import is_own_file
 from prowess._internal.files import is_inside, real_path, real_path_or_none
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, atomic_replace, open_fd
+from prowess._internal.ownership import own_folder
 from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.errors import SandboxError
@@ -213,9 +214,10 @@ def _probe_key(path: str) -> bytes:
 def _read_probe_cache(folder: str) -> bytes:
     """Return the remembered key; empty if the file is not the user's own."""
     with suppress(OSError, ValueError):
-        if is_own_file(os.lstat(folder), stat.S_ISDIR):
-            with open_fd(os.path.join(folder, _PROBE_CACHE_FILE), READ_FLAGS) as fd:
-                return os.read(fd, 8192) if is_own_file(os.fstat(fd)) else b""
+        path = os.path.join(folder, _PROBE_CACHE_FILE)
+        if is_own_file(folder, os.lstat(folder), stat.S_ISDIR):
+            with open_fd(path, READ_FLAGS) as fd:
+                return os.read(fd, 8192) if is_own_file(path, os.fstat(fd)) else b""
     return b""
 
 
@@ -225,6 +227,5 @@ def _write_probe_cache(folder: str, key: bytes) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    if is_own_file(os.lstat(folder), stat.S_ISDIR):
-        atomic_replace(os.path.join(folder, _PROBE_CACHE_FILE), key)
+    own_folder(folder)
+    atomic_replace(os.path.join(folder, _PROBE_CACHE_FILE), key)

@@ -17,6 +17,7 @@ import sys
 from contextlib import suppress
 from time import time
 
+from prowess._internal.file_status import own_users
 from prowess._internal.files import real_path
 from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
@@ -98,7 +99,7 @@ def _remove_stale(base: str) -> None:
                 with suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
                     is_stale = time() - status.st_mtime > _MAX_AGE
-                    if is_stale and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                    if is_stale and stat.S_ISDIR(status.st_mode) and status.st_uid in own_users():
                         remove_tree(entry.path)
 
 

@@ -18,10 +18,11 @@ from contextlib import contextmanager, suppress
 from time import gmtime, strftime
 
 from prowess._internal.file_status import ownership_problem
-from prowess._internal.files import read_up_to, real_path
+from prowess._internal.files import MAX_SKILL_FILES, SKILL_FILE, read_up_to, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd, replacement_file, write_all
 from prowess._internal.locked import locked
+from prowess._internal.ownership import ForeignError, find_foreign, find_foreign_below, own_folder
 from prowess._internal.text import PATH_LIMIT, describe_os_error, did_you_mean, neutral, normalize_name, quoted
 from prowess._internal.user_dirs import config_folder
 from prowess.catalog import State
@@ -39,13 +40,27 @@ if TYPE_CHECKING:
     TrustedSkills = tuple["TrustedSkill", ...]
 
 ALWAYS_TRUSTED_SCOPES = frozenset(("managed", "user", "system"))
-"""Scopes whose skills the user or the administrator installed; all others need trust."""
+"""Scopes whose skills the user or the administrator installed; all others need trust. So do those of these scopes that
+other users could have changed."""
 _DIGEST_PREFIX = re.compile(r"(?:trust1:)?([0-9a-f]{8,64})").fullmatch
 
 
 def needs_trust(entry: Entry) -> bool:
     """Return whether the user must trust a skill before its tools and scripts may be used."""
-    return entry.scope not in ALWAYS_TRUSTED_SCOPES
+    return entry.scope not in ALWAYS_TRUSTED_SCOPES or _foreign_part(entry) is not None
+
+
+def _foreign_part(entry: Entry) -> OSError | None:
+    """Return what users other than this one and root could change of a skill, or why that is unknown."""
+    folder, file = os.path.split(entry.path)
+    if sys.platform == "win32" or not os.path.isabs(folder):
+        return None
+    try:
+        if file.lower() != SKILL_FILE.lower():
+            return find_foreign(entry.path)
+        return find_foreign(folder) or find_foreign_below(real_path(folder), MAX_SKILL_FILES)
+    except OSError as error:
+        return error
 
 
 def trusted_place(entry: Entry) -> str:
@@ -160,6 +175,9 @@ class Trust:
         command = f"`prowess trust {quote_for_shell(reference)}`"
         if own is not None:
             return f"{name} has changed since it was trusted on {own.since}: review it, then type {command}"
+        if entry.scope in ALWAYS_TRUSTED_SCOPES and (foreign := _foreign_part(entry)) is not None:
+            further = f"; {foreign.hint}" if isinstance(foreign, ForeignError) else ""
+            return f"{name} needs trust: {describe_os_error(foreign)}: review it, then type {command}{further}"
         return f"{name} is not trusted: review it, then type {command}"
 
     def allow(self, entry: Entry, *, digest: str | None = None, folder: str | None = None) -> TrustedSkill:
@@ -362,14 +380,15 @@ class TrustRecord:
             ConfigError: the record is invalid or cannot be written; it stays as it is.
         """
         try:
-            _make_folder(os.path.dirname(self.file))
+            with suppress(ForeignError, NotADirectoryError):  # which the next line reports
+                own_folder(os.path.dirname(self.file))
             self._check_folder()
             with locked(*os.path.split(f"{self.file}.lock"), required=True):
                 skills = self.load()
                 edited = edit(skills)
                 if edited != skills:
                     self._write(edited)
-        except (OSError, RecursionError) as error:  # the latter if the folder is too deep to be created
+        except OSError as error:
             message = f"cannot write the trust record {neutral(self.file)}: {describe_os_error(error)}"
             raise ConfigError(message, hint="fix this, or set PROWESS_CONFIG_DIR to another folder") from None
 
@@ -413,13 +432,12 @@ class TrustRecord:
             raise self._invalid_error(f"{subject} is a link")
         if not (stat.S_ISREG if regular else stat.S_ISDIR)(status.st_mode):
             raise self._invalid_error(f"{subject} is not a {'regular file' if regular else 'folder'}")
-        problem = ownership_problem(status)
+        path = self.file if regular else os.path.dirname(self.file)
+        problem = ownership_problem(path, status)
         if problem == "owner":
             raise self._invalid_error(f"{subject} belongs to another user")
         if problem == "writable":
-            path = quote_for_shell(self.file if regular else os.path.dirname(self.file))
-            hint = f"if its content is yours, type `chmod go-w {path}`; if not, remove it"
-            raise self._invalid_error(f"other users can write to {subject}", hint)
+            raise self._invalid_error(f"other users can write to {subject}", ForeignError(path, problem).hint)
 
     def _invalid_error(self, reason: str, hint: str | None = None) -> ConfigError:
         return ConfigError(
@@ -471,18 +489,6 @@ def trust_file(env: Mapping[str, str]) -> str:
 def quote_for_shell(path: str) -> str:
     """Return a path as it is typed in a shell, without characters that change a terminal."""
     return neutral(path if _SHELL_SAFE(path) else "'" + path.replace("'", "'\"'\"'") + "'")
-
-
-def _make_folder(folder: str) -> None:
-    """Create a folder, and those above it, for the user alone."""
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        _make_folder(os.path.dirname(folder))
-        with suppress(FileExistsError):
-            os.mkdir(folder, 0o700)
 
 
 # ── the format ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
+from errno import ELOOP, EMLINK
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.file_status import is_shared, ownership_problem
+from prowess._internal.fs import READ_FLAGS, open_fd
+from prowess._internal.ownership import ForeignError, check_own, users_of_project
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from sqlalchemy import URL, Engine
 
     from ._store import Store
@@ -18,6 +25,8 @@ _FORMS = "`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
 _TIMEOUT_SECONDS = 30
 """Seconds that one statement, or the wait for a lock of the database, may take."""
 _CONNECT_SECONDS = 10
+_MAGIC = b"SQLite format 3\0"
+"""How the file of a database begins; one that is new is empty."""
 
 
 def open_store(url: str, *, lease: float = 15.0, keep: float | None = None) -> Store:
@@ -149,20 +158,49 @@ def _make_engine(url: URL) -> Engine:
 def _create_private_file(path: str) -> None:
     """Create the file of an SQLite database that only its user can read; its other files get the same permissions.
 
+    Neither it nor one of the files that SQLite keeps beside it may be a link or another user's, and so its folder must
+    be this user's own.
+
     Raises:
-        ConfigError: it cannot be created, or is not a regular file.
+        ConfigError: it cannot be created, or one of these is not a regular file of this user.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+        trusted = users_of_project(os.getcwd())
+        check_own(os.path.dirname(os.path.abspath(path)), also=trusted)
+        with open_fd(path, READ_FLAGS | os.O_CREAT) as fd:
+            _check_file(fd, path, trusted)
+            is_database = os.pread(fd, len(_MAGIC), 0) in (b"", _MAGIC) if hasattr(os, "pread") else False
+            if is_database and not is_shared(path):
+                _make_private(fd)
+        for ending in ("-wal", "-shm", "-journal"):
+            with suppress(FileNotFoundError), open_fd(f"{path}{ending}", READ_FLAGS) as fd:
+                _check_file(fd, f"{path}{ending}", trusted)
+                if is_database and not is_shared(path):
+                    _make_private(fd)
     except (OSError, ValueError) as error:
-        message = f"cannot open the store {quoted(path, PATH_LIMIT)}: {describe_os_error(error)}"
-        raise ConfigError(message, hint="name a file in a folder that exists and that you can write to") from None
-    try:
-        regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
-    finally:
-        os.close(descriptor)
-    if not regular:
+        known = error.hint if isinstance(error, ForeignError) else None
+        hint = known or "name a file in a folder that exists and that you can write to"
+        reason = "it is a link" if getattr(error, "errno", 0) in (ELOOP, EMLINK) else describe_os_error(error)
+        raise ConfigError(f"cannot open the store {quoted(path, PATH_LIMIT)}: {reason}", hint=hint) from None
+
+
+def _check_file(fd: int, path: str, trusted: Collection[int]) -> None:
+    """Check that an open file is a regular one of a trusted user.
+
+    Raises:
+        ConfigError: it is something else.
+        ForeignError: it is another user's, or others can write to it.
+    """
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
         raise ConfigError(f"the store {quoted(path, PATH_LIMIT)} is not a regular file", hint="name another file")
+    if problem := ownership_problem(path, status, also=trusted):
+        raise ForeignError(path, problem)
+
+
+def _make_private(fd: int) -> None:
+    if os.fstat(fd).st_mode & 0o077:
+        os.fchmod(fd, 0o600)
 
 
 def _set_up_connections(engine: Engine, *, sqlite: bool) -> None:

@@ -35,6 +35,7 @@ from prowess._internal.fs import (
     sync_file_system,
     write_all,
 )
+from prowess._internal.ownership import own_folder
 from prowess.errors import SkillError
 
 from ._journal import Change, Journal, inode, parse_journal
@@ -366,7 +367,7 @@ class Staging:
             return
         if os.path.isabs(file):
             folder = os.path.dirname(file)
-            os.makedirs(folder, 0o700, exist_ok=True)
+            own_folder(folder, follow=True)
             if os.stat(folder).st_dev != os.fstat(self.fd).st_dev:
                 with replacement_file(file, mode=self.locked.file_mode) as fd:
                     write_all(fd, text.encode())

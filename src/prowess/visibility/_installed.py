@@ -144,7 +144,9 @@ class InstalledSkills:
         from prowess.lock import LOCK_FILE, find_project
 
         question, data = self._question, data_folder(self._question.env)
-        places: list[tuple[Scope, str, str]] = [("project", find_project(question.cwd, self._filesystem.link_kind), "")]
+        filesystem = self._filesystem
+        project = find_project(question.cwd, filesystem.link_kind, filesystem.is_own_project)
+        places: list[tuple[Scope, str, str]] = [("project", project, "")]
         if data is not None:
             places.append(("user", self._filesystem.real(question.home), data))
         for scope, root, folder in places:

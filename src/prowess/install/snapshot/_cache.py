@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from prowess._internal.file_status import is_own_file
 from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
 from prowess._internal.locked import locked
+from prowess._internal.ownership import own_folder
 from prowess._internal.text import PATH_LIMIT, quoted, without_secrets
 from prowess.errors import ConfigError, InstallError, ProwessError
 from prowess.lock import os_errors
@@ -107,9 +108,10 @@ class CachedSnapshot:
 
     def _current(self, max_age: float | None) -> Pointer | None:
         try:
-            with open_fd(os.path.join(self._folder or "", _CURRENT), READ_FLAGS) as fd:
+            path = os.path.join(self._folder or "", _CURRENT)
+            with open_fd(path, READ_FLAGS) as fd:
                 status = os.fstat(fd)
-                if not is_own_file(status) or status.st_size > MAX_POINTER_BYTES:
+                if not is_own_file(path, status) or status.st_size > MAX_POINTER_BYTES:
                     return None
                 data = os.read(fd, MAX_POINTER_BYTES)
             if max_age is not None and not 0 <= time.time() - status.st_mtime <= max_age:
@@ -127,7 +129,7 @@ class CachedSnapshot:
         """
         path = os.path.join(self._folder or "", data_name(pointer.sha256))
         status = os.stat(path, follow_symlinks=False)
-        if not is_own_file(status) or status.st_size != pointer.size:
+        if not is_own_file(path, status) or status.st_size != pointer.size:
             raise OSError("it was changed")
         return SnapshotFile(path, self._name)
 
@@ -214,7 +216,7 @@ class CachedSnapshot:
         """
         with ExitStack() as stack:
             with self._keeping():
-                os.makedirs(folder, 0o700, exist_ok=True)
+                own_folder(folder, os.path.dirname(os.path.dirname(folder)))
                 is_locked = stack.enter_context(locked(folder, _LOCK, wait=wait))
             yield is_locked
 

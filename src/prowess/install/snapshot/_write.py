@@ -24,6 +24,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, READ_FLAGS, atomic_replace, open_fd
 from prowess._internal.inside import OutsideError, real_output_path
 from prowess._internal.locked import locked
+from prowess._internal.ownership import own_folder
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.catalog import REACHABLE, State, discover
@@ -115,7 +116,8 @@ class Records:
             return
         skills = {path: [fingerprint.hex(), digest] for path, (fingerprint, digest) in known.items()}
         with suppress(OSError):
-            os.makedirs(os.path.dirname(self._file), 0o700, exist_ok=True)
+            folder = os.path.dirname(self._file)
+            own_folder(folder, os.path.dirname(folder))
             atomic_replace(self._file, json.dumps(skills).encode())
 
     def _read(self) -> dict[str, list[str]]:
@@ -124,7 +126,7 @@ class Records:
         try:
             with open_fd(self._file, READ_FLAGS) as fd, os.fdopen(os.dup(fd), "rb") as file:
                 status = os.fstat(fd)
-                table = json.load(file) if is_own_file(status) and status.st_size <= _MAX_BYTES else {}
+                table = json.load(file) if is_own_file(self._file, status) and status.st_size <= _MAX_BYTES else {}
         except (OSError, ValueError, RecursionError):
             return {}
         valid = isinstance(table, dict)

@@ -361,6 +361,7 @@ def _digest_of_files(contents: dict[str, bytes]) -> str:
 
 _INDEX = "index.json"
 _TEMPORARY = ".prowess-index-"
+_IS_TEMPORARY = re.compile(rf"{re.escape(_TEMPORARY)}[a-z0-9_]{{8}}(?:-old)?").fullmatch
 
 
 class IndexedSkill(Frozen):
@@ -513,9 +514,8 @@ def _put_into_place(parent_fd: int, new: str, name: str) -> None:
 
 def _remove_leftovers(parent: str) -> None:
     """Remove what killed processes left; no other one works here."""
-    for name in os.listdir(parent):
-        if name.startswith(_TEMPORARY):
-            remove_tree(os.path.join(parent, name))
+    for name in filter(_IS_TEMPORARY, os.listdir(parent)):
+        remove_tree(os.path.join(parent, name))
 
 
 def _read_file(path: str) -> bytes:
