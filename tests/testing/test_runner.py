@@ -153,6 +153,7 @@ def test_a_command_has_the_variables_of_the_config_and_none_of_the_caller_s(
     tmp_path: Path, sandbox: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Besides those that every contained command has."""
+    monkeypatch.chdir(tmp_path)  # a relative folder of the cache is in it
     for name in ("OPENAI_API_KEY", "PYTHONPATH", "LD_PRELOAD_DECOY", "PROWESS_CACHE_DIR", "VIRTUAL_ENV"):
         monkeypatch.setenv(name, "decoy")
     (result,) = results_of(

@@ -10,12 +10,20 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from contextlib import suppress
+from functools import lru_cache
 
 from .file_status import own_users
+from .files import real_path
 from .fs import NO_LINK_FLAGS, remove_tree
 from .locked import lock_fd
 from .signals import deferred_signals
+from .user_dirs import cache_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 IN_USE_FILE = "in-use"
 """The locked file in the folder."""
@@ -49,11 +57,69 @@ class TemporaryDirectory:
             """Removes the folder; calling it again does nothing."""
 
 
-def temporary_directory_root() -> str:
-    """Return the folder in which temporary folders are created: `TMPDIR` if it is set, even if it does not exist."""
+_READ_ABOVE = (".env", ".git", "node_modules", "package.json")
+"""What programs look for in the folders above the file that they run."""
+
+
+def temporary_directory_root(*, contained: bool = True) -> str:
+    """Return the folder in which temporary folders are created: `TMPDIR` if it is set, even if it does not exist.
+
+    Args:
+        contained: whether a sandbox hides what is above a temporary folder. If not, programs in it read files above it,
+            and in `/tmp` every user can write them: then it is a folder of the cache, unless only this user and root
+            can write above `TMPDIR`.
+
+    Raises:
+        OSError: another user has such a file above it, and there is no other place.
+    """
     import tempfile
 
-    return os.path.abspath(os.fsdecode(tempfile.tempdir or os.environ.get("TMPDIR") or tempfile.gettempdir()))
+    usual = os.path.abspath(os.fsdecode(tempfile.tempdir or os.environ.get("TMPDIR") or tempfile.gettempdir()))
+    if contained or sys.platform == "win32":
+        return usual
+    # A relative folder would be in the working directory, which can be any project.
+    cache = cache_folder(os.environ) if os.path.isabs(os.environ.get("PROWESS_CACHE_DIR") or os.sep) else None
+    private = _private_root(usual, cache)
+    if private is not None and os.path.isdir(private):
+        return private
+    for folder in _with_those_above(usual):
+        for name in _READ_ABOVE:
+            path = os.path.join(folder, name)
+            with suppress(FileNotFoundError):
+                if os.lstat(path).st_uid not in (0, os.geteuid()):
+                    raise PermissionError(errno.EACCES, "a file of another user is above it", path)
+    return usual
+
+
+@lru_cache(maxsize=8)
+def _private_root(usual: str, cache: str | None) -> str | None:
+    """Return a folder above which only this user and root can write, if there is one."""
+    private = None if cache is None else os.path.join(cache, "temporary")
+    for folder in (usual, private):
+        with suppress(OSError):
+            if folder is not None and folder == private:
+                os.makedirs(folder, mode=0o700, exist_ok=True)
+            if folder is not None and not _others_can_write_above(folder):
+                return folder
+    return None
+
+
+def _with_those_above(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, without links."""
+    path = real_path(folder)
+    yield path
+    while path != os.path.dirname(path):
+        path = os.path.dirname(path)
+        yield path
+
+
+def _others_can_write_above(folder: str) -> bool:
+    """Return whether another user but root can write in a folder, or in one above it."""
+    for path in _with_those_above(folder):
+        status = os.stat(path)
+        if status.st_uid not in (0, os.geteuid()) or status.st_mode & 0o022:
+            return True
+    return False
 
 
 def _remove_and_unlock(path: str, lock_fd: int, owner: int) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from prowess._internal.files import is_inside, real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.errors import ConfigError, ProwessError
+from prowess.errors import ConfigError, ProwessError, SandboxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -100,8 +100,11 @@ class SealedSkill(Protocol):
             RefusedError: it changed, or its user does not trust it any more.
         """
 
-    def copy(self) -> AbstractContextManager[SealedCopy]:
+    def copy(self, *, contained: bool) -> AbstractContextManager[SealedCopy]:
         """Check the skill, and return the copy that a call runs from; at the end of the block it is removed.
+
+        Args:
+            contained: whether the call runs in a sandbox.
 
         Raises:
             RefusedError: it changed, or its user does not trust it any more.
@@ -128,6 +131,16 @@ class ToolContext(Frozen):
     """The role's own file, its skills' files and those that its tools run; tools must not write them."""
     protected_paths: tuple[ProtectedPath, ...] = ()
     """More that tools must not write, whatever it is called."""
+
+    @property
+    def contained(self) -> bool:
+        """Whether processes run in a sandbox; also if none can run."""
+        from prowess.sandbox import find_backend
+
+        try:
+            return find_backend(self.sandbox, trusted=self.trusted).name != "none"
+        except SandboxError:
+            return True
 
     def absolute_path(self, text: str) -> str:
         """Return the absolute path for a path in a configuration."""

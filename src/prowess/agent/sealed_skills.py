@@ -62,9 +62,9 @@ class LoadedFolder(Frozen):
             self._check_digest(read_integrity(self.folder).digest)
 
     @contextmanager
-    def copy(self) -> Iterator[SealedCopy]:
+    def copy(self, *, contained: bool) -> Iterator[SealedCopy]:
         """Copy the folder if it has not changed; see `SealedSkill.copy`."""
-        with _errors_as_refusals(), sealed_copy(self.folder, self._check_digest) as copy:
+        with _errors_as_refusals(), sealed_copy(self.folder, self._check_digest, contained=contained) as copy:
             yield copy
 
     def _check_digest(self, digest: str) -> None:
@@ -86,9 +86,12 @@ class DiscoveredSkill(Frozen):
             raise RefusedError(denial)
 
     @contextmanager
-    def copy(self) -> Iterator[SealedCopy]:
+    def copy(self, *, contained: bool) -> Iterator[SealedCopy]:
         """Copy the skill if its user trusts it; see `SealedSkill.copy`."""
-        with _errors_as_refusals(), Trust().sealed_copy(self.entry, digest=self.digest) as copy:
+        with (
+            _errors_as_refusals(),
+            Trust().sealed_copy(self.entry, digest=self.digest, contained=contained) as copy,
+        ):
             yield copy
 
 

@@ -135,7 +135,11 @@ def run(
     if in_memory:
         scratch_folder = scratch_path()
     else:
-        scratch_folder = make_temp_folder("run") if scratch is None else existing_path(scratch, "the scratch folder")
+        scratch_folder = (
+            make_temp_folder("run", contained=backend.name != "none")
+            if scratch is None
+            else existing_path(scratch, "the scratch folder")
+        )
     try:
         prepared = prepare(argv, cwd, backend, scratch_folder, in_memory=in_memory, **options)
         prepared.request["stdin"] = data

@@ -28,6 +28,8 @@ _MAX_AGE = 2 * 86_400.0
 """Seconds after which a folder counts as left behind."""
 _folders: dict[int, str] = {}
 """Process number to its folder: a forked process makes its own."""
+_swept: set[str] = set()
+"""Other folders for temporary folders from which this process has removed what was left behind."""
 _DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
 """Of Linux, by name: what a sandbox has in `/dev`."""
 _USERS = "root:x:0:0:root:/:/bin/sh\n{user}nobody:x:65534:65534:nobody:/:/bin/false\n"
@@ -75,15 +77,26 @@ def own_devices() -> dict[str, str]:
     return found
 
 
-def make_temp_folder(name: str) -> str:
+def make_temp_folder(name: str, *, contained: bool = True) -> str:
     """Make a new folder for temporary files that only this user can read; return its path without links.
+
+    Args:
+        name: what it is for, as a part of its name.
+        contained: whether a command that runs in it is in a sandbox; see `temporary_directory_root`.
 
     Raises:
         SandboxError: it cannot be made.
     """
     base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - the folder in it is new, with a random name
-    path = os.path.join(real_path(base), f"prowess-{name}-{os.urandom(8).hex()}")
     try:
+        if not contained:
+            from prowess._internal.tempdirs import temporary_directory_root
+
+            base = temporary_directory_root(contained=False)
+            if base not in _swept:
+                _swept.add(base)
+                _remove_stale(base)
+        path = os.path.join(real_path(base), f"prowess-{name}-{os.urandom(8).hex()}")
         os.mkdir(path, 0o700)
     except OSError as error:
         message = f"cannot make a folder for temporary files: {describe_os_error(error)}"

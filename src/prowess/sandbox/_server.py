@@ -63,7 +63,7 @@ def server_command(
     """
     backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
     in_memory = backend.name == "bwrap"
-    top = make_temp_folder("server")
+    top = make_temp_folder("server", contained=backend.name != "none")
     try:
         home = scratch_path() if in_memory else os.path.join(top, "home")
         if not in_memory:

@@ -121,7 +121,7 @@ class Scripts:
         """Protected files and folders that scripts may write, relative to `cwd`."""
         self.sandbox, self.network, self.env, self.on_untrusted = sandbox, network, dict(env), on_untrusted
         self.limits = Limits(timeout=timeout, memory=int(memory), output=int(output))
-        self._folders = WorkFolders(self.cwd, space)
+        self._folders = WorkFolders(self.cwd, space, contained=sandbox != "none")
 
     def folder(self, conversation: str) -> WorkFolder:
         """Return the working folder of a conversation.
@@ -177,7 +177,7 @@ def allowed_copy(
     Raises:
         SkillError: the user does neither, or the skill cannot be copied.
     """
-    with sealed_copy(folder, lambda _: None) as copy:
+    with sealed_copy(folder, lambda _: None, contained=scripts.sandbox != "none") as copy:
         reason = trust.digest_denial_reason(entry, copy.digest)
         if reason is not None:
             untrusted = UntrustedSkill(

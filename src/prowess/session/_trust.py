@@ -127,7 +127,7 @@ class Trust:
 
     @contextmanager
     def sealed_copy(
-        self, entry: Entry, *, digest: str | None = None, folder: str | None = None
+        self, entry: Entry, *, digest: str | None = None, folder: str | None = None, contained: bool = True
     ) -> Iterator[SealedCopy]:
         """Yield a copy of a skill whose bytes the user trusts now; remove it at the end.
 
@@ -137,6 +137,7 @@ class Trust:
             entry: the skill. One that needs no trust is copied as it is.
             digest: the integrity digest of the skill when its tools were listed; `None` if they were not.
             folder: the folder with its files, if they are not in its own.
+            contained: whether what runs of it is in a sandbox.
 
         Raises:
             SkillError: the user does not trust these bytes, they are not those of `digest`, or they cannot be copied.
@@ -149,7 +150,7 @@ class Trust:
             if denial is not None:
                 raise SkillError(denial)
 
-        with sealed_copy(folder or trusted_folder(entry), check) as copy:
+        with sealed_copy(folder or trusted_folder(entry), check, contained=contained) as copy:
             yield copy
 
     def digest_denial_reason(self, entry: Entry, digest: str) -> str | None:

@@ -51,8 +51,8 @@ class ScriptSpace(Frozen):
 class WorkFolders:
     """The working folders of conversations: one for all, or a temporary one for each."""
 
-    def __init__(self, path: str | None, space: ScriptSpace) -> None:
-        self._path, self._space = path, space
+    def __init__(self, path: str | None, space: ScriptSpace, *, contained: bool) -> None:
+        self._path, self._space, self._contained = path, space, contained
         self._folders: dict[str, WorkFolder] = {}
         """By conversation, the one that ran a script last at the end."""
         self._lock = threading.Lock()
@@ -65,7 +65,9 @@ class WorkFolders:
         """
         with self._lock:
             removed = [self._folders.pop(name) for name in [*self._to_remove(conversation)]]
-            folder = self._folders.pop(conversation, None) or WorkFolder(self._path, self._space)
+            folder = self._folders.pop(conversation, None) or WorkFolder(
+                self._path, self._space, contained=self._contained
+            )
             self._folders[conversation] = folder
             folder.used_at = monotonic()
         del removed  # outside the lock, since it may take a while
@@ -93,9 +95,11 @@ class WorkFolders:
 class WorkFolder:
     """Where the scripts of one conversation work."""
 
-    def __init__(self, path: str | None, space: ScriptSpace) -> None:
+    def __init__(self, path: str | None, space: ScriptSpace, *, contained: bool) -> None:
         self._space = space
-        self._temporary = None if path else TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
+        self._temporary = None
+        if path is None:
+            self._temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root(contained=contained)))
         self.path = path or os.path.join(self._temporary.path if self._temporary else "", "work")
         """Absolute and without links."""
         if path is None:

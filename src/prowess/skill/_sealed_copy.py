@@ -42,20 +42,23 @@ class SealedCopy(Frozen):
 
 
 @contextmanager
-def sealed_copy(folder: str, check: Callable[[str], None], *, compiled: bool = False) -> Iterator[SealedCopy]:
+def sealed_copy(
+    folder: str, check: Callable[[str], None], *, compiled: bool = False, contained: bool = True
+) -> Iterator[SealedCopy]:
     """Yield a sealed copy of a skill; remove it at the end.
 
     Args:
         folder: the skill's folder; a link to it is followed.
         check: gets the integrity digest of the copy; what it raises is raised, and the copy is removed.
         compiled: whether `__pycache__` is copied, too, for a copy that is only read.
+        contained: whether what runs of it is in a sandbox; see `temporary_directory_root`.
 
     Raises:
         SkillError: the skill has no integrity digest (see `read_integrity`), or cannot be copied.
     """
     real = real_path(folder)
     try:
-        temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
+        temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root(contained=contained)))
     except OSError as error:
         raise _copy_error(error) from None
     writer = _CopyWriter(os.path.join(temporary.path, "copy", os.path.basename(real) or "skill"), compiled)

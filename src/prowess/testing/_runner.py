@@ -211,14 +211,18 @@ def fixture_error(contents: SkillContents, path: str) -> str | None:
 
 
 @contextmanager
-def workspace(contents: SkillContents) -> Iterator[tuple[str, str]]:
+def workspace(contents: SkillContents, *, contained: bool = True) -> Iterator[tuple[str, str]]:
     """Yield a temporary folder for one case and the copy of the skill in it; remove both at the end.
+
+    Args:
+        contents: the files of the skill.
+        contained: whether the case runs in a sandbox.
 
     Raises:
         SkillError: a file has changed since it was listed, or cannot be copied.
         SandboxError: no temporary folder can be created.
     """
-    top = make_temp_folder("case")
+    top = make_temp_folder("case", contained=contained)
     copy = os.path.join(top, os.path.basename(contents.folder) or "skill")
     try:
         try:
@@ -350,7 +354,7 @@ class SuiteRun:
         Raises:
             SkillError: the user does not trust the skill any more, or the case is not part of what they trust.
         """
-        with Trust().sealed_copy(self._entry()) as copy:
+        with Trust().sealed_copy(self._entry(), contained=False) as copy:
             trusted = load_suite(copy.folder)
             if trusted.findings or case not in trusted.cases or trusted.env != self.suite.env:
                 message = f"{quoted(case.file)} changed while the tests were running"
@@ -367,7 +371,7 @@ class SuiteRun:
         return self._contents
 
     def _run_command(self, case: Case, backend: Backend, contents: SkillContents) -> CaseResult:
-        with workspace(contents) as (scratch, copy):
+        with workspace(contents, contained=backend.name != "none") as (scratch, copy):
             result = run(
                 ["/bin/sh", "-c", case.command],
                 cwd=copy,

@@ -127,14 +127,17 @@ def command_network(options: Mapping[str, Any], context: ToolContext) -> bool | 
 
 
 @contextmanager
-def scratch_folder() -> Iterator[str]:
+def scratch_folder(*, contained: bool) -> Iterator[str]:
     """Make a folder for one call, and remove it afterwards.
+
+    Args:
+        contained: whether the call runs in a sandbox.
 
     Raises:
         ToolFailedError: it cannot be created.
     """
     try:
-        folder = make_temp_folder("tool")
+        folder = make_temp_folder("tool", contained=contained)
     except SandboxError as error:
         raise ToolFailedError(str(error), hint=error.hint) from None
     try:

@@ -255,7 +255,7 @@ class GitRepository(Frozen):
         is_extended = "extensions.objectformat" in settings
         settings["core.repositoryformatversion"] = "1" if is_extended else "0"
         program, needed = find_user_program("git", self.context.env)
-        with scratch_folder() as scratch:
+        with scratch_folder(contained=self.context.contained) as scratch:
             git_folder = os.path.join(scratch, "git")
             os.mkdir(git_folder)
             hash_bytes = 32 if settings.get("extensions.objectformat") == "sha256" else 20

@@ -217,7 +217,7 @@ class _SkillServer:
             SandboxError: no sandbox is available, or the program does not exist.
         """
         options, context = self._options, self._context
-        with self._sealed.copy() as copy:
+        with self._sealed.copy(contained=context.contained) as copy:
             name, *arguments = (
                 word_in_copy(word, self._cwd, self._folder, copy.folder)
                 for word in (options["command"], *options["args"])

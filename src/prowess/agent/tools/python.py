@@ -40,7 +40,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             raise ToolFailedError(
                 f"{len(data):,} bytes of code are too many: the limit is {_MAX_CODE_BYTES:,}; write less"
             )
-        with scratch_folder() as scratch:
+        with scratch_folder(contained=context.contained) as scratch:
             # In a folder of its own, so that files which the code writes cannot replace it.
             file = os.path.join(scratch, "code", "main.py")
             os.mkdir(os.path.dirname(file))

@@ -195,7 +195,8 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
                 raise ToolFailedError(
                     f"`{name.lower()}` is longer than {_MAX_VALUE_BYTES:,} bytes; give a shorter value"
                 )
-        with scratch_folder() as scratch, script.file.ready(scratch) as ready:
+        contained = context.contained
+        with scratch_folder(contained=contained) as scratch, script.file.ready(scratch, contained) as ready:
             # A skill's script sees its copy where it would see its folder.
             copy = ready.copy if script.is_skill else None
             name, *options = _interpreter(script, ready)
@@ -283,11 +284,12 @@ class ScriptFile(Frozen):
         )
 
     @contextmanager
-    def ready(self, scratch: str) -> Iterator[ReadyScript]:
+    def ready(self, scratch: str, contained: bool) -> Iterator[ReadyScript]:
         """Check the script, and yield what runs.
 
         Args:
             scratch: a new folder of the call.
+            contained: whether it runs in a sandbox.
 
         Raises:
             RefusedError: it changed, or its user does not trust it any more.
@@ -296,7 +298,7 @@ class ScriptFile(Frozen):
         if self.sealed is None:
             yield self._write(scratch, self.body if self.path is None else self._unchanged_file())
             return
-        with self.sealed.copy() as copy:
+        with self.sealed.copy(contained=contained) as copy:
             if self.path is None:
                 yield self._write(scratch, self.body).with_changes(copy=copy.folder)
                 return

@@ -127,7 +127,7 @@ class _SkillPrograms:
             yield name, ()
             return
         sealed = self._context.sealed or LoadedFolder.load(folder)
-        with sealed.copy() as copy:
+        with sealed.copy(contained=self._context.contained) as copy:
             yield path_in_copy(path, folder, copy.folder), (copy.folder,)
 
 
