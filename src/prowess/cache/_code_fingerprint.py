@@ -24,7 +24,7 @@ def _fingerprint_code() -> str:
         for folder in folders:  # grows during the loop
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.name.endswith((".py", ".pyc")):
+                    if entry.name.endswith((".py", ".pyc", ".txt")):
                         files.append(entry.path)
                     elif folder != package and entry.name != "__pycache__" and entry.is_dir():
                         folders.append(entry.path)

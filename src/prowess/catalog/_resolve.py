@@ -9,7 +9,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
 from prowess._internal.variable_paths import variable_path
 from prowess.clients import of_client
-from prowess.clients.settings import ClientArguments, Settings, read_settings
+from prowess.clients.settings import ClientArguments, Settings, SettingsReader
 from prowess.filesystem import Filesystem, Question, git_root
 from prowess.find import FoundSkill, ScanRoot, find_scan_roots, scan
 from prowess.findings import Finding, finding
@@ -51,30 +51,19 @@ def resolve_skills(host: Host, question: Question, filesystem: Filesystem) -> Re
     """
     project = git_root(question.cwd, host.git_marker, filesystem) or question.cwd
     question = _with_moved_folders(host, question)
-    settings = read_settings(host, question, project=project, filesystem=filesystem)
+    reader = SettingsReader(host, question, project, filesystem)
+    settings = reader.read()
     findings = list(settings.findings)
-    reader, settings = settings.reader, settings.with_changes(reader=None)
     if not settings.enabled:
         return _nothing(host, settings, findings, settings.enabled_source)
-    project = settings.project or project
     own_host = host  # a catalog from the cache has it too, without what the user has set
     host = with_user_budget(host, settings)
     plugins: Mapping[str, Iterable[InstalledPlugin]] = {}
-    if reader is not None:
+    if host.plugins:
         # Few hosts have plugins, and their modules take time to load.
-        from prowess.clients.plugins import PluginQuestion, find_plugins
+        from prowess.clients.plugins import find_plugins
 
-        about_plugins = PluginQuestion(
-            host=host,
-            settings=settings,
-            reader=reader,
-            project=project,
-            cwd=question.cwd,
-            home=question.home,
-            variables=question.variables,
-            filesystem=filesystem,
-        )
-        found = find_plugins(about_plugins)
+        found = find_plugins(reader, settings)
         plugins = found.plugins
         findings += found.findings
         settings = _with_skills_off(settings, plugins).with_changes(hidden_folders=found.hidden)
@@ -83,7 +72,7 @@ def resolve_skills(host: Host, question: Question, filesystem: Filesystem) -> Re
     scan_roots = find_scan_roots(host, question, settings=settings, plugins=plugins, filesystem=filesystem)
     expand = partial(variable_path, variables=question.variables, home=question.home)
     precedence = Precedence(host, settings, filesystem, expand)
-    result = scan(host, scan_roots, project=project, cwd=question.cwd, filesystem=filesystem)
+    result = scan(host, scan_roots, project=reader.project, cwd=question.cwd, filesystem=filesystem)
     skills = precedence.resolve(result.found)
     findings += result.findings
     findings += precedence.findings

@@ -382,7 +382,7 @@ class Plugins(PluginFinder):
         """The top of the repository of a project that plugins are installed for, and of the working directory."""
         self.catalog: dict[str, _Listed] = {}
         """Id of a plugin to what its marketplace says."""
-        self.trusted = self.question.settings.trust == "trusted"
+        self.trusted = self.settings.trust == "trusted"
         if self.table == "marketplaces":
             trusted = ("local", "local_of_cwd", "project") if self.trusted else ()
             files = ("managed-parts", "managed", "arguments", "user", *trusted)
@@ -406,7 +406,7 @@ class Plugins(PluginFinder):
                 if self.filesystem.kind(path) == "d":
                     yield PluginCandidate(folder=path)
         else:
-            unread = self.question.settings.unread_scopes
+            unread = self.settings.unread_scopes
             if "user" not in unread:
                 yield from super().candidates()
             off = "" if self.trusted else "in a project that is not trusted"

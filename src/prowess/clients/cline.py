@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from prowess.clients.plugins import PluginCandidate, PluginQuestion
+    from prowess.clients.plugins import PluginCandidate
+    from prowess.clients.settings import Settings, SettingsReader
     from prowess.hosts import Flag, NameRules, Root
     from prowess.skill import Skill
 
@@ -26,8 +27,9 @@ _MAX_FILES = 1000
 class Plugins(PluginFinder):
     """Finds its plugins; relative paths belong to the git root."""
 
-    def __init__(self, table: str, question: PluginQuestion) -> None:
-        super().__init__(table, question.with_changes(cwd=question.project))
+    def __init__(self, table: str, reader: SettingsReader, settings: Settings) -> None:
+        super().__init__(table, reader, settings)
+        self.cwd = reader.project
 
     def read_settings(self) -> None:
         """Read which plugins the settings switch off."""

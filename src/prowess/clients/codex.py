@@ -104,7 +104,7 @@ def find_project(reader: SettingsReader) -> str:
         if _are_texts(markers):
             found = tuple(markers[:_MAX_ROOT_MARKERS])
             project = marked_root(reader.cwd, found, reader.files.filesystem) or reader.cwd
-            reader.found |= {"root_markers": found, "project": project}
+            reader.found["root_markers"] = found
             return project
     return reader.project
 

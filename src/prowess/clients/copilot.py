@@ -250,9 +250,9 @@ class Plugins(PluginFinder):
     def _add_market(self, name: str, item: object, *, in_project: bool) -> None:
         source = item.get("source") if isinstance(item, Mapping) else None
         path = source.get("path") if isinstance(source, Mapping) and source.get("source") == "directory" else None
-        folder = expand_home(path, self.question.home) if isinstance(path, str) and path and "\0" not in path else ""
+        folder = expand_home(path, self.reader.home) if isinstance(path, str) and path and "\0" not in path else ""
         if folder and in_project:
-            folder = os.path.join(self.question.project, folder)
+            folder = os.path.join(self.reader.project, folder)
         # What the user says of a marketplace counts, whatever a repository says.
         if os.path.isabs(folder) and (len(self.markets) < _MAX_MARKETS or name in self.markets):
             self.markets[name] = os.path.normpath(folder)
@@ -274,7 +274,7 @@ class Plugins(PluginFinder):
             yield from self._copies()
             return
         yield from self._copies()
-        home = self.question.home
+        home = self.reader.home
         named = [item for item in self.reader.arguments.values("--plugin-dir") if "\0" not in item]
         for item in named[:_MAX_MARKETS]:
             folder = os.path.normpath(os.path.join(self.cwd, expand_home(item, home)))

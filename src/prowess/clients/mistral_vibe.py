@@ -150,7 +150,7 @@ class Plugins(PluginFinder):
     def one_of_each_name(self, found: list[InstalledPlugin]) -> list[InstalledPlugin]:
         """Switch off all plugins of one name, and all of a project that is not trusted."""
         counts = Counter(plugin.name for plugin in found)
-        untrusted = self.table.startswith("project") and self.question.settings.trust != "trusted"
+        untrusted = self.table.startswith("project") and self.settings.trust != "trusted"
         result = []
         for plugin in found:
             off = plugin.off

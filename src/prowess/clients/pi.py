@@ -295,7 +295,7 @@ class Plugins(PluginFinder):
 
     def _local(self, source: str, file: str) -> str:
         text = source.strip()
-        return os.path.normpath(os.path.join(os.path.dirname(file), expand_home(text, self.question.home)))
+        return os.path.normpath(os.path.join(os.path.dirname(file), expand_home(text, self.reader.home)))
 
     # ── where ────────────────────────────────────────────────────────────────────────────────────────────────────────
 

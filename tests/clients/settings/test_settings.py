@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.clients.settings import Settings, read_settings
-from prowess.filesystem import Question
+from prowess.clients.settings import Settings, SettingsReader
+from prowess.filesystem import Filesystem, Question
 from prowess.hosts import Host, Setting, SettingsFile, host_names, load_host
 from support.growth import assert_linear
 
@@ -37,7 +37,7 @@ def read(top: Path, *rows: Row, env: dict[str, str] | None = None, role: str | N
     for folder in ("repo/sub", "home"):
         (top / folder).mkdir(parents=True, exist_ok=True)
     question = Question(cwd=str(top / "repo/sub"), home=str(top / "home"), env=env or {}, role=role)
-    return read_settings(one, question, project=str(top / "repo"))
+    return SettingsReader(one, question, str(top / "repo"), Filesystem()).read()
 
 
 def write(top: Path, path: str, text: str | bytes) -> str:
@@ -198,7 +198,7 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_missing_settings_are_no_finding(host: str, tmp_path: Path) -> None:
     """For every host."""
     question = Question(cwd=str(tmp_path), home=str(tmp_path / "home"), env={})
-    settings = read_settings(load_host(host), question, project=str(tmp_path))
+    settings = SettingsReader(load_host(host), question, str(tmp_path), Filesystem()).read()
     assert settings.findings == ()
     assert settings.enabled is (host != "infer")
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         InstalledPlugin as InstalledPlugin,
         PluginCandidate as PluginCandidate,
         PluginFinder as PluginFinder,
-        PluginQuestion as PluginQuestion,
         listed_texts as listed_texts,
     )
 else:  # otherwise every misspelt name would have a type

@@ -110,7 +110,7 @@ class ExtensionFinder(PluginFinder):
 
     def read_settings(self) -> None:
         """Read the rules, and which extensions the arguments name."""
-        self.chosen = self.question.settings.chosen_plugins
+        self.chosen = self.settings.chosen_plugins
         self._answers: dict[tuple[str, str], tuple[bool | None, str]] = {}
         path = self.expand(self.rules.rules_file)
         self.folder_rules = read_folder_rules(self.filesystem, path, fold=self.fold)

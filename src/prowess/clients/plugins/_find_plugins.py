@@ -6,12 +6,13 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
 from prowess.clients import client
 
-from ._finder import InstalledPlugin, PluginFinder, PluginQuestion
+from ._finder import InstalledPlugin, PluginFinder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from prowess.clients.settings import Settings, SettingsReader
     from prowess.findings import Finding
 
 
@@ -27,13 +28,13 @@ class FoundPlugins(Frozen):
     """The file because of which the client does not start."""
 
 
-def find_plugins(question: PluginQuestion) -> FoundPlugins:
+def find_plugins(reader: SettingsReader, settings: Settings) -> FoundPlugins:
     """Return the plugins of a host, those off whose names plugins of more important tables have."""
-    tables = question.host.plugins
-    finder: type[PluginFinder] = getattr(client(question.host.name), "Plugins", PluginFinder)
-    problems = question.reader.files.findings
+    tables = reader.host.plugins
+    finder: type[PluginFinder] = getattr(client(reader.host.name), "Plugins", PluginFinder)
+    problems = reader.files.findings
     known = len(problems)
-    finders = {table: finder(table, question) for table in tables}
+    finders = {table: finder(table, reader, settings) for table in tables}
     findings = problems[known:]
     plugins = {table: each.find() for table, each in finders.items()}
     for table, rules in tables.items():

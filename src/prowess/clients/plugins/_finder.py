@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.clients.settings import Settings, SettingsReader
-    from prowess.filesystem import Filesystem
     from prowess.findings import Finding
-    from prowess.hosts import Host
 
 MAX_PLUGINS = 1000
 """Plugins that count for one host."""
@@ -80,22 +78,6 @@ class InstalledPlugin(Frozen):
     """The names of its skills that are off, in lower case."""
 
 
-class PluginQuestion(Frozen):
-    """For whom plugins are searched, and where."""
-
-    host: Host
-    settings: Settings
-    reader: SettingsReader
-    """Returns what the settings files and arguments say."""
-    project: str
-    """The git root, or the working directory without one."""
-    cwd: str
-    home: str
-    variables: Mapping[str, str]
-    """Those that may move folders."""
-    filesystem: Filesystem
-
-
 class PluginCandidate(Frozen):
     """A plugin before its manifest is read."""
 
@@ -128,9 +110,16 @@ class PluginFinder:
     stays_inside = True
     """Whether a listed folder of skills must be inside the plugin, links resolved."""
 
-    def __init__(self, table: str, question: PluginQuestion) -> None:
-        self.table, self.question, self.rules = table, question, question.host.plugins[table]
-        self.cwd, self.filesystem, self.reader = question.cwd, question.filesystem, question.reader
+    def __init__(self, table: str, reader: SettingsReader, settings: Settings) -> None:
+        """Read the settings about plugins.
+
+        Args:
+            table: its name, among those of the host.
+            reader: returns what the settings files and arguments say.
+            settings: what was read of them.
+        """
+        self.table, self.reader, self.settings, self.rules = table, reader, settings, reader.host.plugins[table]
+        self.cwd, self.filesystem = reader.cwd, reader.files.filesystem
         self.findings: list[Finding] = []
         self.hidden: dict[str, str] = {}
         """The folders whose own SKILL.md the client does not read, each with the reason."""
@@ -166,7 +155,7 @@ class PluginFinder:
 
     def expand(self, path: str) -> str:
         """Return a path of the table on this machine; empty if its variable is not set."""
-        path = variable_path(path, self.question.variables, self.question.home)
+        path = variable_path(path, self.reader.question.variables, self.reader.home)
         return os.path.normpath(os.path.join(self.cwd, path)) if path else ""
 
     def json(self, path: str) -> Any:

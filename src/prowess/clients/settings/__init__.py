@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ._settings_reader import (
         SettingsReader as SettingsReader,
         find_hiding_setting as find_hiding_setting,
-        read_settings as read_settings,
     )
     from ._settings_values import (
         find_problem as find_problem,

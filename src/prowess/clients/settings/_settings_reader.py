@@ -37,18 +37,6 @@ _MAX_NAMED_FOLDERS = 1000
 """Directories that the settings may name for one root."""
 
 
-def read_settings(host: Host, question: Question, *, project: str, filesystem: Filesystem | None = None) -> Settings:
-    """Read a host's settings.
-
-    Args:
-        host: whose settings.
-        question: where its client is started, with which arguments; of a role `spec.auto_skills` counts.
-        project: the git root, or the working directory without one.
-        filesystem: what was read so far.
-    """
-    return SettingsReader(host, question, project, filesystem or Filesystem()).read()
-
-
 def find_hiding_setting(
     host: Host, question: Question, *, project: str, names: Collection[str], paths: Collection[str]
 ) -> NamedSkill | None:
@@ -198,7 +186,6 @@ class SettingsReader:
             folders=folders,
             chosen_plugins=self.arguments.chosen_plugins(),
             findings=(*self.arguments.findings, *self.files.findings),
-            reader=self if self.host.plugins else None,
         )
 
     # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────

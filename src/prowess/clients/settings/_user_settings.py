@@ -7,7 +7,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol
+    from typing import Protocol
 
     from prowess.findings import Finding
 
@@ -85,8 +85,6 @@ class Settings(Frozen):
     """Scopes whose roots an argument leaves out."""
     bundled: bool = True
     """Whether the client has its own skills."""
-    project: str = ""
-    """The root of the project, if settings say what makes one."""
     root_markers: tuple[str, ...] | None = None
     """The names that make a project's root; `None` for `.git`."""
     folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
@@ -102,5 +100,3 @@ class Settings(Frozen):
     chosen_plugins: frozenset[str] | None = None
     """The names of the only plugins that count, in lower case, if an argument chooses them."""
     findings: tuple[Finding, ...] = ()
-    reader: Any = None
-    """The `SettingsReader`, until the plugins are found, if the client has any."""
