@@ -199,7 +199,7 @@ class World:
         pairs = [folders_of(host) for host in hosts]
         self.places = [f"repo/{project}" for project, _ in pairs] + [f"home/{user}" for _, user in pairs]
         self.places += [f"repo/sub/{pairs[0][0]}", f"repo/other/{pairs[1][0]}", "library"]
-        self.settings = [row for host in hosts for row in _settings(host, self, chance)]
+        self.settings = [row for host in hosts for row in settings_of(host, self.top / self.cwd, chance)]
         moving = {
             root.path[1:].split("|")[0].split("/")[0] for host in hosts for root in host.roots if root.path[:1] == "$"
         }
@@ -277,24 +277,22 @@ class StaleError(AssertionError):
     """The output with a cache is stale."""
 
 
-def _settings(host: Host, world: World, chance: Random) -> Iterator[tuple[str, str]]:
-    """Yield settings files of a host, with a setting that it reads."""
+def settings_of(host: Host, cwd: Path, chance: Random) -> Iterator[tuple[str, str]]:
+    """Yield settings files of a host, relative to the world, with a setting that it reads."""
     files = [
         (row, host.settings_files[name].path) for row in host.settings for name in row.files or host.settings_files
     ]
     for row, path in files:
         file = path.partition("|")[2] if path.startswith("$") else path
         path = f"home/{file[2:]}" if file.startswith("~/") else f"repo/{file}"
-        words = chance.choice(
-            ({"alpha": "off", "delta": "user-invocable-only"}, {str(world.top / world.cwd): "TRUST_FOLDER"})
-        )
+        words = chance.choice(({"alpha": "off", "delta": "user-invocable-only"}, {str(cwd): "TRUST_FOLDER"}))
         value: Any = {
             "switch": chance.choice((True, False)),
             "names": ["alpha", "bravo"],
             "": chance.choice(
                 (words, ["alpha"], [{"name": "alpha", "enabled": False}], {"skill": {"al*": "deny"}}, 20)
             ),
-            "trust": {str(world.top / world.cwd): chance.choice((True, "TRUST_FOLDER", {"trust_level": "trusted"}))},
+            "trust": {str(cwd): chance.choice((True, "TRUST_FOLDER", {"trust_level": "trusted"}))},
         }.get(row.form, True)
         if file.startswith("/"):
             continue

@@ -127,7 +127,7 @@ def test_a_file_with_another_case_is_named_as_the_cause(project: Path) -> None:
     view = views("claude-code")["one"]
     assert view.kind is Kind.FILE_NAME
     assert view.loss is not None
-    assert view.loss.cure == "prowess check --fix .claude/skills/one/skill.md"
+    assert view.loss.cure == "prowess check --fix .claude/skills/one"
 
 
 def test_beyond_a_limit_the_cause_is_the_limit(project: Path) -> None:

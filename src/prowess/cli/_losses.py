@@ -42,22 +42,23 @@ def describe_losses(comparison: Comparison, *, text: bool = True, limit: int | N
         text: whether to describe losses by text too.
         limit: groups to describe; the others are counted. `None` describes all.
     """
-    groups = group_losses(comparison, text=text)
+    groups, printed = group_losses(comparison, text=text), set[str]()
     for group in groups[:limit]:
-        yield from _describe_group(comparison, group, is_whole=limit is None)
+        yield from _describe_group(comparison, group, printed, is_whole=limit is None)
     if limit is not None and len(groups) > limit:
         yield f"... and {len(groups) - limit:,} more groups; `prowess check --full` shows them"
 
 
-def _describe_group(comparison: Comparison, group: LossGroup, *, is_whole: bool) -> Iterator[str]:
+def _describe_group(comparison: Comparison, group: LossGroup, printed: set[str], *, is_whole: bool) -> Iterator[str]:
+    """Yield the lines about one group; `printed` gets its commands, each of which is printed once."""
     all_of_them = len(group.hosts) > 2 and group.hosts == comparison.hosts
     agents = f"all {len(group.hosts)} agents" if all_of_them else join_words(group.hosts)
     reason = group.reason
     if group.kind == "place":
-        folder = neutral(display_path(group.folder, comparison.cwd, comparison.home))
-        subject = pluralize(len(group.skills), "skill")
+        subject, these = pluralize(len(group.skills), "skill"), "this folder" if len(group.folders) == 1 else "these"
         verb = "does not search" if len(group.hosts) == 1 else "do not search"
-        lines = wrap_for_terminal(f"{folder}: {subject} invisible to {agents}, which {verb} this folder{_names(group)}")
+        where = _folders(comparison, group)
+        lines = wrap_for_terminal(f"{where}: {subject} invisible to {agents}, which {verb} {these}{_names(group)}")
     elif len(group.skills) == 1:
         path = os.path.dirname(group.skills[0].path)
         shown = neutral(display_path(path, comparison.cwd, comparison.home))
@@ -68,7 +69,10 @@ def _describe_group(comparison: Comparison, group: LossGroup, *, is_whole: bool)
     yield from lines
     for cure in group.cures:
         helped = f"# {', '.join(cure.hosts)}" if cure.is_command and cure.hosts != group.hosts else ""
-        if cure.is_command:
+        if cure.text in printed:
+            yield "    hint: the same command as above"
+        elif cure.is_command:
+            printed.add(cure.text)
             *lines, last = wrap_command(f"    {cure.text}")
             beside = f"  {helped}" if helped else ""
             if helped and sys.stdout.isatty() and display_width(last + beside) > terminal_width():
@@ -126,9 +130,13 @@ def loss_hints(comparison: Comparison) -> Iterator[str]:
         for cure in group.cures:
             reason = group.reason
             if group.kind == "place" and len(cure.hosts) > 1:
-                folder = neutral(display_path(group.folder, comparison.cwd, comparison.home))
-                reason = f"{join_words(cure.hosts)} do not search {folder}"
+                reason = f"{join_words(cure.hosts)} do not search {_folders(comparison, group)}"
             yield f"\nhint: {neutral(reason)}; {f'run `{cure.text}`' if cure.is_command else cure.text}"
+
+
+def _folders(comparison: Comparison, group: LossGroup) -> str:
+    shown = [neutral(display_path(folder, comparison.cwd, comparison.home)) for folder in group.folders]
+    return join_words(shown) if len(shown) <= _MAX_NAMES else f"{len(shown):,} folders"
 
 
 def _names(group: LossGroup) -> str:

@@ -138,9 +138,10 @@ def batches_of(comparison: Comparison) -> Iterator[Batch]:
 
 def _group_phrase(group: LossGroup, comparison: Comparison) -> str:
     """Return how many skills are lost for one reason, such as `4 skills in .agents/skills`."""
-    where = f" in {one_line(short_path(group.folder, comparison), PATH_LIMIT)}"
+    folders = group.folders
+    where = one_line(short_path(folders[0], comparison), PATH_LIMIT) if len(folders) == 1 else f"{len(folders)} folders"
     why = f": {KIND_WORDS[group.skills[0].views[group.hosts[0]].kind]}"
-    return f"{len(group.skills):,} skills{where if group.kind == 'place' else why}"
+    return f"{len(group.skills):,} skills{f' in {where}' if group.kind == 'place' else why}"
 
 
 def as_problem(item: Finding, comparison: Comparison) -> Problem:

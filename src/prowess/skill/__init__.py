@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from ._fences import frontmatter_end as frontmatter_end
     from ._fix import FixResult as FixResult, change_name as change_name, fix as fix
-    from ._fix_file import fix_file as fix_file
+    from ._fix_file import fix_file as fix_file, reason_not_to_fix as reason_not_to_fix
     from ._forms import (
         MAX_BYTES as MAX_BYTES,
         FindingCollector as FindingCollector,

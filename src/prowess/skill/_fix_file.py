@@ -25,6 +25,7 @@ from prowess._internal.fs import (
     rename_no_replace,
     write_all,
 )
+from prowess._internal.text import neutral
 from prowess.errors import SkillFileError
 
 from ._fix import fix
@@ -67,6 +68,20 @@ def fix_file(path: str, *, top: str | None = None) -> tuple[str, tuple[str, ...]
             return path, fixed.changes
         place.rename(name, SKILL_FILE)
         return os.path.join(os.path.dirname(path), SKILL_FILE), (*fixed.changes, f"renamed it from `{name}`")
+
+
+def reason_not_to_fix(path: str) -> str:
+    """Return what has to be done before `fix_file` changes a file, as a sentence; empty if nothing has to be."""
+    try:
+        status = os.lstat(path)
+        if stat.S_ISLNK(status.st_mode):
+            return f"replace {neutral(path)}, a link, with the file"
+        _check_writable(status)
+    except SkillFileError as error:
+        return f"{neutral(path)}: {error}; {(error.hint or '').removesuffix(', then fix it')}"
+    except OSError:
+        return ""  # gone since it was read: the next check says so
+    return ""
 
 
 def _check_writable(status: os.stat_result) -> None:

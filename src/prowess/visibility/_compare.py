@@ -20,9 +20,11 @@ from prowess.catalog import (
     new_filesystem,
 )
 from prowess.clients.settings import Settings
+from prowess.filesystem import git_root
 from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
+from ._fix_effects import FixedElsewhere
 from ._fixed_filesystem import FixedFilesystem
 from ._installed import InstalledSkills
 from ._kinds import EntryKinds, Kind
@@ -227,7 +229,7 @@ class _Comparer:
     """Compares the catalogs of several agents, skill by skill."""
 
     def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, question: Question) -> None:
-        self.catalogs, self.filesystem = catalogs, filesystem
+        self.catalogs, self.filesystem, self.question = catalogs, filesystem, question
         self.entries = rows_of_entries(catalogs, filesystem)
         self.kinds = {host: EntryKinds(catalog, self.filesystem) for host, catalog in catalogs.items()}
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
@@ -239,6 +241,7 @@ class _Comparer:
         self.finders = {
             host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
         }
+        cures.effects_of_fix = FixedElsewhere(self.finders, self.kinds, self.entries).effects
 
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
         """Return the real path and the path of each skill."""
@@ -248,7 +251,9 @@ class _Comparer:
         found = {real: first_entry(row).path for real, row in self.entries.items()}
         # A skill has the same path in every answer, also if it is asked about by another one.
         rows = {real: found.get(real, path) for real, path in given.items()} if only_files else {**given, **found}
-        return sorted(rows.items(), key=lambda item: item[1].split(os.sep))
+        # Of two skills that want one name, that of the project is cured.
+        inside = os.path.join(git_root(self.question.cwd, filesystem=self.filesystem) or self.question.cwd, "")
+        return sorted(rows.items(), key=lambda item: (not item[1].startswith(inside), item[1].split(os.sep)))
 
     def compared_skill(self, real: str, path: str) -> ComparedSkill:
         """Return one skill, as all agents see it."""
@@ -283,7 +288,7 @@ class _Comparer:
     def _view(self, host: str, path: str, real: str, row: Mapping[str, Entry], scope: str) -> View:
         finder, kinds, entry = self.finders[host], self.kinds[host], row.get(host)
         if entry is not None:
-            is_seen = entry.state in REACHABLE or kinds.copy(entry, real) is not None
+            copied = None if entry.state in REACHABLE else kinds.copy(entry, real)
             return View(
                 host=host,
                 kind=kinds.kind(entry, real),
@@ -292,7 +297,7 @@ class _Comparer:
                 reason=entry.reason,
                 rule=entry.rule,
                 winner=entry.shadowed_by,
-                loss=None if is_seen else finder.loss(entry),
+                loss=finder.loss(copied or entry),
             )
         file = real if row and path != real and os.path.islink(path) else path
         alone = evaluate_alone(file, self.evaluator_of(host))
@@ -300,8 +305,16 @@ class _Comparer:
         if copied is not None:
             exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
             reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
-            kind = kinds.kind(copied)
-            return View(host=host, kind=kind, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
+            reason += "" if copied.state in REACHABLE or copied.reason is None else f": {copied.reason}"
+            return View(
+                host=host,
+                kind=kinds.kind(copied),
+                state=ABSENT,
+                reason=reason,
+                rule="skill-copy",
+                winner=copied.path,
+                loss=finder.loss(copied),
+            )
         if is_bundled(real, row):
             reason = "it belongs to another agent"
             return View(host=host, kind=Kind.ELSEWHERE, state=ABSENT, reason=reason, rule="bundled")

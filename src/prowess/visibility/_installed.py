@@ -54,6 +54,11 @@ class InstalledSkill(Frozen):
             return ""
         return os.path.join(self.entry.source_text(self.lock_folder), self.entry.skill_path or SKILL_FILE)
 
+    @property
+    def is_local_link(self) -> bool:
+        """Whether links to its source are installed, a folder of this machine."""
+        return self.entry.is_link and bool(self.source_file)
+
     def source(self, cwd: str) -> str:
         """Return its source as people type it in a folder; empty if it cannot be typed."""
         text = self.entry.source_text(self.lock_folder, inside=True)

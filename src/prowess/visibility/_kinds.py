@@ -83,6 +83,8 @@ _BY_STATE = {
     State.UNTRUSTED: Kind.UNTRUSTED,
     State.REJECTED: Kind.REJECTED,
 }
+_HIDDEN = (State.UNTRUSTED, State.DISABLED)
+"""The states of a skill that its user can let the agent show, without another copy."""
 BUDGET = "budget"
 """The rule of an entry that its agent shortens or leaves out because of its budget."""
 
@@ -113,6 +115,7 @@ class EntryKinds:
             filesystem: what was read so far.
         """
         self._catalog, self._filesystem = catalog, filesystem
+        self._finders: dict[tuple[State, ...], tuple[CopyFinder, dict[str, Entry]]] = {}
 
     def kind(self, entry: Entry, real: str | None = None) -> Kind:
         """Return what the model gets of a skill of the catalog; the arguments are those of `copy`."""
@@ -124,21 +127,27 @@ class EntryKinds:
         return kind_of(entry)
 
     def copy(self, entry: Entry, real: str | None = None) -> Entry | None:
-        """Return the copy of a skill that the agent or its user can reach.
+        """Return the copy of a skill that the agent or its user can reach, or else one that they could.
 
         Args:
             entry: the skill, which need not be in the catalog.
             real: the path of its SKILL.md without links; `None` for the one that the entry has.
         """
-        finder, entries = self._reachable
+        if entry.state in _HIDDEN:
+            return self._copies(REACHABLE, entry, real)
+        return self._copies(REACHABLE, entry, real) or self._copies(_HIDDEN, entry, real)
+
+    def _copies(self, states: tuple[State, ...], entry: Entry, real: str | None) -> Entry | None:
+        if states not in self._finders:
+            self._finders[states] = self._finder(states)
+        finder, entries = self._finders[states]
         original = finder.original(real or entry.real, entry.frontmatter_name)
         return None if original is None else entries[original]
 
-    @cached_property
-    def _reachable(self) -> tuple[CopyFinder, dict[str, Entry]]:
+    def _finder(self, states: tuple[State, ...]) -> tuple[CopyFinder, dict[str, Entry]]:
         from ._copies import CopyFinder
 
-        entries = {entry.real: entry for entry in reversed(self._catalog.skills) if entry.state in REACHABLE}
+        entries = {entry.real: entry for entry in reversed(self._catalog.skills) if entry.state in states}
         finder = CopyFinder(self._filesystem)
         for entry in reversed(entries.values()):
             finder.add(entry.real, entry.frontmatter_name)

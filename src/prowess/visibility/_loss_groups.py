@@ -38,8 +38,8 @@ class LossGroup(Frozen):
 
     kind: str
     """As in `Loss`."""
-    folder: str
-    """The folder that contains the folders of the skills."""
+    folders: tuple[str, ...]
+    """The folders that contain the folders of the skills: several for a source that a lock installed from."""
     skills: tuple[ComparedSkill, ...]
     hosts: tuple[str, ...]
     reason: str
@@ -62,7 +62,7 @@ def group_losses(comparison: Comparison, *, text: bool = True) -> tuple[LossGrou
             if text or cause[0] not in ("text", "field"):
                 groups.setdefault((*cause, *hosts), []).append((skill, hosts))
     result = [_group(comparison, key[0], [skill for skill, _ in found], found[0][1]) for key, found in groups.items()]
-    return tuple(sorted(result, key=lambda group: (_KINDS.index(group.kind), -len(group.skills), group.folder)))
+    return tuple(sorted(result, key=lambda group: (_KINDS.index(group.kind), -len(group.skills), group.folders)))
 
 
 _KINDS = ("text", "field", "file-name", "limit", "place", "name", "trust", "setting")
@@ -77,7 +77,7 @@ def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:
     if loss.kind == "place":
         # What has to be done by hand is about one skill.
         by_hand = (skill.path, loss.steps) if loss.steps else ()
-        return ("place", folder, skill.scope, loss.add_from, *by_hand)
+        return ("place", "" if loss.add_from else folder, skill.scope, loss.add_from, *by_hand)
     if loss.kind in ("text", "file-name") and loss.is_command and not loss.add_from:
         return (loss.kind, *loss.codes)
     if loss.kind == "trust":
@@ -91,14 +91,16 @@ def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts
     first = skills[0].views[hosts[0]].loss
     reason, cure = (first.reason, first.cure) if first is not None else ("", "")
     is_command = first is not None and first.is_command
-    folder = os.path.dirname(os.path.dirname(skills[0].path))
+    folders = tuple(dict.fromkeys(os.path.dirname(os.path.dirname(skill.path)) for skill in skills))
     cures: tuple[Cure, ...] = (Cure(text=cure, is_command=is_command, hosts=tuple(hosts)),)
     if kind == "place":
         cures = tuple(_place_cures(comparison, skills, hosts))
     elif kind in ("text", "file-name") and len(skills) > 1 and first is not None and is_command and not first.add_from:
-        command = fix_command([skill.path for skill in skills], comparison.cwd)
+        losses = (skill.views[hosts[0]].loss for skill in skills)
+        files = dict.fromkeys(file for loss in losses if loss is not None for file in loss.files_to_fix)
+        command = fix_command(files, comparison.cwd)
         cures = (Cure(text=command, is_command=True, hosts=tuple(hosts)),)
-    return LossGroup(kind=kind, folder=folder, skills=tuple(skills), hosts=tuple(hosts), reason=reason, cures=cures)
+    return LossGroup(kind=kind, folders=folders, skills=tuple(skills), hosts=tuple(hosts), reason=reason, cures=cures)
 
 
 def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str]) -> Iterable[Cure]:
@@ -130,7 +132,7 @@ def _add_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[
         scope: Scope = "user" if " --global" in options else "project"
         folders = {skills_folder(host, scope): host for host in reversed(helped)}
         losses = [loss for skill in skills for host in helped if (loss := skill.views[host].loss) is not None]
-        to_fix = dict.fromkeys(loss.file_to_fix for loss in losses if loss.file_to_fix)
+        to_fix = dict.fromkeys(file for loss in losses for file in loss.files_to_fix)
         names = dict.fromkeys(loss.argument for loss in losses)
         chosen = [host for host in helped if host in folders.values()]
         command = add_command(losses[0].add_from, names, chosen, cwd=comparison.cwd, options=options)
@@ -142,7 +144,7 @@ def _add_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[
 def _mount_all(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str], *, user: bool) -> str:
     """Return the command that mounts skills for agents with one folder, after a fix of those that one cannot load."""
     losses = [(skill, [loss for host in hosts if (loss := skill.views[host].loss) is not None]) for skill in skills]
-    to_fix = dict.fromkeys(loss.file_to_fix for _, found in losses for loss in found if loss.file_to_fix)
+    to_fix = dict.fromkeys(file for _, found in losses for loss in found for file in loss.files_to_fix)
     command = mount_command(
         _arguments(comparison, skills, [_argument(comparison, skill, found) for skill, found in losses]),
         hosts[0],

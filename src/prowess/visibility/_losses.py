@@ -13,25 +13,26 @@ import os
 from collections import deque
 from functools import cached_property, lru_cache
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, display_path, real_path
-from prowess._internal.frozen import LazyFrozen
-from prowess._internal.text import neutral
-from prowess.catalog import AWAITS_TRUST, REACHABLE, Entry, Evaluator, State
+from prowess._internal.files import SKILL_FILE, display_path, real_path
+from prowess._internal.frozen import Frozen, LazyFrozen
+from prowess._internal.text import neutral, quoted
+from prowess.catalog import AWAITS_TRUST, REACHABLE, Entry, Evaluator, State, evaluate_alone
 from prowess.clients.settings import find_hiding_setting
 from prowess.filesystem import git_root
 from prowess.find import FoundSkill, ScanRoot
 from prowess.findings import CODES, Severity, apply_policy
 from prowess.hosts import Root, load_host, skills_folder
-from prowess.skill import change_name, check_skill, from_document, integrity_digest, load, parse_frontmatter
+from prowess.skill import change_name, check_skill, from_document, load, parse_frontmatter, reason_not_to_fix
 
 from ._fixed_filesystem import FilesystemWithText
 from ._kinds import is_identical_copy
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_folder, mount_target
 from ._mount_rules import mount_blockers
+from ._old_copies import command_for_old_copy, mounts_in, old_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
     from prowess.catalog import Catalog
@@ -59,8 +60,8 @@ class Loss(LazyFrozen):
     """A command, or a sentence that says what to change."""
     is_command: bool = False
     """Whether the cure is a command for the shell."""
-    file_to_fix: str = ""
-    """The SKILL.md that the command fixes first."""
+    files_to_fix: tuple[str, ...] = ()
+    """The SKILL.md that the command fixes first, and copies of it."""
     refusal: str = ""
     """Why the command turns off the validation of `mount`; empty if it does not."""
     steps: str = ""
@@ -92,6 +93,19 @@ class _Cure:
         return self._found
 
 
+class FixEffects(Frozen):
+    """What a fix of one file changes beside it."""
+
+    copies: tuple[str, ...] = ()
+    """The copies that agents have, which the same command fixes."""
+    sentences: tuple[tuple[str, str], ...] = ()
+    """What has to be done first, each with the agent that it is for; empty for all agents."""
+
+    def steps(self, host: str) -> list[str]:
+        """Return what has to be done before the fix is a cure for an agent."""
+        return [*dict.fromkeys(sentence for name, sentence in self.sentences if name in ("", host))]
+
+
 class CureQueue:
     """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
 
@@ -99,8 +113,14 @@ class CureQueue:
         self.filesystem, self.installed = filesystem, installed
         self.records: dict[str, dict[str, Any]] = {}
         """The records of mounts that were read so far, by skills folder."""
+        self.effects_of_fix: Callable[[str], FixEffects]
+        """What else a fix of a file changes; set when the finders of all agents are there."""
         self._waiting: deque[Callable[[], Loss]] = deque()
         self._running = False
+
+    def is_mounted(self, folder: str) -> bool:
+        """Return whether a folder is a mounted copy, by the record of mounts."""
+        return os.path.basename(folder) in mounts_in(os.path.dirname(folder), self.filesystem, self.records)
 
     def add(self, find: Callable[[], Loss]) -> Callable[[], Loss]:
         """Add one; return a function that finds it once."""
@@ -206,8 +226,8 @@ class LossFinder:
         if self.disabled is not None:
             cure = self.disabled.hint or f"switch on skills in the settings of {self.host.title}"
             return Loss(kind="setting", reason=self.disabled.message, codes=codes, cure=cure.strip())
-        if os.path.basename(path) != SKILL_FILE and os.path.basename(path).lower() == SKILL_FILE.lower():
-            return self._lost_file_name(path)
+        if path in self._misnamed:
+            return self._lost_file_name(alone)
         limit = self._limit_before(path)
         if limit is not None:
             return limit
@@ -217,6 +237,7 @@ class LossFinder:
             other = f"it has another skill of that name, {neutral(self.display(taken))}"
             return self._lost_name(path, taken, other).with_changes(codes=codes)
         reason = f"{reason}, and {alone.reason}" if codes else reason
+        reason = f"{reason}, and {_wrong_name(path)}" if _is_misnamed(path) else reason
         return self._lost_place(path, folder, alone, reason, user=user, is_copy=is_copy)
 
     # ── cures on first use ───────────────────────────────────────────────────────────────────────────────────────────
@@ -225,13 +246,28 @@ class LossFinder:
         """Return a loss whose cure is found on first use."""
         return Loss.from_loader(self.cures, self.cures.add(find), kind=kind, reason=reason, codes=codes)
 
-    def _lost_file_name(self, path: str) -> Loss:
-        """Return the loss of a skill whose file is called `skill.md`."""
-        name = neutral(os.path.basename(path))
-        reason = f"the file is called `{name}`, and agents look for `{SKILL_FILE}` exactly"
+    def _lost_file_name(self, alone: Entry) -> Loss:
+        """Return the loss of a skill in a folder that the agent searches, whose file is called `skill.md`."""
+        path, reason = alone.path, f"{_wrong_name(alone.path)}, and agents look for `{SKILL_FILE}` exactly"
         if os.path.lexists(os.path.join(os.path.dirname(path), SKILL_FILE)):
             return Loss(kind="file-name", reason=reason, cure=f"remove it: `{SKILL_FILE}` is there too")
-        return Loss(kind="file-name", reason=reason, cure=fix_command([path], self.catalog.cwd), is_command=True)
+        return self._lazy_loss("file-name", reason, (), lambda: self._renamed(alone, reason))
+
+    def _renamed(self, alone: Entry, reason: str) -> Loss:
+        """Return the loss of a skill whose file is called `skill.md`, with the command that gives it the right name."""
+        installed, path = self.cures.installed.at(os.path.dirname(alone.path)), alone.path
+        if installed is not None and path != installed.source_file and not installed.is_local_link:
+            steps = [*installed.steps(self.host.name, cwd=self.catalog.cwd, filesystem=self.cures.filesystem)]
+            return Loss(kind="file-name", reason=reason, cure="; ".join(steps))
+        fixed, files = self._after_fix(alone), self._files_to_fix(path)
+        steps, command = self._steps_before_fix(path), fix_command(files, self.catalog.cwd)
+        if fixed is None:
+            steps = [f"rename it to `{SKILL_FILE}`", self._lost_text(alone, alone.reason or "").cure]
+            return Loss(kind="file-name", reason=reason, cure="; then ".join(steps))
+        if fixed.state not in REACHABLE and (hidden := self.loss(fixed)) is not None:
+            steps.append(hidden.cure)
+        cure = f"{'; '.join(steps)}; then `{command}`" if steps else command
+        return Loss(kind="file-name", reason=reason, cure=cure, is_command=not steps, files_to_fix=files)
 
     def _limit_before(self, path: str) -> Loss | None:
         """Return the loss of a skill in a folder that the agent searches, if it stops before this one."""
@@ -245,6 +281,12 @@ class LossFinder:
         item = self._limited[folder]
         reason = f"{self.host.title} stops in {neutral(self.display(folder))}: {item.message}"
         return Loss(kind="limit", reason=reason, cure=item.hint or "move skills into fewer folders")
+
+    @cached_property
+    def _misnamed(self) -> frozenset[str]:
+        """The files called `skill.md` in folders that the agent searches."""
+        findings = self.catalog.findings
+        return frozenset(item.path for item in findings if item.code == "file-name-case" and item.path is not None)
 
     @cached_property
     def _limited(self) -> dict[str, Finding]:
@@ -271,7 +313,7 @@ class LossFinder:
 
         mount_root = self._mount_folder(user)
         folders = root, os.path.join(*mount_root)
-        if any(_mounts_in(folder, self.cures.filesystem, self.cures.records) for folder in folders):
+        if any(mounts_in(folder, self.cures.filesystem, self.cures.records) for folder in folders):
             old = self._lost_to_old_copy(path, target().path)
             if old is not None:
                 return old
@@ -299,6 +341,8 @@ class LossFinder:
         if copy is not None and copy[0].state in REACHABLE and needs_fix:
             needs_fix = bool(refusal) and fixed is not None and not mount_blockers(fixed[1])
         chosen = fixed if needs_fix else copy
+        is_misnamed = _is_misnamed(alone.path)
+        needs_fix = needs_fix or (is_misnamed and chosen is not None and not _has_errors(chosen[1]))
         refusal = _refusal(chosen[1]) if needs_fix and chosen is not None else refusal
         if target.is_linked_under_other_name:
             refusal = refusal or "the folder that the link leads to has another name"
@@ -312,7 +356,10 @@ class LossFinder:
             if rejected and {item.code for item in mount_blockers(alone.skill)} <= {*rejected}:
                 refusal = ""  # after that step
         if needs_fix:
+            steps += self._steps_before_fix(alone.path)
             is_copy = real_path(alone.path).__eq__  # other copies stay as they are
+        elif is_misnamed:
+            steps.append(f"rename {neutral(self.display(alone.path))} to `{SKILL_FILE}`")
         conflict = self.taken_names.conflict(target, host, is_copy)
         if conflict is not None:
             other, losing = conflict
@@ -321,7 +368,7 @@ class LossFinder:
         argument = mount_argument(target.source, cwd, target.name)
         command = mount_command([argument], host, cwd=cwd, home=home, user=user, refusal=refusal)
         if needs_fix:
-            command = f"{fix_command([alone.path], cwd)} && {command}"
+            command = f"{fix_command(self._files_to_fix(alone.path), cwd)} && {command}"
         by_hand = "; ".join(filter(None, steps))
         return Loss(
             kind="place",
@@ -329,7 +376,7 @@ class LossFinder:
             codes=codes,
             cure=f"{by_hand}; then `{command}`" if by_hand else command,
             is_command=not by_hand,
-            file_to_fix=alone.path if needs_fix else "",
+            files_to_fix=self._files_to_fix(alone.path) if needs_fix else (),
             refusal=refusal,
             steps=by_hand,
             argument=argument,
@@ -348,6 +395,13 @@ class LossFinder:
         copy = self._copy(alone, target, source, user=user)
         steps = [*installed.steps(host, cwd=cwd, filesystem=filesystem)]
         steps += target.place_steps(self.display, filesystem)
+        root = self._root_of(target.root, user=user)
+        if installed.entry.is_link and (
+            root.linked_folders == "skip" or (root.linked_folders == "bounded" and not file)
+        ):
+            name = neutral(installed.entry.name)
+            why = f"it is installed as a link, and {self.host.title} follows none"
+            steps.append(f"{why}: `prowess remove {name}`, and add it again without `--link`")
         file_to_fix = ""
         if copy is None or copy[0].state not in REACHABLE:
             fixed = (
@@ -375,7 +429,7 @@ class LossFinder:
             codes=rejecting_codes(alone),
             cure=(f"{by_hand}; then `{command}`" if installed.source(cwd) else by_hand) if by_hand else command,
             is_command=not by_hand,
-            file_to_fix=file_to_fix,
+            files_to_fix=(file_to_fix,) if file_to_fix else (),
             steps=by_hand,
             argument=argument,
             add_from=installed.source(cwd),
@@ -421,9 +475,24 @@ class LossFinder:
 
     def _lost_name(self, path: str, other: str, reason: str) -> Loss:
         """Return the loss of a skill because another one has its name."""
+        installed, source = (self.cures.installed.at(os.path.dirname(each)) for each in (other, path))
+        if installed is not None and installed is source and path == installed.source_file != other:
+            return self._lost_to_installed(path, other, installed)
         cure = "give one of the two another name"
         cure += f", or remove {neutral(self.display(other))}" if other else ""
         return self._lost_to_old_copy(path, other) or Loss(kind="name", reason=reason, cure=cure)
+
+    def _lost_to_installed(self, path: str, other: str, installed: InstalledSkill) -> Loss:
+        """Return the loss of the source of a skill of a lock, because the installed one differs from it."""
+        from ._installed import update_command
+
+        cwd, filesystem = self.catalog.cwd, self.cures.filesystem
+        steps = [*installed.steps(self.host.name, cwd=cwd, filesystem=filesystem)]
+        what = "which has changed" if not steps else "and one of the two has changed"
+        reason = f"{self.display(other)} is installed from {self.display(path)}, {what}"
+        update = update_command(installed, cwd=cwd, home=self.catalog.home)
+        cure = f"{'; '.join(steps)}; then `{update}`" if steps else update
+        return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=not steps)
 
     def _lost_to_old_copy(self, path: str, other: str) -> Loss | None:
         """Return the loss of a skill that has changed since it was mounted, or of its copy; else `None`."""
@@ -471,16 +540,12 @@ class LossFinder:
             return self._fixed_in_source(entry, kind, reason, installed)
         fixed = self._after_fix(entry) if is_typable(entry.path) else None
         if fixed is not None:
-            cure = fix_command([entry.path], self.catalog.cwd)
-            taken = self.taken_names.path_of(self.host.name, fixed.name)
-            step = ""
+            files, steps = self._files_to_fix(entry.path), self._steps_before_fix(entry.path)
             if fixed.state not in REACHABLE and (hidden := self.loss(fixed)) is not None:
-                step = hidden.cure
-            elif taken is not None and self.host.collision != "keep-all":
-                step = f"give this skill or {neutral(self.display(taken))}, which has that name, another name"
-            if step:
-                return Loss(kind=kind, reason=reason, codes=codes, cure=f"{step}; then `{cure}`")
-            return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True)
+                steps.append(hidden.cure)
+            cure = fix_command(files, self.catalog.cwd)
+            cure = f"{'; '.join(steps)}; then `{cure}`" if steps else cure
+            return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=not steps, files_to_fix=files)
         hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), None)
         return Loss(kind=kind, reason=reason, codes=codes, cure=(hint or f"change this: {reason}").strip())
 
@@ -494,8 +559,9 @@ class LossFinder:
             source, copy = self.fixed_filesystem(file).original, self.fixed_filesystem(entry.path).original
             fixed = self._after_fix(entry)
             if source == copy and fixed is not None and fixed.state in REACHABLE:
-                cure = f"{fix_command([file], cwd)} && {update}"
-                return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True, add_from=file)
+                cure, steps = f"{fix_command([file], cwd)} && {update}", self._steps_before_fix(entry.path, file)
+                cure = f"{'; '.join(steps)}; then `{cure}`" if steps else cure
+                return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=not steps, add_from=file)
         hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), "")
         where = installed.source(cwd) or neutral(installed.entry.source)
         cure = f"it is installed: change it in its source, {where}{f' ({hint})' if hint else ''}; then `{update}`"
@@ -506,14 +572,46 @@ class LossFinder:
         if entry.skill.document is None:
             return None
         fixed = self.fixed_filesystem(entry.path)
-        if not fixed.changed:
+        if not fixed.changed and not _is_misnamed(entry.path):
             return None
         root = self.host.roots[0] if self.host.roots else Root(path="", scope="extra")
         scan_root = ScanRoot(entry.root, entry.scope, root)
-        skill = fixed.skill(entry.path)
-        self._copies.replace(entry.path, fixed.fixed, skill)
-        after = self._evaluator.entry(FoundSkill(entry.path, entry.path, scan_root, skill))
+        skill, path = fixed.skill(entry.path), os.path.join(os.path.dirname(entry.path), SKILL_FILE)
+        self._copies.replace(path, fixed.fixed, skill)
+        after = self._evaluator.entry(FoundSkill(path, path, scan_root, skill))
         return None if after.state is State.REJECTED and after.rule != "settings" else after
+
+    def _files_to_fix(self, path: str) -> tuple[str, ...]:
+        """Return a file to fix, with the copies of it that agents have, which would not be copies otherwise."""
+        return path, *self.cures.effects_of_fix(path).copies
+
+    def _steps_before_fix(self, path: str, source: str = "") -> list[str]:
+        """Return what `check --fix` of a file needs done by hand first, as sentences.
+
+        Args:
+            path: of the file, or of a copy that gets its text.
+            source: the file, if it is another one.
+        """
+        steps = [why] if (why := reason_not_to_fix(source or path)) else []
+        return [*steps, *self.cures.effects_of_fix(path).steps(self.host.name)]
+
+    def alone(self, path: str) -> Entry:
+        """Return a skill as if it were alone in a folder of the agent."""
+        return evaluate_alone(path, self._evaluator)
+
+    def after_fix(self, path: str, entry: Entry | None) -> tuple[Entry, Entry] | None:
+        """Return how the agent sees a skill now, and after `check --fix`, if it finds and loads it only then.
+
+        Args:
+            path: of the file to fix.
+            entry: how the agent sees it now, if it loads it.
+        """
+        if entry is None and path in self._misnamed:
+            entry = self.alone(path)
+        elif entry is None or entry.state is not State.REJECTED or entry.rule == "settings":
+            return None
+        after = self._after_fix(entry)
+        return None if after is None or after.state not in REACHABLE else (entry, after)
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -549,95 +647,18 @@ def _refusal(skill: Skill) -> str:
     return next((item.message for item in mount_blockers(skill)), "")
 
 
+def _is_misnamed(path: str) -> bool:
+    """Return whether a file is called `skill.md`."""
+    return os.path.basename(path) != SKILL_FILE and os.path.basename(path).lower() == SKILL_FILE.lower()
+
+
+def _wrong_name(path: str) -> str:
+    return f"the file is called {quoted(os.path.basename(path))}"
+
+
 def _has_errors(skill: Skill) -> bool:
     return any(item.severity is Severity.ERROR for item in apply_policy(check_skill(skill), "guide"))
 
 
 def _field_cure(entry: Entry) -> str:
     return f"change {entry.rule}: {entry.reason or 'it hides the skill'}"
-
-
-_MAX_RECORD_BYTES = 4 * 1024 * 1024
-
-
-def old_copy(
-    path: str, other: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]
-) -> tuple[str, str] | None:
-    """Return the copy and its source, both as SKILL.md files, if one of two skills was mounted from the other.
-
-    A copy that was changed by hand does not count, since `mount` would not replace it.
-
-    Args:
-        path: of a SKILL.md.
-        other: of another one.
-        filesystem: what was read so far.
-        records: the records of mounts that were read so far, by skills folder.
-    """
-    for copy, source in ((other, path), (path, other)):
-        origin = _mounted_from(copy, filesystem, records)
-        if origin is not None and origin == filesystem.real(os.path.dirname(source)):
-            return copy, source
-    return None
-
-
-def _mounted_from(copy: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> str | None:
-    """Return the folder that a skill was mounted from, by the record of `mount`; anyone may have written that."""
-    folder = os.path.dirname(copy)
-    root, name = os.path.split(folder)
-    recorded = _mounts_in(root, filesystem, records).get(name)
-    if not isinstance(recorded, dict):
-        return None
-    source = recorded.get("source")
-    filesystem.files(copy)  # what the digest is of is recorded
-    if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != recorded.get("seal"):
-        return None
-    return filesystem.real(source)
-
-
-def _mounts_in(root: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return what was mounted into a skills folder, by name, and remember it in `records`."""
-    if root not in records:
-        records[root] = _mount_record(root, filesystem)
-    return records[root]
-
-
-def _mount_record(root: str, filesystem: Filesystem) -> dict[str, Any]:
-    """Return what was mounted into a skills folder, by name; nothing without a valid record."""
-    record = os.path.join(os.path.dirname(root), f".prowess-{os.path.basename(root)}.json")
-    try:
-        data = filesystem.data(record, _MAX_RECORD_BYTES, follow=False)
-    except UnreadableError:
-        return {}
-    import json
-
-    try:
-        return {item["name"]: item for item in reversed(json.loads(data)["skills"])}
-    except (ValueError, RecursionError, LookupError, TypeError):
-        return {}
-
-
-def command_for_old_copy(
-    copy: str, source: str, hosts: Iterable[str], *, cwd: str, home: str, refusal: str, filesystem: Filesystem
-) -> str:
-    """Return the command that mounts a copy again; empty if no agent's folder is the one that has it.
-
-    Args:
-        copy: the SKILL.md of the copy.
-        source: the SKILL.md that it was mounted from.
-        hosts: the agents in question.
-        cwd: the working directory, absolute.
-        home: the user's home, absolute.
-        refusal: why `mount` refuses the source as it is; empty if it does not.
-        filesystem: what was read so far.
-    """
-    folder = os.path.dirname(source)
-    if not is_typable(folder) or os.path.islink(source):
-        return ""
-    name = os.path.basename(os.path.dirname(copy))
-    for host in hosts:
-        for user in (False, True):
-            base, root = mount_folder(host, cwd=cwd, home=home, user=user)
-            if root and filesystem.real(os.path.join(base, root, name, SKILL_FILE)) == filesystem.real(copy):
-                argument = mount_argument(folder, cwd, name)
-                return mount_command([argument], host, cwd=cwd, home=home, user=user, refusal=refusal)
-    return ""

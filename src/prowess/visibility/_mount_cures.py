@@ -125,7 +125,7 @@ class TakenNames:
         self.catalogs, self.question, self.filesystem = catalogs, question, filesystem
         self._roots: dict[str, list[str]] = {}
         self._entries: dict[str, dict[str, Entry]] = {}
-        self._proposed: dict[str, str] = {}
+        self._proposed: dict[str, dict[str, str]] = {}
         self._real_folder = cache(filesystem.real)
 
     def conflict(self, target: MountTarget, host: str, is_copy: Callable[[str], bool]) -> tuple[str, str | None] | None:
@@ -138,24 +138,54 @@ class TakenNames:
             host: the agent that it is for; in its folders no other skill may have the name.
             is_copy: whether the skill at a path is the same as the one to copy.
         """
-        source = os.path.join(target.source, SKILL_FILE)
-        other = self._proposed.setdefault(target.path, source)
-        if other != source and not is_copy(other):
-            return other, None
+        taken = self.propose(target.name, target.folder, os.path.join(target.source, SKILL_FILE), is_copy)
+        if taken is not None:
+            return taken
         for name, catalog in self.catalogs.items():
             if catalog.host.collision == "keep-all" and name != host:
                 continue
             entry = self._named(name).get(normalize_name(target.name))
             if entry is None or is_copy(entry.real):
                 continue
-            if name == host or self._comes_first(name, target.folder, entry.root):
+            if name == host or self.comes_first(name, target.folder, entry.root):
                 return entry.path, name
+        return None
+
+    def propose(
+        self, name: str, folder: str, source: str, is_copy: Callable[[str], bool]
+    ) -> tuple[str, str | None] | None:
+        """Take a name for a skill after its cure, unless the cure of another one has it.
+
+        Args:
+            name: the name.
+            folder: that will contain the folder of the skill.
+            source: the path of its SKILL.md now.
+            is_copy: whether the skill at a path is the same.
+
+        Returns:
+            The path of the other, and the agent that would have both; `None` in place of the agent if both would have
+            the same folder.
+        """
+        proposed = self._proposed.setdefault(normalize_name(name), {})
+        for other_folder, other in proposed.items():
+            if other == source or is_copy(other):
+                continue
+            if folder == other_folder:
+                return other, None
+            for host, catalog in self.catalogs.items():
+                if catalog.host.collision != "keep-all" and self._searches(host, folder, other_folder):
+                    return other, host
+        proposed.setdefault(folder, source)
         return None
 
     def path_of(self, host: str, name: str) -> str | None:
         """Return the path of the skill that an agent has under a name."""
-        entry = self._named(host).get(normalize_name(name))
+        entry = self.entry_of(host, name)
         return None if entry is None else entry.path
+
+    def entry_of(self, host: str, name: str) -> Entry | None:
+        """Return the skill that an agent has under a name."""
+        return self._named(host).get(normalize_name(name))
 
     def _named(self, host: str) -> dict[str, Entry]:
         if host not in self._entries:
@@ -165,17 +195,24 @@ class TakenNames:
                     entries.setdefault(normalize_name(entry.name), entry)
         return self._entries[host]
 
-    def _comes_first(self, host: str, folder: str, other: str) -> bool:
+    def comes_first(self, host: str, folder: str, other: str) -> bool:
         """Return whether a skill in one folder may hide a skill of the same name in another one."""
-        roots = self._roots.get(host)
-        if roots is None:
-            found = find_scan_roots(self.catalogs[host].host, self.question, filesystem=self.filesystem)
-            roots = self._roots[host] = [self.filesystem.real(root.path) for root in found]
+        roots = self._roots_of(host)
         folder, other = self._real_folder(folder), self._real_folder(other)
         if folder not in roots:
             return False
         is_ordered = self.catalogs[host].host.collision == "first" and other in roots
         return not is_ordered or roots.index(folder) <= roots.index(other)
+
+    def _searches(self, host: str, *folders: str) -> bool:
+        """Return whether an agent searches all of some folders."""
+        return set(map(self._real_folder, folders)) <= {*self._roots_of(host)}
+
+    def _roots_of(self, host: str) -> list[str]:
+        if host not in self._roots:
+            found = find_scan_roots(self.catalogs[host].host, self.question, filesystem=self.filesystem)
+            self._roots[host] = [self.filesystem.real(root.path) for root in found]
+        return self._roots[host]
 
 
 # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -226,7 +263,8 @@ def is_typable(path: str) -> bool:
 
 def _shell_path(path: str, cwd: str) -> str:
     """Return a path as an argument of a command, relative to the working directory if it is below it."""
-    path = path.removesuffix(f"/{SKILL_FILE}") or path
+    if os.path.basename(path).lower() == SKILL_FILE.lower():  # the folder stays where it is if the file is renamed
+        path = os.path.dirname(path)
     if path == cwd:
         return "."
     if path.startswith(cwd + os.sep):
