@@ -436,6 +436,12 @@ def test_evaluate_file_agrees_with_discover(host: str, tmp_path: Path) -> None:
         assert str(alone.state) == str(entry_in_folder(catalog, name).state), name
 
 
+def test_a_named_folder_that_is_missing_is_a_finding(here: FakeMachine) -> None:
+    catalog = here.discover_skills(skill_dirs=[here.top / "missing"])
+    (found,) = [item for item in catalog.findings if item.path == str(here.top / "missing")]
+    assert (found.code, found.message, found.hint) == ("root-not-folder", "no such folder", "check the path")
+
+
 def test_as_dict_has_the_promised_shape(here: FakeMachine) -> None:
     """The keys of `list --json`."""
     skill(here.repo / ".agents/skills/pdf")

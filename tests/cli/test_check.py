@@ -186,6 +186,8 @@ def test_a_terminal_shows_the_first_of_each_kind(
         "warning: an unquoted value contains `: ` [repair-colon], 10 times",
     ]
     assert "  ... and 7 more\n" in shown
+    assert run(project, "--format", "github") == 1
+    assert capsys.readouterr().out.count("title=repair-colon::") == 10
     assert "11 skills checked: 1 error, 10 warnings; `prowess check --full` shows each\n" in words
     too_long = [line for line in (shown + words).splitlines() if display_width(line) > 80]
     assert [line for line in too_long if "/" not in line] == []

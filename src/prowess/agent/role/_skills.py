@@ -97,7 +97,7 @@ def load_explicit_skills(
                     message,
                     path=role.path,
                     line=lines[reference],
-                    hint=_reference_hint(reference, role.folder),
+                    hint=_reference_hint(reference, role.folder, home),
                 )
             )
             continue
@@ -155,7 +155,17 @@ def _resolve_reference(reference: str, folder: str, dirs: tuple[str, ...], home:
     return next((path for path in _candidate_paths(reference, folder, dirs, home) if os.path.isfile(path)), None)
 
 
-def _reference_hint(reference: str, folder: str) -> str:
+def _reference_hint(reference: str, folder: str, home: str) -> str:
+    """Return what to write instead: the path at which `prowess list` shows a skill of that name, or a similar name."""
+    if reference and "\0" not in reference and not _is_path(reference):
+        from prowess.catalog import discover
+        from prowess.filesystem import git_root
+
+        entry = next(iter(discover(folder, home=home).candidates(reference)), None)
+        if entry is not None:
+            path, project = os.path.dirname(entry.path), git_root(folder) or folder
+            path = os.path.relpath(path, folder) if path.startswith(project + os.sep) else path
+            return f"write {quoted(path, PATH_LIMIT)}: it is where `prowess list` finds it"
     skills_folder = os.path.join(folder, "skills")
     try:
         names = [name.removesuffix(".md") for name in os.listdir(skills_folder)]

@@ -133,20 +133,32 @@ def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Ar
     if not args.yes and can_ask() and not ask(f"install {describe_choice(names)}?"):
         return Result(None, [Message("nothing was installed")], FAILED)
     changed = install_planned(where, plan.skills)
-    lines = [
-        line
-        for skill in plan.skills
-        for line in wrap_for_terminal(
-            f"{_outcome(skill, changed)} {quoted(skill.name)} in {described_folders(skill.folders, skill.links, shown)}"
-        )
-    ]
+    lines = [line for text in _outcomes(plan.skills, changed, shown) for line in wrap_for_terminal(text)]
     locked = Message(f"{pluralize(len(plan.skills), 'skill')} locked in {shown.path(shown.target.lock_file)}")
     return Result(lambda: _as_dict(plan, shown, same, changed.installed), [*lines, locked])
 
 
-def _outcome(skill: PlannedSkill, changed: Changed) -> str:
-    written = any(folder in changed.installed for folder in skill.folders)
-    return "installed" if written else "already installed:"
+def _outcomes(skills: Sequence[PlannedSkill], changed: Changed, shown: Shown) -> Iterator[str]:
+    """Yield what became of each skill, or of many together."""
+    groups: dict[str, list[PlannedSkill]] = {}
+    for skill in skills:
+        written = any(folder in changed.installed for folder in skill.folders)
+        groups.setdefault("installed" if written else "already installed:", []).append(skill)
+    for outcome, group in groups.items():
+        if len(skills) > _MAX_IN_FULL:
+            yield f"{outcome} {pluralize(len(group), 'skill')} in {described_folders(*_parents(group), shown)}"
+            continue
+        for skill in group:
+            yield f"{outcome} {quoted(skill.name)} in {described_folders(skill.folders, skill.links, shown)}"
+
+
+def _parents(skills: Sequence[PlannedSkill]) -> tuple[list[str], list[str]]:
+    """Return the folders of skills, and those that have links."""
+    folders, links = (
+        dict.fromkeys(os.path.dirname(path) for of_skill in paths for path in of_skill)
+        for paths in ([skill.folders for skill in skills], [skill.links for skill in skills])
+    )
+    return [*folders], [*links]
 
 
 def _plan_lines(plan: AddPlan, shown: Shown, same: dict[str, list[str]]) -> Iterator[str]:
@@ -181,10 +193,8 @@ def _who_sees(skills: Sequence[PlannedSkill], shown: Shown) -> Iterator[str]:
     from prowess.visibility import Kind
 
     kinds = {host: Counter(skill.views[host].kind for skill in skills) for host in skills[0].views}
-    folders = dict.fromkeys(os.path.dirname(path) for skill in skills for path in skill.folders)
-    links = dict.fromkeys(os.path.dirname(path) for skill in skills for path in skill.links)
     yield ""
-    yield f"into {described_folders([*folders], [*links], shown)}"
+    yield f"into {described_folders(*_parents(skills), shown)}"
     yield ""
     yield from agent_lines(kinds)
     if shown.named and any(Kind.ELSEWHERE in counts for counts in kinds.values()):
