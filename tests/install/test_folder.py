@@ -105,3 +105,27 @@ def test_a_folder_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
 def test_a_skill_without_a_name_has_that_of_its_folder(tmp_path: Path) -> None:
     write_file(tmp_path / "from/pdf/SKILL.md", "no front matter")
     assert find_skills(str(tmp_path / "from"))[0] == [("pdf", "pdf")]
+
+
+def test_skills_at_known_places_are_not_searched(
+    tmp_path: Path, opened: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock says where they are, in any folder, and leads nowhere else."""
+    for name in ("from/skills/pdf", "from/skills/csv", "other/xls"):
+        write_skill(tmp_path / name)
+    (tmp_path / "from/link").symlink_to("../other")
+    monkeypatch.setattr("prowess.install.sources._folder.find_skills", lambda _: pytest.fail("the folder is searched"))
+    paths = ("skills/pdf", "link/xls", "../other/xls", str(tmp_path / "other/xls"), "gone")
+    fetched = fetch_from(str(tmp_path / "from"), opened, paths=paths)
+    assert [(skill.name, skill.path) for skill in fetched.skills] == [("pdf", "skills/pdf")]
+
+
+@pytest.mark.parametrize(("name", "limit", "words"), [("MAX_SKILLS", 1, "1 skills"), ("_MAX_BYTES", 1 << 20, "1 MiB")])
+def test_more_than_a_source_can_have_is_refused(
+    name: str, limit: int, words: str, tmp_path: Path, opened: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(2):
+        write_file(write_skill(tmp_path / f"from/s{number}").parent / "data.bin", bytes(600_000))
+    monkeypatch.setattr(f"prowess.install.sources._folder.{name}", limit)
+    with pytest.raises(InstallError, match=f"more than {words}"):
+        fetch_from(str(tmp_path / "from"), opened)

@@ -324,6 +324,10 @@ def test_a_registry_with_tokens_gives_them_for_what_is_done(
         with pytest.raises(InstallError, match="gives no access"):
             publish(skill, place)
         log_in(monkeypatch, tmp_path, registry)
+        with pytest.raises(InstallError, match="not known as its server of tokens") as caught:
+            publish(skill, place)
+        variable, _, value = str(caught.value.hint).partition(", set ")[2].partition("=")
+        monkeypatch.setenv(variable, value)
         published = publish(skill, place)
         monkeypatch.setenv("REGISTRY_AUTH_FILE", str(tmp_path / "missing.json"))
         assert pull(f"{place}:1.2", opened).revision == published.digest

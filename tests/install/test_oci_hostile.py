@@ -279,6 +279,10 @@ CHALLENGES = {
     "private address": 'Bearer realm="https://10.0.0.7/token"',
     "credentials of a cloud": 'Bearer realm="https://169.254.169.254/token"',
     "other port of this machine": 'Bearer realm="http://localhost:1/token"',
+    "another host": 'Bearer realm="https://tokens.example.com/token"',
+    "another host that looks like the registry": 'Bearer realm="https://127.0.0.1.example.com/token"',
+    "the server of another registry": 'Bearer realm="https://auth.docker.io/token"',
+    "another name of this machine": 'Bearer realm="http://localhost/token"',
     "not encrypted": 'Bearer realm="http://example.com/token"',
     "file": 'Bearer realm="file:///etc/passwd"',
     "credentials in the realm": 'Bearer realm="https://a:b@example.com/"',
@@ -310,6 +314,44 @@ def test_credentials_go_to_no_other_place_that_a_registry_names(
             pull(server, tmp_path)
         assert [request.headers.get("authorization") for request in server.requests] == [None]
     assert "pass-word" not in f"{caught.value} {caught.value.hint}"
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_login_goes_to_a_server_of_another_port_only_if_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+) -> None:
+    """Also on this machine, where each port may be another user's; the user names it for one registry."""
+    with RawServer(lambda _: answer(b'{"token":"abc"}')) as other:
+        challenge = ask(f'Bearer realm="{other.url}/token"')
+
+        def respond(request: Request) -> Any:
+            return manifest() if request.headers.get("authorization") == "Bearer abc" else challenge
+
+        with FakeRegistry(manifests=respond) as server:
+            log_in(server, tmp_path)
+            registry = f"127.0.0.1:{server.port if is_known else server.port + 1}"
+            monkeypatch.setenv(
+                "PROWESS_TOKEN_SERVERS", f"a.example.com=b.example.com {registry}=127.0.0.1:{other.port}"
+            )
+            if is_known:
+                assert pull(server, tmp_path) == ["pdf"]
+                assert [request.headers.get("authorization", "")[:5] for request in other.requests] == ["Basic"]
+                return
+            with pytest.raises(InstallError) as caught:
+                pull(server, tmp_path)
+        assert other.requests == []
+    assert "which is not known as its server of tokens" in str(caught.value)
+    hint = f"set PROWESS_TOKEN_SERVERS=127.0.0.1:{server.port}=127.0.0.1:{other.port}"
+    assert caught.value.hint == f"if this is its server of tokens, {hint}"
+
+
+def test_without_a_login_any_public_server_of_tokens_is_asked(tmp_path: Path) -> None:
+    with RawServer(lambda _: answer(b'{"token":"abc"}')) as other:
+        challenge = ask(f'Bearer realm="{other.url}/token"')
+        answers = {"manifests": lambda request: manifest() if "authorization" in request.headers else challenge}
+        with FakeRegistry(**answers) as server:
+            assert pull(server, tmp_path) == ["pdf"]
+        assert [request.headers.get("authorization") for request in other.requests] == [None]
 
 
 def test_a_server_of_tokens_that_redirects_gets_no_further(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         install_locked as install_locked,
         remove_installed as remove_installed,
     )
+    from ._lock_sources import LockSources as LockSources
     from ._places import (
         Installation as Installation,
         Target as Target,

@@ -18,6 +18,7 @@ from prowess._internal.text import quoted
 from prowess.errors import InstallError, ProwessError, SkillNotFoundError
 from prowess.lock import LINK_KEY, SOURCE_KINDS, LockedSkill, computed_hash
 
+from ._lock_sources import LockSources
 from .sources import Fetched, FetchedSkill, Wanted, fetch, parse_source
 
 TYPE_CHECKING = False
@@ -176,8 +177,18 @@ def fetch_locked(
     found: list[FetchedEntry] = []
     for (_, revision), (source, entries) in groups.items():
         names = tuple(entry.name for entry in entries)
-        wanted = Wanted(source=source, opened=where.opened, only=names, revision=revision, progress=where.progress)
+        known = [None if entry.skill_path is None else entry.skill_path.rpartition("/")[0] for entry in entries]
+        wanted = Wanted(
+            source=source,
+            opened=where.opened,
+            only=names,
+            paths=() if None in known else tuple(path for path in known if path is not None),
+            revision=revision,
+            progress=where.progress,
+        )
         try:
+            if where.target.scope == "project":  # the lock of the user is the user's own
+                (where.sources or LockSources(os.environ)).check(source, names, where.target.root)
             try:
                 fetched = fetch(wanted)
             except SkillNotFoundError:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from prowess.filesystem import Question
 
+    from ._lock_sources import LockSources
     from ._store import OpenStore
 
     Scope = Literal["project", "user"]
@@ -60,6 +61,8 @@ class Installation(Frozen):
     """Called with what is being done."""
     waiting: Callable[[], None] | None = None
     """Called once if another process has to finish first."""
+    sources: LockSources | None = None
+    """The sources of the lock that the user allows; by default those that the user allowed before."""
 
 
 def global_lock(env: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NetworkRules as NetworkRules,
         Refusal as Refusal,
         canonical_host as canonical_host,
+        is_local_name as is_local_name,
         look_up_host as look_up_host,
     )
 else:  # otherwise every misspelt name would have a type

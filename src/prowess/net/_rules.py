@@ -127,12 +127,17 @@ class NetworkRules(Frozen):
 
     def _opens_private(self, host: str) -> bool:
         """Return whether addresses of this machine and its network are open to a host."""
-        is_local = _parse_address(host) is not None or "." not in host or host.endswith(_LOCAL_SUFFIXES)
+        is_local = _parse_address(host) is not None or is_local_name(host)
         return self.allow_private or (is_local and host in self.named)
 
     def _private(self, host: str) -> Refusal:
         message = f"{quoted(host)} is an address of this machine or its network, which is not allowed"
         return Refusal(message=message, hint=self.private_hint)
+
+
+def is_local_name(host: str) -> bool:
+    """Return whether a host is a name that only exists in a local network."""
+    return _parse_address(host) is None and ("." not in host or host.endswith(_LOCAL_SUFFIXES))
 
 
 def canonical_host(text: str) -> str:

@@ -13,6 +13,7 @@ from prowess._internal.text import neutral, quoted
 from prowess.cli._output import (
     ProgressLine,
     as_dicts,
+    ask,
     can_ask,
     finding_lines,
     format_size,
@@ -51,6 +52,16 @@ def add_install_options(parser: Parser, *, yes: bool = True) -> None:
     group.add_place("a folder of the project")
 
 
+def add_allow_source(parser: Parser) -> None:
+    """Add the option that allows sources of a lock."""
+    parser.values(
+        "--allow-source",
+        "SOURCE",
+        "use this source of the lock although it is private: a folder elsewhere, ssh, a bucket or a host of your "
+        "network (repeatable, needed once)",
+    )
+
+
 class Shown:
     """Where things are, and how their paths are shown."""
 
@@ -73,8 +84,11 @@ class Shown:
             agents: those for which it is said what they see.
         """
         from prowess.filesystem import Question
-        from prowess.install import Installation, Store
+        from prowess.install import Installation, LockSources, Store
 
+        allowed = getattr(args, "allow_source", ())
+        asks = can_ask() and not args.json and not getattr(args, "yes", False)
+        sources = LockSources(os.environ, self.ask_about if asks else None, allowed, self.cwd)
         with signals_as_exception(("SIGTERM",)), Store.for_user(os.environ).open() as opened:
             try:
                 yield Installation(
@@ -85,9 +99,15 @@ class Shown:
                     force=args.force,
                     progress=self.progress.show,
                     waiting=waiting,
+                    sources=sources,
                 )
             finally:
                 self.progress.clear()
+
+    def ask_about(self, source: str, reason: str, names: Sequence[str]) -> bool:
+        """Ask whether a source that a lock names may be used, now and later."""
+        self.progress.clear()
+        return ask(f"the lock takes {describe_choice(names)} from {quoted(source)}: {reason}; allow it?")
 
     def path(self, path: str) -> str:
         """Return a path as people write it."""

@@ -133,6 +133,8 @@ def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Ar
     if not args.yes and can_ask() and not ask(f"install {describe_choice(names)}?"):
         return Result(None, [Message("nothing was installed")], FAILED)
     changed = install_planned(where, plan.skills)
+    if where.sources is not None:
+        where.sources.remember(plan.source, shown.target.root)
     lines = [line for text in _outcomes(plan.skills, changed, shown) for line in wrap_for_terminal(text)]
     locked = Message(f"{pluralize(len(plan.skills), 'skill')} locked in {shown.path(shown.target.lock_file)}")
     return Result(lambda: _as_dict(plan, shown, same, changed.installed), [*lines, locked])

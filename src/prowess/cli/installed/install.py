@@ -10,7 +10,7 @@ from prowess.cli._arguments import hosts_in_use
 from prowess.cli._losses import NO_AGENT_BEFORE, describe_seen
 from prowess.cli._output import Message, Result, pluralize
 
-from ._plans import FORCE_HELP, Shown, add_install_options
+from ._plans import FORCE_HELP, Shown, add_allow_source, add_install_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def options(parser: Parser) -> None:
     """Add the command's options."""
     parser.argument("skills", "SKILL", "the names of skills of the lock (default: all)", nargs="*")
     parser.flag("--force", FORCE_HELP)
+    add_allow_source(parser)
     add_install_options(parser, yes=False)
 
 

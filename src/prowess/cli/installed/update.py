@@ -23,6 +23,7 @@ from prowess.cli._output import (
 from ._plans import (
     FORCE_HELP,
     Shown,
+    add_allow_source,
     add_install_options,
     describe_choice,
     planned_as_dict,
@@ -47,6 +48,7 @@ def options(parser: Parser) -> None:
     parser.argument("skills", "SKILL", "the names of installed skills (default: all)", nargs="*")
     parser.flag("--dry-run", "only show what would change")
     parser.flag("--force", FORCE_HELP)
+    add_allow_source(parser)
     add_install_options(parser)
 
 

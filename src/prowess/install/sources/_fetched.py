@@ -31,6 +31,10 @@ _KINDS = {
 """Each kind of source, and the module whose `fetch` reads it."""
 
 
+MAX_SKILLS = 5_000
+"""Skills of one source."""
+
+
 class Wanted(Frozen):
     """What is fetched from a source, and where to."""
 
@@ -40,6 +44,8 @@ class Wanted(Frozen):
     """The store, in whose temporary folders skills are put."""
     only: tuple[str, ...] = ()
     """The names of the skills; without any, all are fetched, or the one that the source names."""
+    paths: tuple[str, ...] = ()
+    """The folders of the skills in the source, with `/`, if a lock says them; a folder is not searched then."""
     revision: str | None = None
     """What is fetched in place of what the source has now: a commit, or the digest of a manifest. Folders, buckets and
     sites only have what they have now, so a caller who wants what is in a lock compares the digests."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.fs import FOLDER_FLAGS, open_fd
+from prowess._internal.fs import FOLDER_FLAGS, open_fd, remove_tree
+from prowess._internal.inside import has_link
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import find_skill_files
 from prowess.errors import InstallError, SkillNotFoundError
@@ -17,13 +18,19 @@ from prowess.find import find_repository_skills
 from prowess.lock import copy_tree
 from prowess.skill import load
 
-from ._fetched import Fetched, FetchedSkill
+from ._fetched import MAX_SKILLS, Fetched, FetchedSkill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from prowess.findings import Finding
 
     from ._fetched import Wanted
+
+
+_MAX_BYTES = 1 << 30
+"""Of all skills that are copied, as of a repository."""
 
 
 def fetch(wanted: Wanted) -> Fetched:
@@ -36,11 +43,14 @@ def fetch(wanted: Wanted) -> Fetched:
     if not os.path.isdir(top):
         problem = "is not a folder" if os.path.lexists(top) else "does not exist"
         raise InstallError(f"the folder {quoted(top, PATH_LIMIT)} {problem}", hint="check the path")
-    found, findings = find_skills(top)
+    found, findings = ([*_known_skills(top, wanted.paths)], []) if wanted.paths else find_skills(top)
     if not {name for name, _ in found}.isdisjoint(wanted.names):
         found = [(name, path) for name, path in found if name in wanted.names]
     plugins = _plugins(top) if wanted.is_choice else {}
-    target = wanted.opened.new_folder()
+    if len(found) > MAX_SKILLS:
+        message = f"the folder {quoted(top, PATH_LIMIT)} has more than {MAX_SKILLS:,} skills"
+        raise InstallError(message, hint="name the folder of those that you want")
+    target, bytes_left = wanted.opened.new_folder(), _MAX_BYTES
     skills: list[FetchedSkill] = []
     with open_fd(target, FOLDER_FLAGS) as fd:
         for number, (name, path) in enumerate(found):
@@ -52,7 +62,21 @@ def fetch(wanted: Wanted) -> Fetched:
                 skills.append(skill.with_changes(tree=tree))
             except InstallError as error:
                 skills.append(skill.with_changes(problem=error))
+                remove_tree(skill.folder)
+            else:
+                bytes_left -= tree.size
+            if bytes_left < 0:
+                message = f"the skills in {quoted(top, PATH_LIMIT)} have more than {_MAX_BYTES >> 20:,} MiB"
+                raise InstallError(message, hint="name the skills that you want")
     return Fetched(skills=tuple(skills), revision=None, findings=tuple(findings))
+
+
+def _known_skills(top: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the name and path of the skills at known places, without a search: a lock may name any folder, as `/`."""
+    for path in dict.fromkeys(paths):
+        file = os.path.join(top, path, SKILL_FILE)
+        if not os.path.isabs(path) and ".." not in path.split("/") and not has_link(top, path) and os.path.isfile(file):
+            yield load(file).name or os.path.basename(os.path.abspath(os.path.dirname(file))), path
 
 
 def _plugins(top: str) -> dict[str, str]:

@@ -31,7 +31,7 @@ from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, open_fd, write_a
 from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.errors import InstallError, SkillError, SkillNotFoundError
 from prowess.findings import finding
-from prowess.install.sources._fetched import Fetched, FetchedSkill
+from prowess.install.sources._fetched import MAX_SKILLS, Fetched, FetchedSkill
 from prowess.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths, os_errors
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
 
@@ -230,8 +230,6 @@ def _entries(data: bytes, hash_bytes: int) -> Iterator[tuple[str, str, str]]:
         position = after
 
 
-MAX_SKILLS = 5_000
-"""Skills of one source."""
 _NOT_SEARCHED = frozenset((".git", "node_modules"))
 
 

@@ -21,8 +21,9 @@ repositories (`auths`), then the helper of all registries (`credsStore`). A help
 `docker-credential-NAME`. No secret is ever part of a message.
 
 Nothing that a registry says of a digest counts: the digest of a manifest is that of its bytes, and a blob is compared
-with the digest and size in the manifest. Credentials go to the registry, or to the server of tokens that it names,
-which is encrypted and has no private address; never to where a blob is redirected.
+with the digest and size in the manifest. Credentials go to the registry, or to the server of tokens that belongs to it:
+one of the same host and port, or one that is known for it; never to another one that the registry names, nor to where a
+blob is redirected.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, BinaryIO, Self
 
-    from prowess.net import Response
+    from prowess.net import HttpUrl, Response
 
 _MAX_HEADER = 8 << 10
 _MAX_TOKEN = 16 << 10
@@ -251,6 +252,14 @@ _BLOB_SECONDS = 600.0
 _is_reference = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|sha256:[0-9a-f]{64}").fullmatch
 _HUB_HOST = "registry-1.docker.io"
 _NOT_FOUND = (400, 401, 403, 404)
+_TOKEN_SERVERS = {
+    DOCKER_HUB: "auth.docker.io",
+    "registry.gitlab.com": "gitlab.com",
+    "registry.digitalocean.com": "api.digitalocean.com",
+}
+"""The server of tokens of each registry whose tokens are from another host."""
+TOKEN_SERVERS_VARIABLE = "PROWESS_TOKEN_SERVERS"  # noqa: S105 - no secret
+"""The environment variable with further ones: `REGISTRY=HOST`, with ports if they have one, separated by blanks."""
 
 
 class Descriptor(Frozen):
@@ -450,6 +459,8 @@ class Registry:
         elif credentials is not None:
             headers["Authorization"] = credentials.basic()
         with HttpSource(realm, named=self._source.url.host) as source:
+            if credentials is not None and not self._owns(source.url):
+                raise self._no_known_server(source.url)
             deadline = time.monotonic() + _SECONDS
             response = source.request(
                 method, url, headers=headers, body=body, limit=_MAX_TOKEN_ANSWER, deadline=deadline
@@ -460,6 +471,21 @@ class Registry:
         if token is None:
             raise InstallError(f"{quoted(self._registry)} has a server of tokens that does not work", hint="try later")
         return token
+
+    def _owns(self, url: HttpUrl) -> bool:
+        """Return whether a server of tokens belongs to the registry, so that it may get the user's login."""
+        if (url.host, url.port) == (self._source.url.host, self._source.url.port):
+            return True
+        known = {(self._registry, _TOKEN_SERVERS.get(self._registry))}
+        for word in self._env.get(TOKEN_SERVERS_VARIABLE, "").lower().split():
+            registry, _, server = word.partition("=")
+            known.add((registry, server))
+        return (self._registry, _host_and_port(url)) in known
+
+    def _no_known_server(self, url: HttpUrl) -> InstallError:
+        message = f"{quoted(self._registry)} wants your login to be sent to {quoted(_host_and_port(url))}"
+        hint = f"if this is its server of tokens, set {TOKEN_SERVERS_VARIABLE}={self._registry}={_host_and_port(url)}"
+        return InstallError(f"{message}, which is not known as its server of tokens", hint=hint)
 
     def _no_access(self) -> InstallError:
         return InstallError(
@@ -473,6 +499,12 @@ class Registry:
         if response.status != status:
             hint = "try again later, or ask who runs the registry"
             raise InstallError(f"cannot {action} of {quoted(self.name, 200)}: HTTP status {response.status}", hint=hint)
+
+
+def _host_and_port(url: HttpUrl) -> str:
+    """Return the host of a URL, with its port if that is not the usual one."""
+    host = f"[{url.host}]" if ":" in url.host else url.host
+    return host if url.port == (443 if url.scheme == "https" else 80) else f"{host}:{url.port}"
 
 
 def _with_query(url: str, fields: Mapping[str, str]) -> str:
