@@ -77,7 +77,7 @@ class World:
     chance: Random = field(init=False)
     hosts: list[str] = field(init=False)
     cwd: Path = field(init=False)
-    told: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
     """What was done, for the report of a fault."""
 
     def __post_init__(self) -> None:
@@ -126,7 +126,7 @@ class World:
         file = self.top / place / name / "SKILL.md"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(TEXTS[kind].format(name=name, word=word))
-        self.told.append(f"skill {place}/{name}: {kind}")
+        self.events.append(f"skill {place}/{name}: {kind}")
         return file
 
     def write_plugin(self, chance: Random) -> None:
@@ -167,7 +167,7 @@ class World:
             return
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-        self.told.append(f"settings {file.relative_to(self.top)}: {text.strip()}")
+        self.events.append(f"settings {file.relative_to(self.top)}: {text.strip()}")
 
     def damage(self, file: Path, chance: Random) -> None:
         """Change something by hand, if chance wants it."""
@@ -180,7 +180,7 @@ class World:
             shutil.rmtree(file.parent)
         else:
             return
-        self.told.append(f"changed by hand: {file.relative_to(self.top)}")
+        self.events.append(f"changed by hand: {file.relative_to(self.top)}")
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -192,7 +192,7 @@ class World:
     def run(self, *arguments: str) -> Output:
         """Run a command of Prowess."""
         result = output(arguments, self.env)
-        self.told.append(f"$ prowess {shlex.join(arguments)}  [{result.code}] {result.words.strip()[:400]}")
+        self.events.append(f"$ prowess {shlex.join(arguments)}  [{result.code}] {result.words.strip()[:400]}")
         assert "Traceback" not in result.words, result.words
         return result
 
@@ -411,13 +411,13 @@ class Snapshot:
     def __init__(self, world: World) -> None:
         self.world, self.copy = world, world.top.with_name(f"{world.top.name}.saved")
         shutil.copytree(world.top, self.copy, symlinks=True)
-        self.told = [*world.told]
+        self.events = [*world.events]
 
     def restore(self) -> None:
         make_writable(self.world.top)
         shutil.rmtree(self.world.top)
         shutil.copytree(self.copy, self.world.top, symlinks=True)
-        self.world.told[:] = self.told
+        self.world.events[:] = self.events
         os.chdir(self.world.cwd)
 
     def remove(self) -> None:
@@ -444,7 +444,7 @@ def follow_cures(seed: str, top: Path) -> int:
         with chdir(world.cwd), patch.dict(os.environ, world.env):
             return _follow(world, snapshot)
     except FaultError as error:
-        history = "\n".join(f"    {line}" for line in world.told)
+        history = "\n".join(f"    {line}" for line in world.events)
         raise FaultError(f"world {seed} of {world.hosts} in {world.cwd}:\n{history}\n{error}") from None
     finally:
         snapshot.remove()

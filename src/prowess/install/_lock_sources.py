@@ -13,6 +13,7 @@ import re
 from prowess._internal.file_status import is_own_file
 from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
 from prowess._internal.fs import atomic_replace
+from prowess._internal.ownership import own_folder
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess._internal.user_dirs import config_folder
 from prowess.errors import InstallError
@@ -123,7 +124,7 @@ class LockSources:
             return
         data = json.dumps({"version": 1, "sources": [*known, key][-_MAX_SOURCES:]}, indent=2) + "\n"
         try:
-            os.makedirs(os.path.dirname(self._file), 0o700, exist_ok=True)
+            own_folder(os.path.dirname(self._file))
             atomic_replace(self._file, data.encode("utf-8", "backslashreplace"))
         except OSError:
             return

@@ -1,4 +1,4 @@
-"""Find out what else `check --fix` of a skill changes: agents that load it only then, and copies that are none then.
+"""Find the other effects of `check --fix` on a skill: agents that load it only then, and copies that are no copies then.
 
 A fix of one file may hide another skill of its name, and a copy that stays as it is becomes another skill.
 """

@@ -114,7 +114,7 @@ class CureQueue:
         self.records: dict[str, dict[str, Any]] = {}
         """The records of mounts that were read so far, by skills folder."""
         self.effects_of_fix: Callable[[str], FixEffects]
-        """What else a fix of a file changes; set when the finders of all agents are there."""
+        """The other effects of a fix of a file; set when the finders of all agents are there."""
         self._waiting: deque[Callable[[], Loss]] = deque()
         self._running = False
 
