@@ -1,4 +1,4 @@
-"""Find the other effects of `check --fix` on a skill: agents that load it only then, and copies that are no copies then.
+"""Find the other effects of `check --fix`: agents that load the skill only then, and copies that are no copies then.
 
 A fix of one file may hide another skill of its name, and a copy that stays as it is becomes another skill.
 """
