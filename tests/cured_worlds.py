@@ -252,6 +252,11 @@ class World:
                 found[copy] = item["source"]
         return found
 
+    def old_copies(self) -> set[str]:
+        """Return the mounted copies whose source has changed since, as paths of SKILL.md."""
+        pairs = {str(copy / "SKILL.md"): Path(source, "SKILL.md") for copy, source in self.mounted_from().items()}
+        return {copy for copy, source in pairs.items() if text_of(Path(copy)) != text_of(source)}
+
     def change_sources(self) -> None:
         """Publish new versions of the skills of the locks."""
         names = {name for option in self.locks() for name in self.locked_names(option)}
@@ -261,6 +266,10 @@ class World:
                     file.write_text(f"{file.read_text()}New.\n")
             if (vendor / ".git").exists():
                 commit(vendor)
+
+
+def text_of(file: Path) -> str | None:
+    return file.read_text() if file.is_file() else None
 
 
 def split(line: str) -> list[str]:
@@ -332,31 +341,33 @@ def check_command(world: World, command: str, cure: Cure) -> None:
             raise FaultError(f"{path} does not exist: {cure.text}")
 
 
-def check_state(
-    world: World,
-    before: Views,
-    promised: list[tuple[str, str]],
-    cure: str,
-    was_verified: bool,
-    mounted: dict[Path, str],
-) -> Views:
-    """Check that what was promised is kept, and that nothing else was lost; return how it is now."""
+class Before:
+    """What there is before any cure."""
+
+    def __init__(self, world: World) -> None:
+        self.comparison = world.comparison()
+        self.views, self.files = views_of(self.comparison), world.skill_files()
+        self.mounted, self.old = world.mounted_from(), world.old_copies()
+        self.is_verified = world.verified()
+
+
+def check_state(world: World, before: Before, promised: list[tuple[str, str]], cure: str) -> None:
+    """Check that what was promised is kept, and that nothing else was lost."""
     now = views_of(world.comparison())
     for path, host in promised:
         seen = view_of(now, path, host)
         if seen is None or not is_kept(seen):
             raise FaultError(f"{host} does not see {path} after `{cure}`: {seen and (seen.kind, seen.reason)}")
-    for (real, host), view in before.items():
-        after = now.get((real, host))
+    for (real, host), view in before.views.items():
+        after = None if real in before.old else now.get((real, host))
         if is_kept(view) and after is not None and not is_kept(after):
             raise FaultError(f"{host} has lost {real} by `{cure}`: {after.kind}, {after.reason}")
-    if was_verified and not world.verified():
+    if before.is_verified and not world.verified():
         raise FaultError(f"`verify` fails after `{cure}`")
     installed = {str(path) for path in installed_folders(world)}
     for copy, source in world.mounted_from().items():
-        if copy not in mounted and source in installed:
+        if copy not in before.mounted and source in installed:
             raise FaultError(f"{copy} is a copy beside the lock, by `{cure}`")
-    return now
 
 
 def installed_folders(world: World) -> set[Path]:
@@ -370,10 +381,8 @@ def installed_folders(world: World) -> set[Path]:
     return found
 
 
-def check_later(world: World, now: Views, promised: list[tuple[str, str]], cure: str, was_verified: bool) -> None:
-    """Check that updates change nothing of it, and that nothing is left after the locked skills are removed."""
-    if not was_verified:
-        return  # a skill of the lock was changed by hand, and `update` and `remove` refuse it
+def check_later(world: World, promised: list[tuple[str, str]], cure: str) -> None:
+    """Check that updates change nothing of it."""
     for change in (False, True):
         if change:
             world.change_sources()
@@ -451,28 +460,25 @@ def follow_cures(seed: str, top: Path) -> int:
 
 
 def _follow(world: World, snapshot: Snapshot) -> int:
-    comparison = world.comparison()
-    before, files, mounted = views_of(comparison), world.skill_files(), world.mounted_from()
-    was_verified = world.verified()
-    check_words(world, comparison)
-    found = [*commands(comparison)]
+    before = Before(world)
+    check_words(world, before.comparison)
+    found = [*commands(before.comparison)]
+
+    def check(promised: list[tuple[str, str]], cure: str, *, is_locked: bool) -> None:
+        check_state(world, before, promised, cure)
+        if before.is_verified:  # otherwise a skill of the lock was changed by hand: `update` and `remove` refuse it
+            check_later(world, promised, cure)
+            check_removal(world, before.files, is_locked, cure)
+
     for group, cure in found:
         snapshot.restore()
-        promised = promises(group, cure)
         world.type(cure.text)
-        now = check_state(world, before, promised, cure.text, was_verified, mounted)
-        check_later(world, now, promised, cure.text, was_verified)
-        if was_verified:
-            check_removal(world, files, "prowess add" in cure.text, cure.text)
+        check(promises(group, cure), cure.text, is_locked="prowess add" in cure.text)
     snapshot.restore()
-    promised = [promise for group, cure in found for promise in promises(group, cure)]
     for _, cure in found:
         world.type(cure.text)
-    everything = "all of them"
-    now = check_state(world, before, promised, everything, was_verified, mounted)
-    check_later(world, now, promised, everything, was_verified)
-    if was_verified:
-        check_removal(world, files, all("prowess add" in cure.text for _, cure in found), everything)
+    promised = [promise for group, cure in found for promise in promises(group, cure)]
+    check(promised, "all of them", is_locked=all("prowess add" in cure.text for _, cure in found))
     return len(found)
 
 

@@ -179,6 +179,9 @@ COMMANDS = {
     "update": ("installed", ("update", "--yes")),
     "install": ("without files", ("install",)),
     "remove": ("installed", ("remove", "ink", "pen")),
+    "update mounted": ("mounted", ("update", "--yes")),
+    "add mounted": ("mounted", ("add", "../source", "ink", "--yes", "--host", "claude-code")),
+    "remove mounted": ("mounted", ("remove", "ink", "pen")),
 }
 """Each command, with the state of the project before."""
 
@@ -198,6 +201,12 @@ class CommandProjects:
         shutil.copytree(top / "installed", top / "without files", symlinks=True)
         for folder in (".agents", ".claude"):
             shutil.rmtree(top / "without files" / folder)
+        project = Path(shutil.copytree(top / "empty", top / "project"))  # a record has the paths of the sources
+        self.run(project, ("add", "../source", "--yes", "--host", "codex"))
+        for host, name in (("claude-code", "ink"), ("camel", "quill=.agents/skills/ink")):
+            source = name if "=" in name else f".agents/skills/{name}"
+            self.run(project, ("mount", source, "--project", "--host", host))
+        shutil.copytree(project, top / "mounted")
         shutil.rmtree(top / "source")
         for name in ("ink", "pen"):
             write(top / "source", name, 2)
@@ -234,6 +243,24 @@ class CommandProjects:
             self.run(project, COMMANDS[name][1])
             assert content(project) == self.after[name], f"{name} again"
         return "old" if now == before else "new"
+
+
+def commands_killed_at_steps(projects: CommandProjects, name: str, *, every: int = 1) -> list[str]:
+    """Kill a whole command before each step, or every so many; return what was found, and `done` at the end."""
+    found: list[str] = []
+    for at in range(1, 10_000, every):
+        project = projects.fresh(name)
+
+        def die(project: Path = project, at: int = at) -> None:
+            with killed(at).watched():
+                projects.run(project, COMMANDS[name][1])
+
+        code = in_child(die)
+        if code == 0:
+            return [*found, "done"]
+        assert code == 9, f"{name}, step {at}"
+        found.append(projects.check(name))
+    raise AssertionError("the command never finishes")
 
 
 def commands_killed_at_random(projects: CommandProjects, count: int, seed: int) -> dict[str, int]:
@@ -274,7 +301,9 @@ def main() -> None:
         projects = Projects(Path(top) / "changes")
         steps = {name: len(killed_at_steps(projects, name)) - 1 for name in CHANGES}
         changes = killed_at_random(projects, count - count // 2, seed)
-        commands = commands_killed_at_random(CommandProjects(Path(top) / "commands"), count // 2, seed)
+        whole = CommandProjects(Path(top) / "commands")
+        steps |= {name: len(commands_killed_at_steps(whole, name)) - 1 for name in COMMANDS if "mounted" in name}
+        commands = commands_killed_at_random(whole, count // 2, seed)
     print("killed before every step: " + ", ".join(f"{name} ({number})" for name, number in steps.items()))
     for counts, what in ((changes, "changes"), (commands, "commands")):
         total = sum(counts.values())

@@ -19,6 +19,7 @@ from interruptions import (
     Projects,
     add,
     commands_killed_at_random,
+    commands_killed_at_steps,
     killed_at_random,
     killed_at_steps,
     remove,
@@ -90,6 +91,18 @@ def test_commands_killed_at_random_leave_all_changes_or_none(tmp_path: Path, mon
     """Ten; `make shared` kills two hundred and fifty. Then the same command succeeds."""
     monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
     assert sum(in_new_process(commands_killed_at_random, CommandProjects(tmp_path), 10, 20).values()) == 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["update mounted", "add mounted", "remove mounted"])
+def test_a_killed_command_leaves_mounted_copies_as_the_lock_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lock, the installed skills, the copies and their records change together, or not at all."""
+    monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
+    found = commands_killed_at_steps(CommandProjects(tmp_path), name, every=23)
+    assert {"old", "done"} <= {*found}
 
 
 def test_processes_killed_at_random_leave_all_changes_or_none(projects: Projects) -> None:

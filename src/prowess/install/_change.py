@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.files import real_path_or_none
+from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
 from prowess.errors import ConfigError, InstallError, combine_errors
@@ -33,7 +33,7 @@ from prowess.lock import (
 )
 
 from ._entries import fetch_locked, same_source, source_of
-from ._mounted import mount_again, mounted_copies, remove_mounted
+from ._mounted import hold_mounts
 from ._project import lock_project
 from ._store import Store
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from prowess.errors import ProwessError
     from prowess.lock import LockedSkill
 
+    from ._mounted import MountedCopy, Mounts
     from ._places import Installation, Scope, Target
     from ._store import StoredTree
 
@@ -215,18 +216,15 @@ def make_change(
         ConfigError: the lock is invalid.
     """
     target = where.target
-    with lock_project(target.root, target.lock_file, target.data, waiting=where.waiting) as locked:
+    with (
+        lock_project(target.root, target.lock_file, target.data, waiting=where.waiting) as locked,
+        hold_mounts(target) as mounts,
+    ):
         lock = read_lock(target.lock_file)
         if keep_lock and any(lock.skills.get(item.entry.name) != item.entry for item in items):
             raise InstallError("the lock was changed meanwhile; nothing was installed", hint="try again")
         items = [merged(item, lock, target.scope) for item in items]
         check_conflicts(where, lock, items)
-        _installed_copies(where, lock, removed)  # refuses before anything is removed
-        paths = {path for item in items for path in _paths(target, item.entry)}
-        # The copies of what is removed, and those that the lock contains from now on.
-        own = [copy for copy in mounted_copies(target, paths) if copy.path in paths]
-        left = mounted_copies(target, {path for name in removed for path in _paths(target, lock.skills[name])})
-        unmounted = remove_mounted(target, [*own, *left])
         gone = _installed_copies(where, lock, removed)
         after = lock if keep_lock else lock.with_skills(item.entry for item in items).without(removed)
         wanted = [
@@ -238,9 +236,9 @@ def make_change(
         text = after.to_text() if after.skills or after.other else None
         if text is not None and items:  # before anything changes: it may fail
             Store(target.store_folder).register(target.lock_file)
-        changing = {os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted}
-        following = mounted_copies(target, changing)
-        if wanted or gone or after != lock:
+        left = [copy for name in removed for copy in _mounted(mounts, target, lock.skills[name])]
+        followed, installed = _mounted_items(mounts, target, lock, items, {item.entry.name for item, _ in wanted})
+        if wanted or gone or left or followed or installed or after != lock:
             with locked.staging() as staging:
                 for item, folder in wanted:
                     fd, link = staging.place(folder, item.entry.folder), item.link_in(folder, target)
@@ -248,17 +246,50 @@ def make_change(
                         where.opened.copy(item.digest, fd, item.entry.folder)
                     else:
                         os.symlink(_link_text(target, folder, link), item.entry.folder, dir_fd=fd)
-                staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, gone)
-        followed = mount_again(target, following)
-    installed = [os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted]
+                staged = mounts.stage(staging, where.opened, followed=followed, removed=left, installed=installed)
+                staging.commit(_text_now(target.lock_file, lock) if keep_lock else text, [*gone, *staged])
     return Changed(
-        installed=(*installed, *followed),
-        removed=(
-            *(path for path in unmounted if path not in paths),
-            *(os.path.join(target.root, *parts) for parts in gone),
+        installed=(
+            *(os.path.join(target.root, folder, item.entry.folder) for item, folder in wanted),
+            *(copy.path for copy in followed),
         ),
+        removed=(*(copy.path for copy in left), *(os.path.join(target.root, *parts) for parts in gone)),
         lock=after,
     )
+
+
+def _mounted(mounts: Mounts, target: Target, entry: LockedSkill) -> list[MountedCopy]:
+    """Return the mounted copies of a skill of the lock."""
+    folders = {real_path(path) for path in _paths(target, entry)}
+    if entry.source_type == "local" and (source := real_path_or_none(_source_folder(entry, target.lock_folder))):
+        folders.add(source)
+    return mounts.of(folders, entry.folder, entry.tree_digest)
+
+
+def _mounted_items(
+    mounts: Mounts, target: Target, lock: Lock, items: Sequence[Item], changing: set[str]
+) -> tuple[dict[MountedCopy, str], list[MountedCopy]]:
+    """Return the mounted copies to replace, each with its new tree digest, and those that the lock contains now.
+
+    Args:
+        mounts: the mounted copies.
+        target: where they are.
+        lock: the lock as it was.
+        items: the skills to install.
+        changing: the names of those whose files change.
+    """
+    followed: dict[MountedCopy, str] = {}
+    installed: list[MountedCopy] = []
+    paths = {path for item in items for path in _paths(target, item.entry)}
+    for item in items:
+        entries = [item.entry, *filter(None, (lock.skills.get(item.entry.name),))]
+        for copy in dict.fromkeys(copy for entry in entries for copy in _mounted(mounts, target, entry)):
+            is_renamed = copy.name != item.entry.folder
+            if copy.path in paths:
+                installed.append(copy)
+            elif item.entry.name in changing if is_renamed else digest_of(copy.path) != item.digest:
+                followed[copy] = item.digest
+    return followed, installed
 
 
 def _paths(target: Target, entry: LockedSkill) -> list[str]:

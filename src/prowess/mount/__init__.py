@@ -25,7 +25,14 @@ if TYPE_CHECKING:
         skills_root as skills_root,
     )
     from ._plan import Plan as Plan, plan as plan
-    from ._skills_folder import RecordedMount as RecordedMount, read_record as read_record
+    from ._skills_folder import (
+        MountRecord as MountRecord,
+        RecordedMount as RecordedMount,
+        lock_skills_folder as lock_skills_folder,
+        read_record as read_record,
+        record_file_name as record_file_name,
+        stage_record as stage_record,
+    )
     from ._validate import validate_skill as validate_skill, validate_skill_name as validate_skill_name
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

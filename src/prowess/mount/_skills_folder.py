@@ -27,7 +27,7 @@ from contextlib import contextmanager, suppress
 from prowess._internal.file_status import own_users
 from prowess._internal.files import read_up_to, real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS
+from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.locked import unlock_and_close, wait_for_lock
 from prowess._internal.signals import deferred_signals
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
@@ -64,14 +64,30 @@ class MountRecord(Frozen):
     created: tuple[str, ...] = ()
     """Folders that were created for it, relative to the home, the outermost first."""
 
-    def as_dict(self) -> dict[str, object]:
-        """Return it in the shape of the file."""
-        return {"version": 1, "made": [*self.created], "skills": [skill.as_dict() for skill in self.skills]}
+    def to_text(self) -> str:
+        """Return the text of the file."""
+        import json
+
+        table = {"version": 1, "made": [*self.created], "skills": [skill.as_dict() for skill in self.skills]}
+        return json.dumps(table, indent=2) + "\n"
 
 
 def record_file_name(root: str) -> str:
     """Return the file name of the mount record, which is in the same folder as the skills folder."""
     return f".prowess-{os.path.basename(root)}.json"
+
+
+def stage_record(staging: Staging, root: str, record: MountRecord) -> None:
+    """Write the mount record of a skills folder into the staging folder of a transaction that changes more than that.
+
+    Args:
+        staging: the staging folder; its transaction holds the lock of the skills folder too.
+        root: the skills folder, relative to the folder of the transaction.
+        record: its new record.
+    """
+    parent, name = os.path.dirname(root), record_file_name(root)
+    with open_fd(name, CREATE_FLAGS, 0o600, dir_fd=staging.place(parent, name)) as fd:
+        write_all(fd, record.to_text().encode())
 
 
 def read_record(home: str, root: str) -> MountRecord:
@@ -262,8 +278,6 @@ class LockedSkillsFolder(LockedFolder):
         Raises:
             SkillMountError: that failed; the skills folder is unchanged.
         """
-        import json
-
         record, mounted, removed = self.record, tuple(mounted), tuple(removed)
         created_now = (path for path in self.created if not os.path.isabs(path) and path not in record.created)
         created = (*record.created, *created_now)
@@ -274,8 +288,7 @@ class LockedSkillsFolder(LockedFolder):
         skills = (*(skill for skill in record.skills if skill.name not in changed), *mounted)
         after = MountRecord(skills=tuple(sorted(skills, key=lambda skill: skill.name)), created=created)
         staging.seals.update({skill.name: skill.integrity for skill in mounted})
-        text = json.dumps(after.as_dict(), indent=2) + "\n"
-        staging.commit(text, [(self.name, name) for name in removed])
+        staging.commit(after.to_text(), [(self.name, name) for name in removed])
 
     def release(self) -> None:
         """Release the lock; if nothing is mounted, remove the folders that were created for it."""

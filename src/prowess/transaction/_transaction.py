@@ -235,6 +235,10 @@ class Staging:
         self._new.append((index, name))
         return self._folder("new", index)
 
+    def path_of(self, root: str, name: str) -> str:
+        """Return the path of a new entry while it is being made; the arguments are those of `place`."""
+        return os.path.join(self.locked.path, self.name, "new", str(self._index(root)), name)
+
     def commit(self, text: str | None, removed: Iterable[tuple[str, str]] = ()) -> None:
         """Move the new entries into their folders, remove others, and replace the file.
 

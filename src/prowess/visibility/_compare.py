@@ -237,7 +237,7 @@ class _Comparer:
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(lambda path: FixedFilesystem(path, filesystem))
         self.taken_names = TakenNames(catalogs, question, filesystem)
-        cures = CureQueue(filesystem, InstalledSkills(question, filesystem))
+        self.cures = cures = CureQueue(filesystem, InstalledSkills(question, filesystem))
         self.finders = {
             host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
         }
@@ -252,6 +252,7 @@ class _Comparer:
         # A skill has the same path in every answer, also if it is asked about by another one.
         rows = {real: found.get(real, path) for real, path in given.items()} if only_files else {**given, **found}
         # Of two skills that want one name, that of the project is cured.
+        self.cures.compared = frozenset(rows)
         inside = os.path.join(git_root(self.question.cwd, filesystem=self.filesystem) or self.question.cwd, "")
         return sorted(rows.items(), key=lambda item: (not item[1].startswith(inside), item[1].split(os.sep)))
 
@@ -336,8 +337,9 @@ class _Comparer:
     def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
         """Return the skills, with `copy_of` in those that are the same as an earlier one."""
         copies = CopyFinder(self.filesystem)
-        paths, result = {}, []
-        for skill in skills:
+        paths, result = {}, {skill.real: skill for skill in skills}
+        # A mounted copy is never the original.
+        for skill in sorted(skills, key=lambda skill: self.cures.is_mounted(os.path.dirname(skill.path))):
             name = None if (entry := self.entries.get(skill.real)) is None else first_entry(entry).frontmatter_name
             name = self.filesystem.skill(skill.path).name if entry is None else name
             original = copies.original(skill.real, name)
@@ -345,10 +347,9 @@ class _Comparer:
                 if not skill.bundled:
                     copies.add(skill.real, name)
                 paths[skill.real] = skill.path
-                result.append(skill)
             else:
-                result.append(skill.with_changes(copy_of=paths[original]))
-        return result
+                result[skill.real] = skill.with_changes(copy_of=paths[original])
+        return [*result.values()]
 
 
 def misnamed_files(catalogs: Mapping[str, Catalog]) -> list[str]:

@@ -24,11 +24,12 @@ from prowess.findings import CODES, Severity, apply_policy
 from prowess.hosts import Root, load_host, skills_folder
 from prowess.skill import change_name, check_skill, from_document, load, parse_frontmatter, reason_not_to_fix
 
+from ._copies import are_copies
 from ._fixed_filesystem import FilesystemWithText
 from ._kinds import is_identical_copy
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_folder, mount_target
 from ._mount_rules import mount_blockers
-from ._old_copies import command_for_old_copy, mounts_in, old_copy
+from ._old_copies import command_for_old_copy, mounted_from, mounts_in, old_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,12 +116,23 @@ class CureQueue:
         """The records of mounts that were read so far, by skills folder."""
         self.effects_of_fix: Callable[[str], FixEffects]
         """The other effects of a fix of a file; set when the finders of all agents are there."""
+        self.compared: frozenset[str] = frozenset()
+        """The skills in question, by their paths without links."""
         self._waiting: deque[Callable[[], Loss]] = deque()
         self._running = False
 
     def is_mounted(self, folder: str) -> bool:
         """Return whether a folder is a mounted copy, by the record of mounts."""
         return os.path.basename(folder) in mounts_in(os.path.dirname(folder), self.filesystem, self.records)
+
+    def source_of(self, path: str) -> str | None:
+        """Return the skill in question that another one was mounted from.
+
+        Anyone may have written the record of mounts, so no other path in it counts.
+        """
+        folder = mounted_from(path, self.filesystem, self.records) if self.is_mounted(os.path.dirname(path)) else None
+        source = os.path.join(folder or "", SKILL_FILE)
+        return source if source in self.compared and source != path else None
 
     def add(self, find: Callable[[], Loss]) -> Callable[[], Loss]:
         """Add one; return a function that finds it once."""
@@ -332,6 +344,9 @@ class LossFinder:
         installed = self.cures.installed.at(os.path.dirname(alone.path))
         if installed is not None:
             return self._installed_too(alone, reason, installed, is_copy=is_copy)
+        source = self.cures.source_of(alone.path)
+        if source is not None and self.cures.source_of(source) is None:  # a copy of a copy would not follow it
+            return self._mounted_from(source, alone, reason, target, user=user, is_copy=is_copy)
         copy = self._copy(alone, target, self._text(alone, fixed=False), user=user)
         refusal = _refusal(alone.skill)
         is_fit = copy is not None and copy[0].state in REACHABLE and not refusal
@@ -381,6 +396,27 @@ class LossFinder:
             steps=by_hand,
             argument=argument,
         )
+
+    def _mounted_from(
+        self,
+        source: str,
+        copy: Entry,
+        reason: str,
+        target: MountTarget,
+        *,
+        user: bool,
+        is_copy: Callable[[str], bool],
+    ) -> Loss:
+        """Return the loss of a mounted copy, with the command that mounts its source."""
+        folder, filesystem = os.path.dirname(source), self.cures.filesystem
+        loss = self._mounted(self.alone(source), reason, target.with_changes(source=folder), user=user, is_copy=is_copy)
+        if are_copies(filesystem, filesystem.real(copy.path), source):
+            return loss
+        old = self._lost_to_old_copy(copy.path, source)
+        step = f"`{old.cure}`" if old is not None else f"mount {neutral(self.display(source))} again"
+        rest = f"`{loss.cure}`" if loss.is_command else loss.cure
+        cure = f"{step}, as it was mounted from a skill that has changed; then {rest}"
+        return Loss(kind="place", reason=reason, codes=loss.codes, cure=cure, steps=step, argument=loss.argument)
 
     def _installed_too(
         self, alone: Entry, reason: str, installed: InstalledSkill, *, is_copy: Callable[[str], bool]
@@ -498,7 +534,10 @@ class LossFinder:
         """Return the loss of a skill that has changed since it was mounted, or of its copy; else `None`."""
         old = old_copy(path, other, self.cures.filesystem, self.cures.records)
         if old is None:
-            return None
+            source = self.cures.source_of(path) or ""
+            if not source or not are_copies(self.cures.filesystem, source, self.cures.filesystem.real(other)):
+                return None
+            old = path, source
         (copy, source), catalog = old, self.catalog
         refusal = _refusal(load(source))
         hosts = self.taken_names.catalogs

@@ -34,7 +34,7 @@ def old_copy(
         records: the records of mounts that were read so far, by skills folder.
     """
     for copy, source in ((other, path), (path, other)):
-        origin = _mounted_from(copy, filesystem, records) if _is_skill_file(source, filesystem) else None
+        origin = mounted_from(copy, filesystem, records) if _is_skill_file(source, filesystem) else None
         if origin is None or origin != filesystem.real(os.path.dirname(source)):
             continue
         if not are_copies(filesystem, filesystem.real(copy), filesystem.real(source)):
@@ -47,7 +47,7 @@ def _is_skill_file(path: str, filesystem: Filesystem) -> bool:
     return os.path.basename(path) == SKILL_FILE and filesystem.kind(path) == "f"
 
 
-def _mounted_from(copy: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> str | None:
+def mounted_from(copy: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> str | None:
     """Return the folder that a skill was mounted from, by the record of `mount`; anyone may have written that."""
     folder = os.path.dirname(copy)
     root, name = os.path.split(folder)
