@@ -520,7 +520,7 @@ def test_a_home_is_not_removed_while_its_client_runs(top: Path, monkeypatch: pyt
 
 def test_a_home_without_a_lock_file_is_removed(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process was killed before it created the file."""
-    (top / "t m p/prowess-home-x/home").mkdir(parents=True)
+    (top / "t m p/prowess-home-abcd_123/home").mkdir(parents=True)
     monkeypatch.setattr("prowess._internal.tempdirs.STALE_SECONDS", 0.0)
     EphemeralHome().close()
 

@@ -126,7 +126,8 @@ def is_shared(path: str) -> bool:
     folders = list(filter(os.path.isabs, os.environ.get(SHARED_VARIABLE, "").split(os.pathsep)))
     if not folders:
         return False
-    from .files import real_path
-
-    real = os.path.join(real_path(path), "")
-    return any(real.startswith(os.path.join(real_path(folder), "")) for folder in folders)
+    try:
+        real, *shared = (os.path.join(os.path.realpath(each), "") for each in (path, *folders))  # noqa: TID251 - `files` imports this
+    except OSError:  # a link that cannot be read
+        return False
+    return any(map(real.startswith, shared))

@@ -8,9 +8,7 @@ from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError
-from prowess.lock import LOCK_FILE, find_project
-
-from ._store import own_data_folder
+from prowess.lock import LOCK_FILE, find_project, own_data_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

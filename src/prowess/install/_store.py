@@ -29,11 +29,10 @@ from prowess._internal.fs import (
     remove_tree_at,
 )
 from prowess._internal.locked import locked
-from prowess._internal.ownership import ForeignError, check_own, own_folder
-from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
-from prowess._internal.user_dirs import data_folder
-from prowess.errors import ConfigError, InstallError
-from prowess.lock import EXECUTABLE, LINK, copy_tree, os_errors, read_tree
+from prowess._internal.ownership import own_folder
+from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.errors import InstallError
+from prowess.lock import EXECUTABLE, LINK, copy_tree, os_errors, own_data_folder, read_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,25 +79,6 @@ class SweepReport(Frozen):
     """Bytes of the files that were removed."""
     projects: tuple[str, ...]
     """The locks whose skills were kept, sorted."""
-
-
-def own_data_folder(env: Mapping[str, str]) -> str:
-    """Return the folder of the user's data, which need not exist yet.
-
-    Raises:
-        ConfigError: the user has no such folder, or another user could have written what is in it.
-    """
-    folder = data_folder(env)
-    if folder is None:
-        raise ConfigError("this user has no folder for data", hint="set `PROWESS_DATA_DIR` to a folder")
-    try:
-        check_own(folder)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        hint = error.hint if isinstance(error, ForeignError) else "set `PROWESS_DATA_DIR` to a folder of yours"
-        raise ConfigError(f"the folder for data cannot be used: {describe_os_error(error)}", hint=hint) from None
-    return folder
 
 
 class Store:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ._project import (
         LOCK_FILE as LOCK_FILE,
         find_project as find_project,
+        own_data_folder as own_data_folder,
     )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

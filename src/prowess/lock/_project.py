@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import real_path
-from prowess._internal.ownership import is_own_project
+from prowess._internal.ownership import ForeignError, check_own, is_own_project
+from prowess._internal.text import describe_os_error
+from prowess._internal.user_dirs import data_folder
+from prowess.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 LOCK_FILE = "skills-lock.json"
 
@@ -41,3 +44,22 @@ def find_project(
             # Not a lock that another user has put into a folder above, such as /tmp.
             return cwd
         folder = parent
+
+
+def own_data_folder(env: Mapping[str, str]) -> str:
+    """Return the folder of the user's data, which need not exist yet.
+
+    Raises:
+        ConfigError: the user has no such folder, or another user could have written what is in it.
+    """
+    folder = data_folder(env)
+    if folder is None:
+        raise ConfigError("this user has no folder for data", hint="set `PROWESS_DATA_DIR` to a folder")
+    try:
+        check_own(folder)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        hint = error.hint if isinstance(error, ForeignError) else "set `PROWESS_DATA_DIR` to a folder of yours"
+        raise ConfigError(f"the folder for data cannot be used: {describe_os_error(error)}", hint=hint) from None
+    return folder
