@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 from contextlib import suppress
 from time import strftime, time
@@ -25,6 +26,9 @@ _MAX_KEPT_ENTRIES = 2_000
 _MAX_KEPT_DEPTH = 30
 _MAX_TOTAL_BYTES = 128 * 1024 * 1024
 """Of all archives. If they are full, no more are made: a command must not push out older ones."""
+
+
+_IS_ARCHIVE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{6}-[0-9a-f]{8}\.tar").fullmatch
 
 
 class RemovedFiles:
@@ -135,7 +139,7 @@ def _remove_old(folder: str) -> int:
         for entry in entries:
             with suppress(OSError):
                 status = entry.stat(follow_symlinks=False)
-                if entry.name.endswith(".tar") and status.st_mtime < time() - KEPT_DAYS * 86_400:
+                if _IS_ARCHIVE(entry.name) and status.st_mtime < time() - KEPT_DAYS * 86_400:
                     os.unlink(entry.path)
                 else:
                     total += status.st_size
