@@ -20,7 +20,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations endurance shared long proofs faults size docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations cures endurance shared long proofs faults size docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -156,6 +156,9 @@ mutations: $(READY)  ## change folders of skills ten thousand times, no cached r
 	$(BIN)/python tests/mutations.py
 	PROWESS_FUZZ_INPUTS=20000 $(BIN)/python -m pytest -q tests/test_fuzz.py
 
+cures: $(READY)  ## follow every cure that is printed in four hundred random worlds of skills (minutes)
+	$(BIN)/python tests/cured_worlds.py
+
 endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during mounts; run five hundred commands that leave processes behind; have 100 conversations beside 100 slow clients and 100 in a database while processes are killed (minutes)
 	$(BIN)/python tests/endurance.py
 	PROWESS_SANDBOX_RUNS=500 $(BIN)/python -m pytest -q -s tests/sandbox -k "leaves_behind or gigabyte or costs or bomb"
@@ -183,7 +186,7 @@ long: $(READY)   ## run the tests that have a short form in `make test` in their
 	PROWESS_PROOFS=1 PROWESS_HYPOTHESIS=long $(BIN)/python -m pytest -q -n auto --dist worksteal -m "proof or hypothesis" --ignore tests/adapters --ignore tests/real
 
 # Each has a short form in `make test`.
-proofs: mutations endurance shared long conformance clients  ## all that takes long: random worlds, killed processes, other tools, official suites, real clients (half an hour)
+proofs: mutations cures endurance shared long conformance clients  ## all that takes long: random worlds, killed processes, other tools, official suites, real clients (half an hour)
 
 # COUNT=200 SEED=1 JOBS=2 ROOMS="skill mount" AT=COMMIT; at another commit the same seed gives a share to compare with.
 faults: $(READY)  ## plant random faults in a copy of the source, and say which share of them the tests find

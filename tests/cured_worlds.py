@@ -157,10 +157,12 @@ class World:
 
     def mount(self, chance: Random) -> None:
         """Mount a skill for an agent."""
-        skills = sorted(self.top.rglob("SKILL.md"))
-        host = chance.choice(self.hosts)
-        where = ["--project"] if skills_folder(host, "project") and chance.random() < 0.7 else ["--to", str(self.home)]
-        self.run("mount", str(chance.choice(skills).parent), *where, "--host", host)
+        chosen, host = chance.choice(sorted(self.skill_files())).parent, chance.choice(self.hosts)
+        # In a home, a copy does not follow the lock of a project.
+        is_inside = self.repo in chosen.parents and skills_folder(host, "project") is not None
+        where = ["--project"] if is_inside else ["--to", str(self.home)]
+        # Below the top of the project, a copy does not follow its lock either.
+        self.run("mount", str(chosen), *where, "--host", host, "--cwd", str(self.repo))
 
     def write_settings(self, file: Path, text: str) -> None:
         if file.is_dir():
@@ -253,8 +255,10 @@ class World:
         return found
 
     def old_copies(self) -> set[str]:
-        """Return the mounted copies whose source has changed since, as paths of SKILL.md."""
+        """Return the mounted copies and installed skills whose source has changed since, as paths of SKILL.md."""
         pairs = {str(copy / "SKILL.md"): Path(source, "SKILL.md") for copy, source in self.mounted_from().items()}
+        for vendor in (self.repo / "vendor", self.top / "vendor"):
+            pairs |= {str(path / "SKILL.md"): vendor / path.name / "SKILL.md" for path in installed_folders(self)}
         return {copy for copy, source in pairs.items() if text_of(Path(copy)) != text_of(source)}
 
     def change_sources(self) -> None:
@@ -389,7 +393,7 @@ def check_later(world: World, promised: list[tuple[str, str]], cure: str) -> Non
         for option in world.locks():
             result = world.run("update", "--yes", *filter(None, [option]))
             if result.code:
-                raise FaultError(f"`update` fails after `{cure}`: {result.words}")
+                raise FaultError(f"`update` fails after `{cure}`: {result}")
         later = views_of(world.comparison())
         for path, host in promised:
             seen = view_of(later, path, host)

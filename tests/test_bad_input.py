@@ -673,7 +673,7 @@ def test_a_deleted_working_directory_is_an_error(bad: Bad) -> None:
 def test_broken_skills_take_work_in_proportion_to_their_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`check` parses, fixes and mounts each in its head, for seven agents; that is a few times a good skill's work."""
+    """For seven agents, `check` parses, fixes and mounts each without writing, and asks what else a fix changes there."""
     hosts = ("claude-code", "codex", "cursor", "gemini-cli", "opencode", "copilot", "pi")
     options = [option for host in hosts for option in ("--host", host)]
 
@@ -692,7 +692,7 @@ def test_broken_skills_take_work_in_proportion_to_their_number(
     of_good = work(good, 40) - work(good, 20)
     twenty, forty = work(broken, 20), work(broken, 40)
     assert forty < 2.5 * twenty
-    assert forty - twenty < 5 * of_good
+    assert forty - twenty < 6 * of_good
 
 
 def test_a_check_prepares_the_rules_of_an_agent_once_for_all_broken_skills(

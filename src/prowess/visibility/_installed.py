@@ -12,7 +12,7 @@ from functools import cached_property
 
 from prowess._internal.files import SKILL_FILE, UnreadableError
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import neutral
+from prowess._internal.text import neutral, normalize_name
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError
 from prowess.hosts import load_host, skills_folder
@@ -46,6 +46,11 @@ class InstalledSkill(Frozen):
         from prowess.lock import folders_of
 
         return [os.path.join(self.root, folder, self.entry.folder) for folder in folders_of(self.entry, self.scope)]
+
+    @property
+    def file(self) -> str:
+        """Its SKILL.md in the first of these folders."""
+        return os.path.join(self.folders[0], SKILL_FILE)
 
     @property
     def source_file(self) -> str:
@@ -132,10 +137,26 @@ class InstalledSkills:
             return None
         return found.get(folder) or found.get(self._filesystem.real(folder))
 
+    def named(self, name: str, base: str) -> InstalledSkill | None:
+        """Return the skill of the lock of a project or home that has a name; `verify` expects it under that name.
+
+        Args:
+            name: of the folder of a skill.
+            base: the project or home.
+        """
+        for skill in self._skills:
+            if normalize_name(skill.entry.folder) == normalize_name(name) and skill.root == self._filesystem.real(base):
+                return skill
+        return None
+
+    @cached_property
+    def _skills(self) -> tuple[InstalledSkill, ...]:
+        return (*self._read(),)
+
     @cached_property
     def _by_folder(self) -> dict[str, InstalledSkill]:
         result: dict[str, InstalledSkill] = {}
-        skills = [*self._read()]
+        skills = self._skills
         for skill in skills:
             for folder in skill.folders:
                 result.setdefault(folder, skill)

@@ -26,6 +26,7 @@ from prowess.skill import change_name, check_skill, from_document, load, parse_f
 
 from ._copies import are_copies
 from ._fixed_filesystem import FilesystemWithText
+from ._installed import InstalledSkills, add_command, update_command
 from ._kinds import is_identical_copy
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_folder, mount_target
 from ._mount_rules import mount_blockers
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.catalog import Catalog
-    from prowess.filesystem import Filesystem
+    from prowess.filesystem import Filesystem, Question
     from prowess.findings import Finding
     from prowess.skill import Skill
 
     from ._fixed_filesystem import FixedFilesystem
-    from ._installed import InstalledSkill, InstalledSkills
+    from ._installed import InstalledSkill
     from ._mount_cures import MountTarget, TakenNames
 
 
@@ -98,26 +99,29 @@ class FixEffects(Frozen):
     """What a fix of one file changes beside it."""
 
     copies: tuple[str, ...] = ()
-    """The copies that agents have, which the same command fixes."""
-    sentences: tuple[tuple[str, str], ...] = ()
-    """What has to be done first, each with the agent that it is for; empty for all agents."""
+    """The copies that agents have, which the same command can fix."""
+    left: tuple[str, ...] = ()
+    """Other copies that agents have."""
+    names: tuple[tuple[str, str], ...] = ()
+    """What to do first about skills of the same name, each with the agent that it is for; empty for all agents."""
 
     def steps(self, host: str) -> list[str]:
-        """Return what has to be done before the fix is a cure for an agent."""
-        return [*dict.fromkeys(sentence for name, sentence in self.sentences if name in ("", host))]
+        """Return what to do about skills of the same name before the fix is a cure for an agent."""
+        return [*dict.fromkeys(sentence for name, sentence in self.names if name in ("", host))]
 
 
 class CureQueue:
     """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
 
-    def __init__(self, filesystem: Filesystem, installed: InstalledSkills) -> None:
-        self.filesystem, self.installed = filesystem, installed
+    def __init__(self, question: Question, filesystem: Filesystem) -> None:
+        self.filesystem, self.installed = filesystem, InstalledSkills(question, filesystem)
         self.records: dict[str, dict[str, Any]] = {}
         """The records of mounts that were read so far, by skills folder."""
         self.effects_of_fix: Callable[[str], FixEffects]
         """The other effects of a fix of a file; set when the finders of all agents are there."""
         self.compared: frozenset[str] = frozenset()
         """The skills in question, by their paths without links."""
+        self.project = os.path.join(git_root(question.cwd, filesystem=filesystem) or question.cwd, "")
         self._waiting: deque[Callable[[], Loss]] = deque()
         self._running = False
 
@@ -126,13 +130,14 @@ class CureQueue:
         return os.path.basename(folder) in mounts_in(os.path.dirname(folder), self.filesystem, self.records)
 
     def source_of(self, path: str) -> str | None:
-        """Return the skill in question that another one was mounted from.
+        """Return the skill that another one was mounted from: one in question, or one of the project.
 
         Anyone may have written the record of mounts, so no other path in it counts.
         """
         folder = mounted_from(path, self.filesystem, self.records) if self.is_mounted(os.path.dirname(path)) else None
         source = os.path.join(folder or "", SKILL_FILE)
-        return source if source in self.compared and source != path else None
+        is_inside = source.startswith(self.project) and self.filesystem.kind(source) == "f"
+        return source if source != path and (source in self.compared or is_inside) else None
 
     def add(self, find: Callable[[], Loss]) -> Callable[[], Loss]:
         """Add one; return a function that finds it once."""
@@ -380,6 +385,10 @@ class LossFinder:
             other, losing = conflict
             who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
             steps.append(f"give this skill or {neutral(self.display(other))}, which {who}, another name")
+        elif (locked := self.cures.installed.named(target.name, target.base)) is not None and not is_copy(locked.file):
+            steps.append(
+                f"give this skill another name: {neutral(self.display(locked.file))} has that name in the lock"
+            )
         argument = mount_argument(target.source, cwd, target.name)
         command = mount_command([argument], host, cwd=cwd, home=home, user=user, refusal=refusal)
         if needs_fix:
@@ -422,8 +431,6 @@ class LossFinder:
         self, alone: Entry, reason: str, installed: InstalledSkill, *, is_copy: Callable[[str], bool]
     ) -> Loss:
         """Return the loss of a skill of a lock in a folder that the agent does not search, with the cure by `add`."""
-        from ._installed import add_command
-
         cwd, home, host, filesystem = self.catalog.cwd, self.catalog.home, self.host.name, self.cures.filesystem
         target, user = installed.target(host, home), installed.scope_for(host) == "user"
         file = installed.source_file if filesystem.kind(installed.source_file) == "f" else ""
@@ -520,13 +527,12 @@ class LossFinder:
 
     def _lost_to_installed(self, path: str, other: str, installed: InstalledSkill) -> Loss:
         """Return the loss of the source of a skill of a lock, because the installed one differs from it."""
-        from ._installed import update_command
-
         cwd, filesystem = self.catalog.cwd, self.cures.filesystem
         steps = [*installed.steps(self.host.name, cwd=cwd, filesystem=filesystem)]
         what = "which has changed" if not steps else "and one of the two has changed"
         reason = f"{self.display(other)} is installed from {self.display(path)}, {what}"
         update = update_command(installed, cwd=cwd, home=self.catalog.home)
+        steps += self._steps_before_update(other, installed)
         cure = f"{'; '.join(steps)}; then `{update}`" if steps else update
         return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=not steps)
 
@@ -590,15 +596,17 @@ class LossFinder:
 
     def _fixed_in_source(self, entry: Entry, kind: str, reason: str, installed: InstalledSkill) -> Loss:
         """Return the loss of a skill of a lock that the agent rejects: a change of the copy would not be kept."""
-        from ._installed import update_command
-
         codes, file, cwd = rejecting_codes(entry), installed.source_file, self.catalog.cwd
         update = update_command(installed, cwd=cwd, home=self.catalog.home)
         if file and is_typable(file) and self.cures.filesystem.kind(file) == "f":
             source, copy = self.fixed_filesystem(file).original, self.fixed_filesystem(entry.path).original
             fixed = self._after_fix(entry)
             if source == copy and fixed is not None and fixed.state in REACHABLE:
-                cure, steps = f"{fix_command([file], cwd)} && {update}", self._steps_before_fix(entry.path, file)
+                cure, steps = (
+                    f"{fix_command([file], cwd)} && {update}",
+                    self._steps_before_update(entry.path, installed),
+                )
+                steps += [why] if (why := reason_not_to_fix(file)) else []
                 cure = f"{'; '.join(steps)}; then `{cure}`" if steps else cure
                 return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=not steps, add_from=file)
         hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), "")
@@ -624,15 +632,37 @@ class LossFinder:
         """Return a file to fix, with the copies of it that agents have, which would not be copies otherwise."""
         return path, *self.cures.effects_of_fix(path).copies
 
-    def _steps_before_fix(self, path: str, source: str = "") -> list[str]:
-        """Return what `check --fix` of a file needs done by hand first, as sentences.
+    def _steps_before_fix(self, path: str) -> list[str]:
+        """Return what `check --fix` of a file needs done by hand first, as sentences."""
+        effects = self.cures.effects_of_fix(path)
+        steps = [why] if (why := reason_not_to_fix(path)) else []
+        return [*steps, *effects.steps(self.host.name), *map(self._step_for_copy, effects.left)]
+
+    def _steps_before_update(self, path: str, installed: InstalledSkill) -> list[str]:
+        """Return what an update of an installed skill needs done by hand first, as sentences.
 
         Args:
-            path: of the file, or of a copy that gets its text.
-            source: the file, if it is another one.
+            path: of the SKILL.md that it changes.
+            installed: the skill.
         """
-        steps = [why] if (why := reason_not_to_fix(source or path)) else []
-        return [*steps, *self.cures.effects_of_fix(path).steps(self.host.name)]
+        effects = self.cures.effects_of_fix(path)
+        return [
+            *effects.steps(self.host.name),
+            *(
+                self._step_for_copy(copy)
+                for copy in (*effects.copies, *effects.left)
+                if not self._follows(copy, installed)
+            ),
+        ]
+
+    def _follows(self, copy: str, installed: InstalledSkill) -> bool:
+        """Return whether an update of an installed skill changes a copy of it too."""
+        folder = os.path.dirname(copy)
+        is_inside = folder.startswith(os.path.join(installed.root, ""))
+        return folder in installed.folders or (is_inside and self.cures.is_mounted(folder))
+
+    def _step_for_copy(self, copy: str) -> str:
+        return f"change {neutral(self.display(copy))} in the same way, which is a copy of it"
 
     def alone(self, path: str) -> Entry:
         """Return a skill as if it were alone in a folder of the agent."""
