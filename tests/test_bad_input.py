@@ -673,7 +673,7 @@ def test_a_deleted_working_directory_is_an_error(bad: Bad) -> None:
 def test_broken_skills_take_work_in_proportion_to_their_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """For seven agents, `check` parses, fixes and mounts each without writing, and asks what else a fix changes there."""
+    """For seven agents, `check` parses, fixes and mounts each in memory, and finds the other effects of each fix."""
     hosts = ("claude-code", "codex", "cursor", "gemini-cli", "opencode", "copilot", "pi")
     options = [option for host in hosts for option in ("--host", host)]
 
