@@ -85,6 +85,8 @@ CHANGES: dict[str, tuple[str, Callable[[Path], None]]] = {
 class Projects:
     """A project in each state, and copies of it to change."""
 
+    most_steps = 1_000
+
     def __init__(self, top: Path) -> None:
         self.top = top
         (top / "others/.agents/skills/hand").mkdir(parents=True)
@@ -105,6 +107,10 @@ class Projects:
         shutil.rmtree(project, ignore_errors=True)
         return Path(shutil.copytree(self.top / CHANGES[change][0], project))
 
+    def change(self, project: Path, name: str) -> None:
+        """Make a change."""
+        CHANGES[name][1](project)
+
     def recover(self) -> None:
         """Be the next process."""
         project = self.top / "project"
@@ -122,16 +128,16 @@ class Projects:
 
 
 def killed_at_steps(
-    projects: Projects, name: str, *, every: int = 1, exchanged: bool = True, half: bool = False
+    projects: Projects | CommandProjects, name: str, *, every: int = 1, exchanged: bool = True, half: bool = False
 ) -> list[str]:
     """Kill a process before each step of a change, or every so many; return what was found, and `done` at the end."""
     found: list[str] = []
-    for at in range(1, 1000, every):
+    for at in range(1, projects.most_steps, every):
         project = projects.fresh(name)
 
         def die(project: Path = project, at: int = at) -> None:
             with killed(at, half=half).watched(exchanged=exchanged):
-                CHANGES[name][1](project)
+                projects.change(project, name)
 
         code = in_child(die)
         if code == 0:
@@ -189,6 +195,8 @@ COMMANDS = {
 class CommandProjects:
     """A source and projects in each state, and a copy of one to run a command in."""
 
+    most_steps = 10_000
+
     def __init__(self, top: Path) -> None:
         self.top = top
         os.environ["PROWESS_DATA_DIR"] = str(top / "data")
@@ -223,6 +231,10 @@ class CommandProjects:
         shutil.rmtree(project, ignore_errors=True)
         return Path(shutil.copytree(self.top / COMMANDS[command][0], project, symlinks=True))
 
+    def change(self, project: Path, name: str) -> None:
+        """Run the command of that name."""
+        self.run(project, COMMANDS[name][1])
+
     def run(self, project: Path, arguments: tuple[str, ...]) -> None:
         """Run a command, and check that it succeeds."""
         from prowess.cli import main
@@ -243,24 +255,6 @@ class CommandProjects:
             self.run(project, COMMANDS[name][1])
             assert content(project) == self.after[name], f"{name} again"
         return "old" if now == before else "new"
-
-
-def commands_killed_at_steps(projects: CommandProjects, name: str, *, every: int = 1) -> list[str]:
-    """Kill a whole command before each step, or every so many; return what was found, and `done` at the end."""
-    found: list[str] = []
-    for at in range(1, 10_000, every):
-        project = projects.fresh(name)
-
-        def die(project: Path = project, at: int = at) -> None:
-            with killed(at).watched():
-                projects.run(project, COMMANDS[name][1])
-
-        code = in_child(die)
-        if code == 0:
-            return [*found, "done"]
-        assert code == 9, f"{name}, step {at}"
-        found.append(projects.check(name))
-    raise AssertionError("the command never finishes")
 
 
 def commands_killed_at_random(projects: CommandProjects, count: int, seed: int) -> dict[str, int]:
@@ -302,7 +296,7 @@ def main() -> None:
         steps = {name: len(killed_at_steps(projects, name)) - 1 for name in CHANGES}
         changes = killed_at_random(projects, count - count // 2, seed)
         whole = CommandProjects(Path(top) / "commands")
-        steps |= {name: len(commands_killed_at_steps(whole, name)) - 1 for name in COMMANDS if "mounted" in name}
+        steps |= {name: len(killed_at_steps(whole, name)) - 1 for name in COMMANDS if "mounted" in name}
         commands = commands_killed_at_random(whole, count // 2, seed)
     print("killed before every step: " + ", ".join(f"{name} ({number})" for name, number in steps.items()))
     for counts, what in ((changes, "changes"), (commands, "commands")):
