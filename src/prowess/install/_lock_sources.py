@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 
 from prowess._internal.file_status import is_own_file
 from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
@@ -109,7 +110,7 @@ class LockSources:
             return []
         try:
             folder, status = os.path.dirname(self._file), os.lstat(self._file)
-            if not is_own_file(self._file, status) or not is_own_file(folder, os.lstat(folder), _is_folder):
+            if not is_own_file(self._file, status) or not is_own_file(folder, os.lstat(folder), stat.S_ISDIR):
                 return []
             found = json.loads(read_file(self._file, _MAX_BYTES))["sources"]
         except (OSError, UnreadableError, ValueError, TypeError, KeyError, RecursionError):
@@ -128,12 +129,6 @@ class LockSources:
             atomic_replace(self._file, data.encode("utf-8", "backslashreplace"))
         except OSError:
             return
-
-
-def _is_folder(mode: int) -> bool:
-    import stat
-
-    return stat.S_ISDIR(mode)
 
 
 def _keys_of(text: str, cwd: str) -> tuple[str, ...]:
