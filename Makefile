@@ -93,14 +93,17 @@ adapters:  ## test the adapters, each with its real framework
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres socat
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target adapter-frameworks $(APART:%=adapter-%)
 
+# A folder for the files of these tests alone: pytest ends with an error if another run tidies the folder that both share.
+pytest-apart = folder=$$(mktemp -d) && { $(<D)/bin/python -m pytest -q -n auto --dist worksteal --basetemp "$$folder/t" $(1); code=$$?; rm -rf "$$folder"; exit $$code; }
+
 # Some tests of test_role_files.py need the package of MCP too.
 adapter-frameworks: $(FRAMEWORKS)/.ready
-	$(<D)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py')
+	$(call pytest-apart,tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py'))
 
 $(APART:%=adapter-%): module = $(subst -,_,$*)
 $(APART:%=adapter-%): adapter-%: .venv-%/.ready
 	@$(SYSTEM_PACKAGES) bwrap
-	$(<D)/bin/python -m pytest -q -n auto --dist worksteal $(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py
+	$(call pytest-apart,$(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py)
 
 .venv-%/.ready: pyproject.toml | $(READY)
 	$(environment)
