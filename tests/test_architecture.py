@@ -61,6 +61,10 @@ def exists(file: str, name: str) -> bool:
 WALKS = re.findall(r"^### (An? .+ becomes .+)$", PAGE, re.MULTILINE)
 
 
+def test_the_page_is_short_enough_to_read() -> None:
+    assert len(PAGE.splitlines()) <= 700
+
+
 def test_there_are_six_walks() -> None:
     assert len(WALKS) == 6
 
