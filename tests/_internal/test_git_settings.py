@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess._internal.git_settings import parse_settings, write_settings
+from prowess._internal.git_settings import parse_includes, parse_settings, write_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +45,7 @@ def test_nothing_is_included(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("[user]\nname = A\n")
     text = f'[include]\npath = {tmp_path}/other\n[includeIf "gitdir:/"]\npath = {tmp_path}/other\n'
     assert parse_settings(text.encode()) == {"include.path": f"{tmp_path}/other"}
+    assert parse_includes(text.encode()) == [f"{tmp_path}/other"] * 2
 
 
 def test_written_settings_are_read_again() -> None:

@@ -94,3 +94,18 @@ def test_only_names_that_a_process_gives_are_removed(tmp_path: Path) -> None:
         os.utime(tmp_path / name, (0, 0))
     TemporaryDirectory("prowess-x-", str(tmp_path)).close()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[:-1])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no umask")
+def test_each_level_of_a_private_folder_is_for_its_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the umask is."""
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "above/cache"))
+    monkeypatch.setenv("TMPDIR", "/tmp")
+    monkeypatch.setattr("tempfile.tempdir", None)
+    old = os.umask(0)
+    try:
+        temporary_directory_root(contained=False)
+    finally:
+        os.umask(old)
+    made = [tmp_path / "above", tmp_path / "above/cache", tmp_path / "above/cache/temporary"]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 3

@@ -5,6 +5,7 @@ Each row is tried in a layer, in place as on a system without layers, and withou
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -19,9 +20,11 @@ import pytest
 from prowess._internal.text import quoted
 from prowess.guard import Guard, GuardedRun, Protection, _guard
 from prowess.sandbox import LayerError, Limits, run
+from support.commands import SOURCE
 from support.files import write_files
 from support.rows import rows
-from support.tool_calls import require_sandbox
+from support.tool_calls import require_sandbox, run_as_owner
+from support.users import ALICE, give, only_root, run_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +146,165 @@ def test_a_copy_of_what_is_left_out_is_kept(folder: Path) -> None:
     path = notes[1].partition("`")[2].rstrip("`]")
     with tarfile.open(path) as archive:
         assert archive.getnames() == ["Makefile"]
+
+
+@pytest.mark.needs("git")
+@pytest.mark.slow
+@pytest.mark.parametrize(("setup", "inner", "line", "path"), rows(__file__, "what_git_and_links_lead_to_stays"))
+@pytest.mark.parametrize("way", ["layer", "in place"], indirect=True)
+def test_what_git_and_links_lead_to_stays(
+    setup: str, inner: str, line: str, path: str, way: str, tmp_path: Path
+) -> None:
+    """In a worktree, a submodule and a folder of a repository, too; what is missing is not made."""
+    top = write_files(tmp_path.resolve(), {"home/.keep": "", "main/docs/guide.md": "guide\n", "main/x": "x\n"})
+    run_as_owner(top / "main", "git init -q -b main; git add .; git commit -qm x")
+    run_as_owner(top, setup)
+    before = content(top / inner)
+    done = shell(top / inner, f"{line}; echo kept > kept.txt", way)
+    after = content(top / inner)
+    assert {name: value for name, value in after.items() if name.startswith(path)} == {
+        name: value for name, value in before.items() if name.startswith(path)
+    }
+    if "read-only" not in "".join(done.notes):
+        assert (top / inner / "kept.txt").read_text() == "kept\n"
+
+
+def test_a_path_that_git_names_can_be_allowed(folder: Path) -> None:
+    """By its path, as the answer says."""
+    (folder / ".git/config").write_text("[core]\n\thooksPath = ours\n")
+    assert "`ours` (git)" in shell(folder, "mkdir ours; echo x > ours/pre-commit").notes[0]
+    assert not shell(folder, "mkdir ours; echo x > ours/pre-commit", allowed_paths=["ours"]).notes
+    assert (folder / "ours/pre-commit").read_text() == "x\n"
+
+
+def test_a_folder_to_which_a_protected_link_leads_gets_nothing(way: str, folder: Path) -> None:
+    """Not only what is new is obeyed then."""
+    (folder / ".claude").mkdir()
+    (folder / ".claude/skills").symlink_to("..")
+    notes = shell(folder, "echo x > new.txt; rm data.txt", way).notes
+    assert (folder / "data.txt").exists() or way == "without a sandbox"
+    assert not (folder / "new.txt").exists() or way == "without a sandbox"
+    assert "agents" in notes[0] or "a protected file leads to it" in notes[0] or way == "without a sandbox"
+
+
+@pytest.mark.parametrize("name", ["user.overlay.opaque", "user.overlay.whiteout", "user.overlay.redirect"])
+def test_marks_of_a_layer_that_a_command_sets_itself_say_nothing(name: str, folder: Path) -> None:
+    """Only those of the system do. For root, `user.` is an ordinary attribute in a layer."""
+    before = content(folder)
+    setting = f"try: os.setxattr(path, {name!r}, b'y')\n except OSError: 0"
+    shell(folder, f"python3 -c \"import os\nfor path in ('.', 'docs', 'data.txt'):\n {setting}\"")
+    assert content(folder) == before
+
+
+@pytest.mark.parametrize("mask", [0, 0o077, 0o277])
+def test_folders_that_prowess_makes_in_a_folder_are_for_its_user_alone(mask: int, folder: Path) -> None:
+    """At every level, whatever the umask is."""
+    from prowess.guard import ProtectedPath
+
+    paths = [ProtectedPath(folder=str(folder / "state/own"), name="prowess", kind="prowess")]
+    old = os.umask(mask)
+    try:
+        shell(folder, "true", "without a sandbox", paths=paths)
+    finally:
+        os.umask(old)
+    made = [folder / "state", folder / "state/own", folder / "state/own/prowess"]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in made] == [0o700] * 3
+
+
+@pytest.mark.needs("bwrap")
+@pytest.mark.skipif(sys.platform != "linux", reason="bwrap is of Linux")
+def test_a_command_runs_in_a_project_on_a_read_only_disk(folder: Path) -> None:
+    """It reads, and learns from the system that it cannot write."""
+    before = content(folder)
+    words = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", str(folder), str(folder), "--chdir", str(folder)]
+    done = subprocess.run(
+        [*words, sys.executable, "-c", ON_A_READ_ONLY_DISK],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout)
+    assert answer["output"] == "data\n"
+    assert answer["error"].count("Read-only file system") == 2
+    assert (answer["written"], answer["notes"]) == ([], [])
+    assert content(folder) == before
+
+
+ON_A_READ_ONLY_DISK = """
+import json, os
+from prowess.guard import Guard, Protection
+from prowess.sandbox import run
+
+def command(**paths):
+    line = "cat data.txt; echo x > new.txt; echo x > data.txt"
+    return run(["/bin/sh", "-c", line], cwd=here, sandbox="bwrap", **paths)
+
+here = os.getcwd()
+protection = Protection.of(folder=here, roots=[here])
+done = Guard(folder=here, protection=protection, env=os.environ, allowed_by="ask", layers=True).run(command)
+result = {"output": done.result.stdout.decode(), "error": done.result.stderr.decode()}
+print(json.dumps({**result, "written": done.written, "notes": done.notes}))
+"""
+
+
+@only_root
+@pytest.mark.needs("bwrap")
+@pytest.mark.skipif(sys.platform != "linux", reason="layers are of Linux")
+def test_a_layer_of_an_ordinary_user_is_merged(open_folder: Path) -> None:
+    """The user needs no right but that to the folder, and owns what is new."""
+    write_files(open_folder / "project", {"data.txt": "old", "docs/a.txt": "a", "docs/b.txt": "b", ".envrc": "ours"})
+    for name in ("temporary", "cache"):
+        (open_folder / name).mkdir()
+    give(ALICE, open_folder)
+    env = {"TMPDIR": str(open_folder / "temporary"), "PROWESS_CACHE_DIR": str(open_folder / "cache")}
+    packages = ("_internal", "guard", "hosts", "sandbox", "skill")
+    answer = json.loads(run_as(ALICE, IN_A_LAYER, cwd=open_folder / "project", packages=packages, env=env))
+    assert sorted(answer["written"]) == ["data.txt", "docs/new.txt", "new/x.txt"]
+    assert "`.envrc` (shell), `sub/conftest.py` (pytest)" in answer["notes"][0]
+    project = open_folder / "project"
+    assert {str(path.relative_to(project)): path.read_text() for path in project.rglob("*") if path.is_file()} == {
+        ".envrc": "ours",
+        "data.txt": "new",
+        "docs/new.txt": "new",
+        "new/x.txt": "new",
+    }
+    assert {path.stat().st_uid for path in project.rglob("*")} == {ALICE}
+
+
+IN_A_LAYER = """
+from prowess._internal.layers import mount_layers
+from prowess.guard import Guard, Protection
+from prowess.sandbox import Result
+
+def change():
+    shutil.rmtree("docs")
+    for name in ("docs", "new", "sub"):
+        os.mkdir(name)
+    for name in ("data.txt", "docs/new.txt", "new/x.txt", ".envrc", "sub/conftest.py"):
+        with open(name, "w") as file:
+            file.write("new")
+
+def command(layers, **paths):
+    if (process := os.fork()) == 0:
+        status = 1
+        try:
+            mount_layers(layers)
+            os.chdir(here)
+            change()
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(process, 0)[1] == 0
+    sizes = {"stdout_size": 0, "stderr_size": 0, "duration": 0.0, "killed": 0}
+    return Result(exit_code=0, timed_out=False, stdout=b"", stderr=b"", backend="none", **sizes)
+
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: a process that was root may map no user otherwise
+here = os.getcwd()
+protection = Protection.of(folder=here, roots=[here])
+done = Guard(folder=here, protection=protection, env=os.environ, allowed_by="ask", layers=True).run(command)
+print(json.dumps({"written": done.written, "notes": done.notes}))
+"""
 
 
 @pytest.mark.slow

@@ -459,6 +459,7 @@ def test_a_file_that_is_gone_names_no_other_file(project: Path, trust: Trust, tm
         ("home/.agents/skills/new", "it is in a folder of your skills"),
         ("home/.agents", "it contains a folder of your skills"),
         ("project/.agents/skills/pdf/more", "it is in the skill"),
+        ("project/.agents/skills/xls/more", "it is in the skill `xls`"),
         ("link", "it contains the folder of the trust record"),
     ],
 )

@@ -21,7 +21,7 @@ ALICE, MALLORY = 54321, 54322
 only_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can act as others")
 _IMPORTS = """
 import contextlib, ctypes, encodings.ascii, encodings.idna, encodings.latin_1, encodings.utf_16_be
-import errno, grp, hashlib, json, os, pkgutil, pwd, shlex, sys
+import errno, grp, hashlib, json, os, pkgutil, pwd, shlex, shutil, sys, tarfile
 import tomllib, unicodedata, yaml
 import prowess
 for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess."):

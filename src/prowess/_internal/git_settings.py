@@ -18,24 +18,34 @@ def parse_settings(data: bytes) -> dict[str, str]:
 
     Sections with a subsection, such as `[remote "origin"]`, are left out. An invalid file has no settings.
     """
+    return {f"{section}.{key}": value for section, has_subsection, key, value in _parse(data) if not has_subsection}
+
+
+def parse_includes(data: bytes) -> list[str]:
+    """Return the paths of the files that a configuration includes, on any condition."""
+    return [value for section, _, key, value in _parse(data) if section in ("include", "includeif") and key == "path"]
+
+
+def _parse(data: bytes) -> list[tuple[str, bool, str, str]]:
+    """Return each setting: its section, whether that has a subsection, its key and its value."""
     text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
-    settings: dict[str, str] = {}
-    section, position = "", 0
+    settings: list[tuple[str, bool, str, str]] = []
+    section, has_subsection, position = "", False, 0
     while position < len(text):
         if text[position].isspace():
             position += 1
         elif text[position] in "#;":
             position = (text + "\n").index("\n", position)
         elif match := _SECTION.match(text, position):
-            section, position = "" if match[2] else match[1].lower(), match.end()
+            section, has_subsection, position = match[1].lower(), bool(match[2]), match.end()
         elif match := _KEY.match(text, position):
             value, position = _read_value(text, match.end()) if match[2] else ("true", match.end())
             if value is None:
-                return {}
+                return []
             if section:
-                settings[f"{section}.{match[1].lower()}"] = value
+                settings.append((section, has_subsection, match[1].lower(), value))
         else:
-            return {}
+            return []
     return settings
 
 

@@ -18,6 +18,7 @@ from .file_status import own_users
 from .files import real_path
 from .fs import NO_LINK_FLAGS, remove_tree
 from .locked import lock_fd
+from .ownership import own_folder
 from .signals import deferred_signals
 from .user_dirs import cache_folder
 
@@ -109,7 +110,7 @@ def _private_root(usual: str, cache: str | None) -> str | None:
     for folder in (usual, private):
         with suppress(OSError):
             if folder is not None and folder == private:
-                os.makedirs(folder, mode=0o700, exist_ok=True)
+                own_folder(folder)
             if folder is not None and not _others_can_write_above(folder):
                 return folder
     return None

@@ -22,6 +22,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd, remove_tree
 from prowess._internal.layers import has_mounts_inside
 from prowess._internal.locked import locked
+from prowess._internal.ownership import own_folder
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.sandbox import LayerError, make_temp_folder
 
@@ -216,8 +217,9 @@ class Guard(Frozen):
         """
         for path in self.protection.paths:
             own = os.path.join(real_path(path.folder), path.name)
-            if path.kind == "prowess" and "*" not in path.name and is_inside(own, self.folder):
-                os.makedirs(own, mode=0o700, exist_ok=True)
+            is_here = path.kind == "prowess" and "*" not in path.name and is_inside(own, self.folder)
+            if is_here and not os.path.lexists(own):
+                own_folder(own)
 
     def _read_only_paths(self, *snapshots: Snapshot) -> tuple[tuple[str, ...], str]:
         """Return what is made read-only one by one, or else why the whole folder is.

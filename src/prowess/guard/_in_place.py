@@ -57,7 +57,7 @@ def find_protected(protection: Protection, folder: str) -> Snapshot:
                     items[entry.path] = Item(kind=entry.kind, identity=identity(status), target=target)
                     if status.st_nlink > 1 and not entry.is_folder:
                         linked[status.st_ino] = entry.kind
-    obeyed = find_obeyed(items, folder)
+    obeyed = find_obeyed(items, folder, protection)
     items |= {path: item for path, item in obeyed.links.items() if path not in items}
     return Snapshot(
         protection=protection,

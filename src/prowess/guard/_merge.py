@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 _PRIVATE_NAMES = ("user.overlay.origin", "trusted.overlay.origin")
 """Attributes with which the system marks the files of a layer."""
-_OPAQUE_NAMES = ("user.overlay.opaque", "trusted.overlay.opaque")
+_OPAQUE = {True: "trusted.overlay.opaque", False: "user.overlay.opaque"}
+"""Whether this user is root to what marks folders in its layers: commands of root can set the other one themselves."""
 _COPIED_BYTES = 1 << 20
 
 
@@ -273,10 +274,8 @@ def _is_removal(status: os.stat_result) -> bool:
 
 def _is_opaque(fd: int) -> bool:
     """Return whether nothing of the folder below is visible through a folder of a layer."""
-    for name in _OPAQUE_NAMES:
-        with suppress(OSError):
-            if os.getxattr(fd, name) == b"y":
-                return True
+    with suppress(OSError):
+        return os.getxattr(fd, _OPAQUE[os.geteuid() == 0]) == b"y"
     return False
 
 

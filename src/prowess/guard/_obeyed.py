@@ -1,14 +1,14 @@
-"""Find the ordinary files that protected ones lead to: by links, and by `core.hooksPath` of git."""
+"""Find the ordinary files that protected ones lead to: by links, and by what git's configuration names."""
 
 from __future__ import annotations
 
 import os
-import stat
+from contextlib import suppress
 
-from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
-from prowess._internal.git_settings import parse_settings
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.files import is_inside, real_path
 
+from ._git_names import named_by_git
+from ._protection import links_on_the_way
 from ._walk import MAX_ENTRIES, Item, UncheckedError
 
 TYPE_CHECKING = False
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _MAX_INNER = 20_000
 """Files and folders in protected folders that are looked at."""
-_MAX_LINKS = 40
 _NOT_SEARCHED = ("packages", "python", "bytecode", "unreadable")
 """Kinds of large folders whose links are not followed."""
 _DATA_OF_GIT = ("objects", "refs", "logs")
@@ -37,31 +36,60 @@ class Obeyed:
         """Links on the way."""
 
 
-def find_obeyed(items: dict[str, Item], folder: str) -> Obeyed:
-    """Find what protected files in a folder lead to, if that is in the folder too.
+def find_obeyed(items: dict[str, Item], folder: str, protection: Protection) -> Obeyed:
+    """Find what protected files in a folder, and above it in its repository, lead to, if that is in the folder too.
 
     Args:
-        items: path to what is protected.
+        items: path to what is protected in the folder.
         folder: absolute, without links.
+        protection: what is protected.
 
     Raises:
-        UncheckedError: there is too much to look at.
+        UncheckedError: there is too much to look at in the folder.
     """
     obeyed = Obeyed()
+    with suppress(UncheckedError, OSError):
+        _find(_protected_above(protection, folder), folder, obeyed)
+    _find(items, folder, obeyed)
+    for found in (obeyed.paths, obeyed.missing, obeyed.links):
+        for path in [*found]:
+            if protection.allows(path, "git"):  # whatever the kind is: the user named the path
+                del found[path]
+    return obeyed
+
+
+def _find(items: dict[str, Item], folder: str, obeyed: Obeyed) -> None:
     left = _MAX_INNER
     for path, item in items.items():
         if item.target is not None:
-            _follow(path, folder, item.kind, obeyed)
+            _follow(path, path, folder, item.kind, obeyed)
         elif item.kind not in _NOT_SEARCHED and os.path.isdir(path):
             for link in _links_in(path):
                 left -= 1
                 if left < 0:
                     raise UncheckedError(f"its protected folders have more than {_MAX_INNER:,} files")
                 if link:
-                    _follow(link, folder, item.kind, obeyed)
-            if hooks := _hooks_folder(path):
-                _add(hooks, path, folder, item.kind, obeyed)
-    return obeyed
+                    _follow(link, link, folder, item.kind, obeyed)
+        if item.kind == "git" and (os.path.basename(path) == ".git" or os.path.isdir(path)):
+            for named in named_by_git(path):
+                _follow(named, path, folder, item.kind, obeyed)
+
+
+def _protected_above(protection: Protection, folder: str) -> dict[str, Item]:
+    """Return what is protected right in the folders above one, up to the root of its repository.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    if folder not in protection.roots:
+        return {}
+    above, home, found = folder, os.path.expanduser("~"), list[str]()
+    while not os.path.lexists(f"{above}/.git"):
+        above, below = os.path.dirname(above), above
+        if above in (below, home):  # of a home, much is protected
+            return {}
+        found.append(above)
+    return {path: item for inner in found for path, item in protected_right_in(protection, inner).items()}
 
 
 def _links_in(folder: str) -> Iterator[str]:
@@ -79,36 +107,25 @@ def _links_in(folder: str) -> Iterator[str]:
             continue
 
 
-def _hooks_folder(git_folder: str) -> str | None:
-    """Return the folder of hooks that a repository's configuration names."""
-    try:
-        settings = parse_settings(read_file(f"{git_folder}/config"))
-    except UnreadableError:
-        return None
-    hooks = settings.get("core.hookspath")
-    return os.path.join(os.path.dirname(git_folder), os.path.expanduser(hooks)) if hooks else None
+def _follow(path: str, source: str, folder: str, kind: str, obeyed: Obeyed) -> None:
+    """Add what a path leads to, and the links on the way, to files or folders.
 
-
-def _follow(link: str, folder: str, kind: str, obeyed: Obeyed) -> None:
-    """Add what a link leads to, and the links on the way."""
-    path = link
-    for _ in range(_MAX_LINKS):
-        target = os.path.join(real_path(os.path.dirname(path)), os.readlink(path))
-        path = os.path.join(real_path(os.path.dirname(target)), os.path.basename(target))
-        if path in obeyed.links or not is_inside(path, folder):
-            break
-        status = os.lstat(path) if os.path.lexists(path) else None
-        if status is None or not stat.S_ISLNK(status.st_mode):
-            break
-        obeyed.links[path] = Item(kind=kind, identity=(status.st_dev, status.st_ino), target=os.readlink(path))
-    _add(path, link, folder, kind, obeyed)
-
-
-def _add(path: str, source: str, folder: str, kind: str, obeyed: Obeyed) -> None:
+    Args:
+        path: absolute.
+        source: the protected file that names it, or itself.
+        folder: that contains what is added.
+        kind: of the protected file.
+        obeyed: what it is added to.
+    """
+    for link in links_on_the_way(path):
+        if link != source and is_inside(link, folder):
+            with suppress(OSError):
+                status = os.lstat(link)
+                obeyed.links[link] = Item(kind=kind, identity=(status.st_dev, status.st_ino), target=os.readlink(link))
     real = real_path(path)
     if is_inside(folder, real):
-        raise UncheckedError(f"{quoted(source, PATH_LIMIT)} leads to the folder itself")
-    if is_inside(real, folder):
+        obeyed.paths.setdefault(folder, kind)  # everything in the folder is obeyed
+    elif is_inside(real, folder):
         if os.path.lexists(real):
             obeyed.paths.setdefault(real, kind)
         else:
@@ -123,7 +140,7 @@ def obeyed_kinds(protection: Protection, folder: str) -> dict[str, str]:
     for find in (_leading, protected_right_in):
         try:
             items = find(protection, folder)
-            obeyed = find_obeyed(items, folder)
+            obeyed = find_obeyed(items, folder, protection)
         except (UncheckedError, OSError):
             continue
         kinds = {path: item.kind for path, item in (items | obeyed.links).items() if item.target is not None}
@@ -159,7 +176,7 @@ def _leading(protection: Protection, top: str) -> dict[str, Item]:
                 continue
         parent = os.path.basename(folder)
         for entry in entries:
-            if entry.is_file(follow_symlinks=False):
+            if entry.is_file(follow_symlinks=False) and entry.name != ".git":
                 continue
             kind = protection.part_kind(entry.name, parent) or protection.path_kind(entry.path)
             if kind and kind != "bytecode" and not protection.allows(entry.path, kind):

@@ -204,9 +204,9 @@ class Protection(Frozen):
 
 def _names(path: ProtectedPath) -> list[str]:
     """Return what a protected path is called: itself, links on the way to it, and what it leads to."""
-    names = [*_links_on_the_way(path.folder), os.path.join(real_path(path.folder), path.name)]
+    names = [*links_on_the_way(path.folder), os.path.join(real_path(path.folder), path.name)]
     if "*" not in path.name:
-        names += [*_links_on_the_way(os.path.join(path.folder, path.name)), real_path(names[-1])]
+        names += [*links_on_the_way(os.path.join(path.folder, path.name)), real_path(names[-1])]
     return list(dict.fromkeys(names))
 
 
@@ -215,19 +215,19 @@ def _pattern(name: str) -> str:
     return "[^/]*".join(map(re.escape, _fold(name).split("*")))
 
 
-def _links_on_the_way(path: str) -> Iterator[str]:
-    """Yield the links among the parts of a path, each with the real path of the folder that it is in."""
+def links_on_the_way(path: str) -> Iterator[str]:
+    """Yield the links among the parts of an absolute path, each with the real path of the folder that it is in."""
     for _ in range(_MAX_LINKS):
-        above, inner = "/", [part for part in path.split("/") if part]
+        above, inner = "/", [part for part in path.split("/") if part not in ("", ".")]
         for number, part in enumerate(inner):
-            here = os.path.join(above, part)
+            here = os.path.dirname(above) if part == ".." else os.path.join(above, part)
             if os.path.islink(here):
                 yield here
                 try:
                     target = os.readlink(here)
                 except OSError:  # of a link in /proc, for example
                     return
-                path = os.path.normpath(os.path.join(above, target, *inner[number + 1 :]))
+                path = os.path.join(above, target, *inner[number + 1 :])
                 break
             above = here
         else:

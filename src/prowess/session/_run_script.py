@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 from itertools import accumulate
 
-from prowess._internal.files import is_inside, real_path
+from prowess._internal.files import is_inside
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
@@ -171,9 +171,13 @@ def _guard(scripts: Scripts, folder: str, catalog: Catalog, entry: Entry, trust:
     trusted = KeptFolder(path=os.path.dirname(trust.file), what="the folder of the trust record")
     kept = (trusted, *kept_folders(os.environ, home))
     check_folder(folder, kept, home)
-    own = real_path(os.path.dirname(entry.path)) if os.path.isabs(entry.path) else ""
-    if own and is_inside(folder, own):
-        raise ConfigError(f"scripts cannot work in {quoted(folder, PATH_LIMIT)}: it is in the skill", hint=FOLDER_HINT)
+    for path in (entry.real, *(other.real for other in catalog.skills)):
+        skill = _skill_path(path)
+        if is_inside(folder, os.path.join(skill.folder, skill.name)):
+            where = "the skill" if path == entry.real else f"the skill {quoted(skill.name)}"
+            raise ConfigError(
+                f"scripts cannot work in {quoted(folder, PATH_LIMIT)}: it is in {where}", hint=FOLDER_HINT
+            )
     inside = folder.rstrip(os.sep) + os.sep
     skills = (_skill_path(other.real) for other in catalog.skills if other.real.startswith(inside))
     return Guard(
