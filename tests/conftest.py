@@ -58,4 +58,5 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
     for variable in ("NO_COLOR", "FORCE_COLOR"):  # a CI system may set one
         monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("UV_OFFLINE", "1")  # scripts get packages only from folders of their tests
     monkeypatch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL writes its summaries of conversations

@@ -145,6 +145,7 @@ SHAPES = {
     "publish": (["publish", ".agents/skills/csv-profile", "oci://127.0.0.1:1/x", "--dry-run", "--json"],),
     "index": (["index", ".agents/skills/csv-profile", "-o", "../site", "--json"],),
     "store": (["store", "--json"], ["store", "gc", "--json"]),
+    "env": (["env", "--json"], ["env", "clear", "--json"]),
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),
     "trust": (

@@ -19,6 +19,7 @@ from prowess.errors import ConfigError
 from support.files import write_file, write_files
 from support.sessions import SKILLS, new_session
 from support.skills import skill
+from support.wheels import write_wheel
 
 if TYPE_CHECKING:
     from prowess.session import Trust
@@ -141,7 +142,7 @@ def test_javascript_runs_with_node(project: Path, trust: Trust) -> None:
 @pytest.mark.parametrize(
     ("script", "text", "part"),
     [
-        ("x.py", "import nosuchmodule.sub", "`nosuchmodule` is missing: `pip install nosuchmodule`"),
+        ("x.py", "import nosuchmodule.sub", "`nosuchmodule` is missing; which package has it is not known"),
         ("x.py", "import docx", "`docx` is missing: `pip install python-docx`"),
         ("x.sh", "nosuchprogram -v", "the program `nosuchprogram` is missing"),
     ],
@@ -182,7 +183,7 @@ for attempt in (lambda: open(__file__, "a"), lambda: socket.create_connection(("
         lines = run(active(project, trust), "x.py").splitlines()
     finally:
         del os.environ["PROWESS_TEST_SECRET"]
-    assert lines[2] == "['HOME', 'LANG', 'PATH', 'PWD', 'PYTHONDONTWRITEBYTECODE', 'TMPDIR']"
+    assert lines[2] == "['HOME', 'LANG', 'NODE_PATH', 'PATH', 'PWD', 'PYTHONDONTWRITEBYTECODE', 'PYTHONPATH', 'TMPDIR']"
     assert lines[3:] == ["False", "False", "True", "refused", "refused"]
 
 
@@ -566,3 +567,101 @@ def test_another_value_of_scripts_is_an_error(project: Path, folder: Path) -> No
     """`1` or a string is a mistake."""
     with pytest.raises(ConfigError, match="`scripts` cannot be 'yes'"):
         new_session(project).tools(scripts="yes")  # type: ignore[arg-type]
+
+
+# ── packages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels, the only place from which packages come."""
+    folder = tmp_path / "wheels"
+    write_wheel(folder, "lifelines", "1.5", {"lifelines.py": "YEARS = 80\n"})
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    return folder
+
+
+def test_what_a_script_needs_is_installed_before_it_runs(project: Path, trust: Trust, wheels: Path) -> None:
+    """By what it imports, its own comment, and the file beside it; Python that it starts has it too."""
+    comment = "# /// script\n# dependencies = ['lifelines>=1']\n# ///\n"
+    code = "import lifelines, os, subprocess, sys\nprint(lifelines.YEARS)\n"
+    child = "subprocess.run(['python3', '-c', 'import lifelines; print(lifelines.YEARS + 1)'])\n"
+    files = {"x.py": f"{code}sys.stdout.flush()\n{child}", "y.py": f"{comment}{code}"}
+    write_scripts(project, "pdf", {**files, "z/requirements.txt": "lifelines\n", "z/z.py": code})
+    session = active(project, trust)
+    for script, lines in (("x.py", ["80", "81"]), ("y.py", ["80"]), ("z/z.py", ["80"])):
+        assert run(session, script).splitlines() == ["exit code 0", "stdout:", *lines]
+
+
+def test_a_script_cannot_change_its_packages(project: Path, trust: Trust, wheels: Path) -> None:
+    """They are those of other scripts too."""
+    code = """
+import lifelines, os
+for path in (lifelines.__file__, os.path.dirname(lifelines.__file__) + "/new.py"):
+    try:
+        open(path, "a")
+        print("changed")
+    except OSError:
+        print("refused")
+"""
+    write_scripts(project, "pdf", {"x.py": code})
+    assert run(active(project, trust), "x.py").splitlines()[2:] == ["refused", "refused"]
+
+
+@pytest.mark.parametrize(
+    ("files", "parts"),
+    [
+        (
+            {"x.py": "", "requirements.txt": "nosuch"},
+            ["error: `x.py` cannot run: `nosuch` cannot be installed", "hint: "],
+        ),
+        ({"x.py": "import numpy_stl, pymoo\n"}, ["`numpy_stl` is missing", "[not installed for the script: `pymoo`"]),
+        ({"x.py": "try:\n    import pymoo\nexcept ImportError:\n    print('without')\n"}, ["exit code 0", "without"]),
+        (
+            {"x.py": "print(1)", "requirements.txt": "-e .\n"},
+            ["exit code 0", "`-e .` of requirements.txt is not installed"],
+        ),
+    ],
+)
+def test_what_cannot_be_installed_is_named(
+    project: Path, trust: Trust, wheels: Path, files: dict[str, str], parts: list[str]
+) -> None:
+    """A script whose author says what it needs does not run without; an import may be one that it can do without."""
+    write_scripts(project, "pdf", files)
+    answer = run(active(project, trust), "x.py")
+    assert [part for part in parts if part not in answer] == []
+
+
+def test_nothing_is_installed_if_the_application_says_so(project: Path, trust: Trust, wheels: Path) -> None:
+    write_scripts(project, "pdf", {"x.py": "import lifelines", "y.py": "", "requirements.txt": "lifelines"})
+    session = active(project, trust)
+    answer = run(session, "x.py", Scripts(packages="none"))
+    assert answer.startswith("error: `x.py` cannot run: its packages are missing, and nothing is installed here")
+    with pytest.raises(ConfigError, match="`packages` cannot be 'all'"):
+        Scripts(packages="all")
+
+
+def test_nothing_is_installed_for_a_skill_that_is_not_trusted(project: Path, trust: Trust, wheels: Path) -> None:
+    write_scripts(project, "pdf", {"x.py": "import lifelines"})
+    assert "is not trusted" in run(active(project, trust, allowed=False), "x.py")
+    assert not (wheels.parent / "cache/environments").exists()
+
+
+@pytest.mark.parametrize("script", ["scripts/main.py", "scripts/main.mjs", "scripts/main.cjs"])
+def test_modules_of_a_skill_are_found_from_its_folder(project: Path, trust: Trust, script: str) -> None:
+    """As its author started it there."""
+    if script.endswith("js") and shutil.which("node") is None:
+        pytest.skip("Node.js is not installed")
+    write_scripts(
+        project,
+        "pdf",
+        {
+            "scripts/main.py": "from scripts.helper import word\nprint(word)",
+            "scripts/helper.py": "word = 'found'",
+            "scripts/main.cjs": "console.log(require('lib/helper.cjs'))",
+            "lib/helper.cjs": "module.exports = 'found'",
+            "scripts/main.mjs": "import word from '../lib/helper.cjs'; console.log(word)",
+        },
+    )
+    assert run(active(project, trust), script).splitlines()[2] == "found"

@@ -30,8 +30,7 @@ def lazy_exports() -> tuple[Callable[[str], object], list[str]]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = f"{package}.{homes[name]}"
-        if module not in sys.modules:
-            __import__(module)
+        __import__(module)  # which waits if another thread is loading it
         value: object = getattr(sys.modules[module], name)
         setattr(sys.modules[package], name, value)
         return value

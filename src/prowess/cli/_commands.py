@@ -52,6 +52,7 @@ GROUPS = {
         "lock": "lock the digests of installed skills, or import another lock",
         "index": "write the files with which any web server offers skills",
         "store": "show the store of fetched skills, and remove what is unused",
+        "env": "show what was installed for scripts, and remove it",
     },
 }
 """The commands by what they are for, each with what it does."""
@@ -65,7 +66,7 @@ WHICH = {
 }
 """Commands that a user may confuse, each with what it alone is for; docs/README.md has the same sentences."""
 _PACKAGES = {
-    "installed": ("add", "install", "update", "verify", "remove", "lock", "publish", "index", "store"),
+    "installed": ("add", "install", "update", "verify", "remove", "lock", "publish", "index", "store", "env"),
     "agents": ("mount", "exec", "test", "run", "mcp", "validate"),
     "": ("completion",),
 }

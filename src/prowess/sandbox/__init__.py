@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._memory import folder_usage as folder_usage
     from ._programs import (
         SYSTEM_PATH as SYSTEM_PATH,
+        environment_folders as environment_folders,
         find_user_program as find_user_program,
         search_path as search_path,
     )

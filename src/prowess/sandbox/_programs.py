@@ -203,7 +203,7 @@ def find_user_program(name: str, env: Mapping[str, str]) -> tuple[str, tuple[str
         # A relative folder on PATH could be any project's.
         if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
             real = real_path(path)
-            return real, (real, *_virtual_environment(os.path.dirname(os.path.dirname(real)), env))
+            return real, (real, *environment_folders(os.path.dirname(os.path.dirname(real)), env))
     return name, ()
 
 
@@ -212,8 +212,13 @@ def search_path(program: str, needed: Sequence[str]) -> str:
     return f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
 
 
-def _virtual_environment(prefix: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what a program needs of the Python virtual environment that it belongs to, if any."""
+def environment_folders(prefix: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what a program needs of a Python virtual environment, and of the Python that this is made with.
+
+    Args:
+        prefix: the folder that may be one.
+        env: the user's environment.
+    """
     home = real_path(env.get("HOME") or os.path.expanduser("~"))
     found: list[str] = []
     for base in _named_bases(prefix):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Mapping
 from itertools import accumulate
@@ -12,22 +11,24 @@ from prowess._internal.files import is_inside
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
+from prowess.environments import missing_hints
 from prowess.errors import ActivationError, ConfigError, SandboxError, SkillError, SkillFileError
 from prowess.guard import Guard, KeptFolder, ProtectedPath, Protection, kept_folders, own_paths
 from prowess.net import NetworkRules, canonical_host
-from prowess.sandbox import SYSTEM_PATH, Limits, describe_result, find_backend, find_user_program, run, search_path
-from prowess.skill import FIRST_BYTES, Requirements, find_missing, load, program_words
+from prowess.sandbox import Limits, describe_result, find_backend, run
+from prowess.skill import FIRST_BYTES, load
 
 from ._activation import escape_tags
 from ._lookup import find_readable
 from ._remote_files import skill_folder
 from ._resources import open_error, read_text, split_path
+from ._script_program import find_script_program
 from ._scripts import FOLDER_HINT, allowed_copy, check_folder
 from ._tools import read_written_tool, run_tool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from prowess.catalog import Catalog, Entry
@@ -124,21 +125,19 @@ def run_script(
     ):
         head = _first_bytes(copy.folder, parts, script)
         skill = load(os.path.join(copy.folder, os.path.basename(entry.path)))
-        words = program_words(script, head)
-        program, needed = find_user_program(words[0], env)
-        require_program(program, script, bool(needed))
-        _check_requirements(skill, head, script, {**env, **scripts.env})
+        program = find_script_program(skill, copy.folder, parts, head, {**env, **scripts.env}, scripts.packages)
         limits, network = _declared(skill, "/".join(parts), scripts)
         backend = _backend(scripts.sandbox)
 
         def start(readable: Sequence[str] = (), **paths: Any) -> Result:
             return run(
-                [program, *words[1:], os.path.join(copy.folder, *parts), *args],
+                [*program.words, os.path.join(copy.folder, *parts), *args],
                 cwd=work.path,
-                env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1", **scripts.env},
+                env={"PATH": program.path, **_folders_of_modules(copy.folder), **scripts.env},
                 stdin=text.encode("utf-8", "replace"),
                 limits=limits,
-                readable=(copy.folder, *needed, *readable),
+                readable=(copy.folder, *program.readable, *readable),
+                python=program.is_own_python,
                 network=network,
                 sandbox=backend,
                 **paths,
@@ -154,7 +153,7 @@ def run_script(
                 notes += guarded.notes
         if scripts.cwd is None:
             written = _changed(before, _list_files(work.path))
-        lines = [describe_result(done, limits.timeout), *_written_lines(work, written), *notes]
+        lines = [describe_result(done, limits.timeout), *_written_lines(work, written), *notes, *program.notes]
         if done.exit_code != 0:
             lines += [f"hint: {hint}" for hint in missing_hints(done.stderr)]
         answer = "\n".join(lines).replace(copy.folder, neutral(os.path.dirname(entry.path)))
@@ -268,18 +267,9 @@ def _first_bytes(folder: str, parts: list[str], script: str) -> bytes:
         os.close(fd)
 
 
-def _check_requirements(skill: Skill, head: bytes, script: str, env: Mapping[str, str]) -> None:
-    """Check what the skill and the script need.
-
-    Raises:
-        SkillError: something is missing.
-    """
-    own = Requirements(packages=script_requirements(head) if script.lower().endswith(".py") else ())
-    missing = [*find_missing(skill.requirements, env=env), *find_missing(own, env=env)]
-    if missing:
-        problems = dict.fromkeys(f"{item.message}" + (f" ({item.hint})" if item.hint else "") for item in missing)
-        message = f"{quoted(script)} cannot run: {'; '.join(problems)}"
-        raise SkillError(message, hint="tell the user what to install, or go on without the script")
+def _folders_of_modules(folder: str) -> dict[str, str]:
+    """Return the variables with which Python and Node.js find the modules of a skill, from every folder in it."""
+    return {"PYTHONPATH": folder, "NODE_PATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _declared(skill: Skill, path: str, scripts: Scripts) -> tuple[Limits, bool | NetworkRules]:
@@ -385,85 +375,3 @@ def _named(lines: list[str]) -> list[str]:
         for number, (line, size) in enumerate(zip(lines, sizes, strict=True))
         if not number or size <= _MAX_NAMED_CHARS
     ]
-
-
-_PACKAGES = {
-    "nodejs": "nodejs",
-    "node": "nodejs",
-    "deno": "deno",
-    "bun": "bun",
-    "uv": "uv",
-    "ruby": "ruby",
-    "perl": "perl",
-    "php": "php-cli",
-    "Rscript": "r-base-core",
-}
-_DISTRIBUTIONS = {
-    "PIL": "pillow",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python",
-    "docx": "python-docx",
-    "dotenv": "python-dotenv",
-    "fitz": "PyMuPDF",
-    "pptx": "python-pptx",
-    "sklearn": "scikit-learn",
-    "yaml": "PyYAML",
-}
-"""Modules whose package has another name."""
-_MISSING_MODULE = re.compile(rb"^ModuleNotFoundError: No module named '([A-Za-z_][A-Za-z0-9_.]{0,99})'", re.MULTILINE)
-_MISSING_NODE_MODULE = re.compile(
-    rb"Cannot find (?:module|package) '((?:@[a-z0-9._~-]{1,99}/)?[a-z0-9][a-z0-9._~-]{0,99})'"
-)
-_MISSING_COMMAND = re.compile(
-    rb"^(?:[^\n:]{1,300}: )?(?:line )?[0-9]+: ([A-Za-z0-9][A-Za-z0-9._+-]{0,63}): (?:command )?not found$", re.MULTILINE
-)
-_INLINE_METADATA = re.compile(r"^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$", re.MULTILINE)
-"""As the specification "Inline script metadata" of packaging.python.org has it."""
-
-
-def require_program(name: str, path: str, needed: bool) -> None:
-    """Check that a program is installed.
-
-    Args:
-        name: of the program, or its path if it was found outside of the system's folders.
-        path: of the script.
-        needed: whether the program was found there.
-
-    Raises:
-        SkillFileError: it is not.
-    """
-    if needed or name == "python3" or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":")):
-        return
-    package = f" (for example `apt install {_PACKAGES[name]}`)" if name in _PACKAGES else ""
-    hint = f"ask the user to install {quoted(name)}{package}, or go on without the script"
-    raise SkillFileError(f"{quoted(path)} needs {quoted(name)}, which is not installed", hint=hint)
-
-
-def script_requirements(head: bytes) -> tuple[str, ...]:
-    """Return the Python requirements that a script declares in a comment (inline script metadata, PEP 723)."""
-    text = head.decode("utf-8", "replace").replace("\r\n", "\n")
-    match = _INLINE_METADATA.search(text)
-    if match is None:
-        return ()
-    import tomllib
-
-    content = "".join(line[2:] if line.startswith("# ") else line[1:] for line in match["content"].splitlines(True))
-    try:
-        table: Mapping[str, object] = tomllib.loads(content)
-    except (ValueError, RecursionError):
-        return ()
-    needs = table.get("dependencies")
-    python = table.get("requires-python")
-    declared = [need for need in needs if isinstance(need, str)] if isinstance(needs, list) else []
-    return (*((f"python{python}",) if isinstance(python, str) else ()), *declared[:100])
-
-
-def missing_hints(stderr: bytes) -> Iterator[str]:
-    """Yield what to install, by what a script that failed wrote."""
-    for module in dict.fromkeys(match[1].decode() for match in _MISSING_MODULE.finditer(stderr)):
-        top = module.partition(".")[0]
-        yield f"the Python package of the module `{top}` is missing: `pip install {_DISTRIBUTIONS.get(top, top)}`"
-    for package in dict.fromkeys(match[1].decode() for match in _MISSING_NODE_MODULE.finditer(stderr)):
-        yield f"the Node.js package `{package}` is missing: `npm install {package}`"
-    for name in dict.fromkeys(match[1].decode() for match in _MISSING_COMMAND.finditer(stderr)):
-        yield f"the program `{name}` is missing: install it, or add its folder to PATH"

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ._work_folders import WorkFolder
 
 _SPACE = ScriptSpace()
+_PACKAGES = ("wheels", "any", "none")
 
 
 class UntrustedSkill(Frozen):
@@ -66,6 +67,9 @@ class Scripts:
             it wrote is removed.
         allow_paths: files and folders in `cwd`, relative to it, that scripts may write although other programs run or
             obey them, such as `pyproject.toml`; what Prowess keeps is never written.
+        packages: what is installed for a script that the user trusts, with uv and once for each set of packages:
+            `wheels` for packages that run no code when they are installed; `any` also builds those without a wheel,
+            which runs their code outside the sandbox; `none` for nothing.
         env: variables for the scripts, which get none of this process.
         on_untrusted: asks the user about a skill that is not trusted; if it returns `True`, these bytes may run in this
             conversation. Nothing is added to the trust record. It is called once for the same bytes, in the thread of
@@ -86,12 +90,17 @@ class Scripts:
         network: bool | NetworkRules | None = None,
         space: ScriptSpace = _SPACE,
         allow_paths: Sequence[str | os.PathLike[str]] = (),
+        packages: str = "wheels",
         env: Mapping[str, str] = EMPTY,
         on_untrusted: Callable[[UntrustedSkill], bool] | None = None,
     ) -> None:
         if sandbox not in CHOICES:
             hint = f"choose one of {', '.join(CHOICES)}"
             raise ConfigError(f"unknown sandbox {quoted(str(sandbox))}", hint=hint)
+        if packages not in _PACKAGES:
+            raise ConfigError(
+                f"`packages` cannot be {neutral(repr(packages)[:40])}", hint=f"use {' or '.join(_PACKAGES)}"
+            )
         if not isinstance(space, ScriptSpace):
             raise ConfigError(f"`space` cannot be {neutral(repr(space)[:40])}", hint="use `ScriptSpace(...)`")
         numbers: list[tuple[str, object]] = [("timeout", timeout), ("memory", memory), ("output", output)]
@@ -120,6 +129,7 @@ class Scripts:
         self.allow_paths = tuple(os.fspath(path) for path in allow_paths)
         """Protected files and folders that scripts may write, relative to `cwd`."""
         self.sandbox, self.network, self.env, self.on_untrusted = sandbox, network, dict(env), on_untrusted
+        self.packages = packages
         self.limits = Limits(timeout=timeout, memory=int(memory), output=int(output))
         self._folders = WorkFolders(self.cwd, space, contained=sandbox != "none")
 

@@ -19,19 +19,21 @@ from prowess.cli._output import (
     wrap_for_terminal,
 )
 from prowess.cli._references import error_with_place, skill_file_at
-from prowess.errors import AmbiguousSkillError, SkillNotFoundError
+from prowess.environments import find_environment, needs_of_skill
+from prowess.errors import AmbiguousSkillError, SkillError, SkillNotFoundError
 from prowess.filesystem import Filesystem
 from prowess.findings import format_findings
 from prowess.hosts import DEFAULT_HOST
 from prowess.prompt import estimate_tokens
-from prowess.skill import Skill, load
+from prowess.skill import Requirements, Skill, find_code, find_missing, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
+    from prowess.environments import Needs
     from prowess.findings import Finding
 
 EPILOG = "Token counts are estimates: bytes of UTF-8 divided by four, rounded up. No tokenizer is used."
@@ -89,6 +91,8 @@ class _SkillDetails(Frozen):
     files: tuple[tuple[str, int], ...]
     """Path and size in bytes."""
     findings: tuple[Finding, ...]
+    needs: Mapping[Needs, Sequence[str]]
+    """What its scripts need, each with the scripts that do."""
 
     @property
     def token_counts(self) -> dict[str, int]:
@@ -104,6 +108,9 @@ class _SkillDetails(Frozen):
         return {
             **self.entry.with_changes(findings=self.findings).as_dict(),
             "files": [{"path": path, "bytes": size} for path, size in self.files],
+            "packages": [
+                needs.as_dict() | {"scripts": scripts, "state": _state(needs)} for needs, scripts in self.needs.items()
+            ],
             "fields": {key: to_json_value(field.value) for key, field in self.skill.fields.items()},
             "tokens": self.token_counts,
             "lines": self.lines,
@@ -130,9 +137,11 @@ def _load_details(catalog: Catalog, reference: str) -> _SkillDetails:
     if entry.path in catalog.readers:
         return _load_details_from_server(catalog, entry)
     suppressed = entry.scope in catalog.host.suppressed_scopes
+    skill = entry.skill if entry.skill.document is None else load(entry.path, real=entry.real)
     return _SkillDetails(
         entry=entry,
-        skill=entry.skill if entry.skill.document is None else load(entry.path, real=entry.real),
+        skill=skill,
+        needs=_needs(entry.path, skill),
         files=tuple(skill_files(os.path.dirname(entry.path))),
         findings=entry_findings(entry, policy, Filesystem(), suppressed=suppressed),
     )
@@ -148,19 +157,41 @@ def _load_details_from_server(catalog: Catalog, entry: Entry) -> _SkillDetails:
 
     skill, server = catalog.readers[entry.path].read(entry), files_provider(catalog, entry)
     files = () if server is None else tuple(server.files(entry))
-    return _SkillDetails(entry=entry, skill=skill, files=files, findings=(*entry.findings, *skill.findings))
+    return _SkillDetails(entry=entry, skill=skill, files=files, findings=(*entry.findings, *skill.findings), needs={})
 
 
 def _load_details_from_path(path: str, host: str, policy: str) -> _SkillDetails:
     entry = evaluate_path(path, host).with_changes(scope="extra")
     is_flat = os.path.basename(path).lower() != SKILL_FILE.lower()
     files = [(os.path.basename(path), os.stat(path).st_size)] if is_flat else skill_files(os.path.dirname(path))
+    skill = load(path)
     return _SkillDetails(
         entry=entry if is_flat else with_digest(entry),
-        skill=load(path),
+        skill=skill,
+        needs=_needs(path, skill),
         files=tuple(files),
         findings=check_file(path, policy),
     )
+
+
+def _needs(path: str, skill: Skill) -> Mapping[Needs, Sequence[str]]:
+    """Return what the scripts beside a SKILL.md need; nothing if the folder cannot be read completely."""
+    if os.path.basename(path).lower() != SKILL_FILE.lower():
+        return {}
+    try:
+        return needs_of_skill(os.path.dirname(path), find_code(os.path.dirname(path)), skill.requirements.packages)
+    except SkillError:
+        return {}
+
+
+def _state(needs: Needs) -> str:
+    """Return whether packages are there: `present` in this Python, `installed` for scripts, or `missing`."""
+    if not find_missing(Requirements(packages=needs.packages)):
+        return "present"
+    return "missing" if find_environment(needs, os.environ) is None else "installed"
+
+
+_STATES = {"present": "in this Python", "installed": "installed", "missing": "installed when a script first runs"}
 
 
 def _no_digest(entry: Entry) -> str:
@@ -184,6 +215,9 @@ def _text(details: _SkillDetails) -> Iterator[str]:
     }
     yield neutral(entry.name)
     yield from (f"  {key:<10}{text}" for key, text in facts.items() if text)
+    for needs, scripts in details.needs.items():
+        yield f"  packages  {needs.describe(len(scripts))}: {_STATES[_state(needs)]}"
+        yield from (f"            {note}" for note in needs.notes())
     if details.skill.fields:
         yield from ("", "fields")
         for key, field in details.skill.fields.items():

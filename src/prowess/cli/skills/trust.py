@@ -26,6 +26,7 @@ from prowess.cli._output import (
     to_json_value,
 )
 from prowess.cli._references import find_skill
+from prowess.environments import needs_of_skill
 from prowess.errors import ConfigError, SkillError, SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS
 from prowess.session import Trust, files_provider, needs_trust, skill_folder, trusted_folder, trusted_place
@@ -33,10 +34,11 @@ from prowess.skill import find_code, integrity_digest, load, read_integrity, sea
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.catalog import Entry
     from prowess.cli._parser import Arguments, Parser
+    from prowess.environments import Needs
     from prowess.session import TrustedSkill
     from prowess.skill import Value
 
@@ -84,6 +86,8 @@ class _TrustSummary(Frozen):
     allowed: tuple[str, ...]
     scripts: tuple[str, ...] | None
     """`None` if the skill needs no trust."""
+    needs: Mapping[Needs, Sequence[str]]
+    """What its scripts need, each with the scripts that do."""
     integrity: str | None
     """The integrity digest of the folder, or `None` if the skill needs no trust."""
     previous: TrustedSkill | None
@@ -100,6 +104,7 @@ class _TrustSummary(Frozen):
             "tools": None if self.tools is None else to_json_value(self.tools),
             "allowed_tools": self.allowed,
             "scripts": self.scripts,
+            "packages": [needs.as_dict() | {"scripts": scripts} for needs, scripts in self.needs.items()],
         }
 
 
@@ -156,11 +161,13 @@ def _summarize(trust: Trust, entry: Entry, fetched: str | None) -> _TrustSummary
         with sealed_copy(folder, partial(_check_unchanged, integrity.digest), compiled=True) as copy:
             file = real_path(os.path.join(copy.folder, os.path.basename(entry.path)))
             summary, scripts = _summary(entry, file, copy.folder), find_code(copy.folder)
+            needs = needs_of_skill(copy.folder, scripts, load(entry.path, real=file).requirements.packages)
     except SkillError as error:
         raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
     place = trusted_place(entry)
     return summary.with_changes(
         scripts=scripts,
+        needs=needs,
         integrity=integrity.digest,
         previous=next((record for record in trust.all() if record.path == place), None),
     )
@@ -184,6 +191,7 @@ def _summary(entry: Entry, file: str, folder: str) -> _TrustSummary:
         tools=None if tools is None else tools.value,
         allowed=skill.allowed_tools,
         scripts=None,
+        needs={},
         integrity=None,
         previous=None,
     )
@@ -207,6 +215,9 @@ def _summary_lines(summary: _TrustSummary) -> Iterator[str]:
     for key, text in facts.items():
         yield f"  {key:<9}{text}"
         yield from (f"    {line}" for line in details.get(key, ()))
+    for number, (needs, paths) in enumerate(summary.needs.items()):
+        yield f"  {'' if number else 'packages':<9}{needs.describe(len(paths))}"
+        yield from (f"    {note}" for note in needs.notes())
     if summary.previous is not None and summary.previous.digest != summary.integrity:
         yield f"  before   trusted on {summary.previous.since}, changed since then"
 

@@ -1,0 +1,102 @@
+"""Find the program that runs a script, with what is installed for it."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import quoted
+from prowess.environments import find_needs, install, require_program
+from prowess.errors import InstallError, SkillError
+from prowess.sandbox import environment_folders, find_user_program, search_path
+from prowess.skill import Requirements, find_missing, program_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from prowess.environments import Environment, Needs
+    from prowess.skill import Skill
+
+_HINT = "tell the user what to install, or go on without the script"
+
+
+class ScriptProgram(Frozen):
+    """What runs a script."""
+
+    words: tuple[str, ...]
+    """The program and its options."""
+    readable: tuple[str, ...]
+    """The files and folders it needs besides those of the system and of this Python."""
+    path: str
+    """The variable `PATH`."""
+    is_own_python: bool = True
+    """Whether `python3` is the Python of Prowess."""
+    notes: tuple[str, ...] = ()
+    """What the model should know of it, in lines."""
+
+
+def find_script_program(
+    skill: Skill, folder: str, parts: Sequence[str], head: bytes, env: Mapping[str, str], packages: str
+) -> ScriptProgram:
+    """Return what runs a script, after its packages were installed.
+
+    Args:
+        skill: with what its front matter requires.
+        folder: with the files of the skill.
+        parts: the path of the script in it.
+        head: the first bytes of the script.
+        env: the environment of the user, with the variables of scripts.
+        packages: which packages may be installed, as in `Scripts`.
+
+    Raises:
+        SkillError: something that it needs is missing and cannot be installed.
+    """
+    script = "/".join(parts)
+    words = program_words(script, head)
+    is_python = words[0] == "python3"
+    program, needed = find_user_program(words[0], env)
+    require_program(program, script, bool(needed))
+    declared = skill.requirements
+    missing = find_missing(Requirements(env=declared.env, bins=declared.bins), env=env)
+    _check(script, (item.message + (f" ({item.hint})" if item.hint else "") for item in missing))
+    needs = find_needs(folder, parts, declared.packages, imports=is_python)
+    notes = needs.notes()
+    own: tuple[str, ...] = ()
+    path = search_path(program, needed)
+    if find_missing(Requirements(packages=needs.packages)):
+        try:
+            environment = _install(needs, packages)
+        except InstallError as error:
+            if needs.is_declared:
+                hint = f"{error.hint}; {_HINT}" if error.hint else _HINT
+                raise SkillError(f"{quoted(script)} cannot run: {error}", hint=hint) from None
+            notes.append(f"[not installed for the script: {error}{f' ({error.hint})' if error.hint else ''}]")
+        else:
+            own = environment_folders(environment.folder, os.environ)
+            path = f"{environment.folder}/bin:{path}"
+            program = environment.program if is_python else program
+    return ScriptProgram(
+        words=(program, *words[1:]),
+        readable=(*needed, *own),
+        path=path,
+        is_own_python=not own,
+        notes=tuple(notes),
+    )
+
+
+def _install(needs: Needs, packages: str) -> Environment:
+    # Where packages come from and are kept is a setting of this process, as for the store and the cache.
+    if packages == "none":
+        raise InstallError("its packages are missing, and nothing is installed here")
+    return install(needs, os.environ, builds=packages == "any")
+
+
+def _check(script: str, problems: Iterable[str]) -> None:
+    """Check that nothing is missing that a skill requires of the machine.
+
+    Raises:
+        SkillError: something is missing.
+    """
+    if text := "; ".join(dict.fromkeys(problems)):
+        raise SkillError(f"{quoted(script)} cannot run: {text}", hint=_HINT)
