@@ -174,7 +174,7 @@ CODES: Mapping[str, Code] = {
         ("host-disabled", _I, _I, "skills are switched off for this host"),
         ("host-trust", _I, _I, "the host loads project skills only in trusted folders"),
         ("config-invalid", _W, _W, "a settings file is invalid"),
-        ("argument-ignored", _I, _I, "an argument of the client changes none of its skills"),
+        ("argument-ignored", _I, _I, "an argument changes none of the skills of an agent"),
         ("server-failed", _W, _W, "a server of skills fails, or breaks the protocol"),
         ("server-skill", _W, _W, "a server lists a skill that cannot be used"),
         ("mcp-left-out", _W, _W, "a skill cannot be served over MCP"),

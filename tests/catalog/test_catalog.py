@@ -18,7 +18,7 @@ from prowess.catalog import Catalog, discover
 from prowess.catalog._entry import State
 from prowess.catalog._resolve import evaluate_file
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
-from prowess.hosts import host_names, load_host
+from prowess.hosts import Root, host_names, load_host
 from support.files import write_file, write_files
 from support.skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
 from support.strategies import examples
@@ -430,7 +430,8 @@ def test_evaluate_file_agrees_with_discover(host: str, tmp_path: Path) -> None:
     }
     for name, text in texts.items():
         write_file(here.top / "extra" / name / "SKILL.md", text)
-    catalog = here.discover_skills(skill_dirs=[here.top / "extra"])
+    rules = load_host(host).with_changes(roots=(Root(path="@skill-dir", scope="extra"),))
+    catalog = discover(here.repo, host=rules, home=here.home, env=here.env, skill_dirs=[here.top / "extra"])
     for name in texts:
         alone = evaluate_file(str(here.top / "extra" / name / "SKILL.md"), host)
         assert str(alone.state) == str(entry_in_folder(catalog, name).state), name

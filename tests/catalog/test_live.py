@@ -17,12 +17,15 @@ import pytest
 from mutations import live_batch
 from prowess._internal import inotify
 from prowess.catalog import Catalog, LiveCatalog, _live as live_module, discover
+from prowess.hosts import load_host
 from support.changed_skills import CHANGES, changing_tree
 from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from prowess.hosts import Host
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="inotify")
 
@@ -49,8 +52,15 @@ def live(top: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr("prowess.catalog._live.Inotify", no_inotify)
     elif sys.platform != "linux":
         pytest.skip("inotify")
-    with LiveCatalog(top / "repo", "claude-code", top / "home", skill_dirs=[top / "repo/.agents/skills"]) as live:
+    with LiveCatalog(top / "repo", rules(), top / "home", skill_dirs=[top / "repo/.agents/skills"]) as live:
         yield live
+
+
+def rules() -> Host:
+    """Return rules for which links to folders are followed, also where the user names them."""
+    host = load_host("claude-code")
+    named = host.roots[0].with_changes(path="@skill-dir", scope="extra", walk="none", nested="no")
+    return host.with_changes(roots=(*host.roots, named))
 
 
 def no_inotify() -> None:
@@ -64,7 +74,7 @@ def shown(catalog: Catalog) -> list[tuple[Any, ...]]:
 
 def fresh(top: Path) -> list[tuple[Any, ...]]:
     skills = top / "repo/.agents/skills"
-    return shown(discover(top / "repo", "claude-code", top / "home", skill_dirs=[skills], cache=False))
+    return shown(discover(top / "repo", rules(), top / "home", skill_dirs=[skills], cache=False))
 
 
 def settle(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,12 +90,15 @@ def test_a_root_may_start_with_the_home_a_slash_or_a_variable(top: Path) -> None
 
 
 def test_skill_dirs_are_scanned_in_their_order(top: Path) -> None:
-    """Relative to the working directory; after all roots of a host that does not place them."""
-    assert paths(top, project(), skill_dirs=("d", str(top / "e"), "../f")) == [
+    """Relative to the working directory, where the host places them; without roots it has nothing else."""
+    named = Root(path="@skill-dir", scope="extra")
+    directories = ("d", str(top / "e"), "../f")
+    assert paths(top, project(), named, skill_dirs=directories) == [
         *("repo/a/b/.x/skills", "repo/a/b/d", "e", "repo/a/f")
     ]
-    first = Root(path="@skill-dir", scope="extra")
-    assert paths(top, first, project(), skill_dirs=("d",)) == ["repo/a/b/d", "repo/a/b/.x/skills"]
+    assert paths(top, named, project(), skill_dirs=("d",)) == ["repo/a/b/d", "repo/a/b/.x/skills"]
+    assert paths(top, skill_dirs=("d",)) == ["repo/a/b/d"]
+    assert paths(top, project(), skill_dirs=directories) == ["repo/a/b/.x/skills"]
 
 
 def test_packages_are_namespaces(top: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from prowess.errors import InstallError
 from prowess.install.sources import parse_source
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 GITHUB = "https://github.com/anthropics/skills.git"
 
@@ -74,6 +75,8 @@ SOURCES = [
     ("file:///srv/skills.git:a#v1@pdf", "git", "file:///srv/skills.git", "a", "v1", "pdf"),
     ("file:///srv/skills.git:a@pdf#v1", "git", "file:///srv/skills.git", "a", "v1", "pdf"),
     ("o/r@pdf#v1", "git", "https://github.com/o/r.git", None, "v1", "pdf"),
+    (f"o/r@pdf#{COMMIT}", "git", "https://github.com/o/r.git", None, COMMIT, "pdf"),
+    (f"o/r#{COMMIT}@pdf", "git", "https://github.com/o/r.git", None, COMMIT, "pdf"),
     ("git@host.example:o/r#v1", "git", "git@host.example:o/r", None, "v1", None),
     ("file:///srv/skills#v1", "git", "file:///srv/skills", None, "v1", None),
     ("git+file:///srv/skills", "git", "file:///srv/skills", None, None, None),

@@ -197,11 +197,9 @@ def test_a_large_skill_is_reported_before_and_after_it_is_read(tmp_path: Path) -
 
 def test_skills_with_one_name_have_different_paths(tmp_path: Path) -> None:
     """The last part is the name of both."""
-    for folder in ("one", "two"):
-        skill(tmp_path / folder / "pages")
-    catalog = discover(
-        tmp_path, host="claude-code", home=str(tmp_path / "home"), skill_dirs=[tmp_path / "one", tmp_path / "two"]
-    )
+    for folder in ("project", "home"):
+        skill(tmp_path / folder / SKILLS / "pages")
+    catalog = discover(tmp_path / "project", host="codex", home=str(tmp_path / "home"), env={})
     served = ServedCatalog(catalog, SkillContents())
     assert {uri.rpartition("/")[0].rpartition("/")[2] for uri in served.uris} == {"pages"}
     assert len({*served.uris}) == len(served.uris)

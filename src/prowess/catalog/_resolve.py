@@ -54,6 +54,9 @@ def resolve_skills(host: Host, question: Question, filesystem: Filesystem) -> Re
     reader = SettingsReader(host, question, project, filesystem)
     settings = reader.read()
     findings = list(settings.findings)
+    if question.skill_dirs and not host.searches_named_folders:
+        message = f"{host.title} does not search the folders of `--skill-dir` and `PROWESS_SKILL_DIR`"
+        findings.append(finding("argument-ignored", message, hint="`--host prowess` searches them"))
     if not settings.enabled:
         return _nothing(host, settings, findings, settings.enabled_source)
     own_host = host  # a catalog from the cache has it too, without what the user has set

@@ -92,10 +92,11 @@ def unsearched_hint(catalog: Catalog) -> list[Message]:
         return []
     folder = os.path.relpath(os.path.commonpath([skill.place for skill in found]), real_path(catalog.cwd))
     folder = shlex.quote(folder) if neutral(folder) == folder and not folder.startswith("-") else os.curdir
+    option = f"{'' if catalog.host.searches_named_folders else '--host prowess '}--skill-dir {folder}"
     them, a_folder = ("it", "a folder that is") if len(found) == 1 else ("them", "folders that are")
     text = (
         f"\nhint: this repository has {pluralize(len(found), f'{SKILL_FILE} file')} in {a_folder} not searched here; "
-        f"`prowess inventory` lists {them}, `--skill-dir {folder}` lets this command find {them}, and `prowess check` "
+        f"`prowess inventory` lists {them}, `{option}` lets this command find {them}, and `prowess check` "
         f"says how to show {them} to an agent"
     )
     return [Message(text)]

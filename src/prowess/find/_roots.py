@@ -200,14 +200,7 @@ def reason_unread(root: Root, path: str, env: Mapping[str, str], unread: Mapping
 
 def _root_blocks(host: Host) -> Iterator[list[Root]]:
     """Yield the host's roots. Adjacent ones that walk upwards in the same way come together, level by level."""
-    roots = list(host.roots)
-    if not any(root.path == "@skill-dir" for root in roots):
-        pattern = roots[0] if roots else Root(path="", scope="extra")
-        roots.append(
-            pattern.with_changes(
-                path="@skill-dir", scope="extra", walk="none", nested="no", setting="", argument="", plugins=""
-            )
-        )
+    roots = list(host.roots) or [Root(path="@skill-dir", scope="extra")]
     index = 0
     while index < len(roots):
         block = [roots[index]]

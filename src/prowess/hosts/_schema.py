@@ -677,3 +677,8 @@ class Host(Frozen):
     the same as `valid`, but a `.git` file that is invalid ends the search, as the program git does."""
     scope_words: Mapping[str, str] = EMPTY
     """Scope to the client's own word for it."""
+
+    @property
+    def searches_named_folders(self) -> bool:
+        """Whether it searches the folders of `--skill-dir`, or has no other ones."""
+        return not self.roots or any(root.path == "@skill-dir" for root in self.roots)

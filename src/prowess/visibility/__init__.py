@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         compare as compare,
         compare_catalogs as compare_catalogs,
         misnamed_files as misnamed_files,
+        named_files as named_files,
     )
     from ._copies import first_entry as first_entry, rows_of_entries as rows_of_entries
     from ._kinds import (

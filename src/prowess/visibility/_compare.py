@@ -20,6 +20,7 @@ from prowess.catalog import (
     new_filesystem,
 )
 from prowess.clients.settings import Settings
+from prowess.hosts import DEFAULT_HOST
 from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
@@ -227,7 +228,7 @@ class _Comparer:
     """Compares the catalogs of several agents, skill by skill."""
 
     def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, question: Question) -> None:
-        self.catalogs, self.filesystem = catalogs, filesystem
+        self.catalogs, self.filesystem, self.question = catalogs, filesystem, question
         self.entries = rows_of_entries(catalogs, filesystem)
         self.kinds = {host: EntryKinds(catalog, self.filesystem) for host, catalog in catalogs.items()}
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
@@ -245,7 +246,8 @@ class _Comparer:
         """Return the real path and the path of each skill."""
         given = {real_path(path): path for path in files}
         if not only_files:
-            given |= {real_path(path): path for path in misnamed_files(self.catalogs)}
+            named = named_files(self.question, self.filesystem)
+            given |= {real_path(path): path for path in (*misnamed_files(self.catalogs), *named)}
         found = {real: first_entry(row).path for real, row in self.entries.items()}
         # A skill has the same path in every answer, also if it is asked about by another one.
         rows = {real: found.get(real, path) for real, path in given.items()} if only_files else {**given, **found}
@@ -348,6 +350,19 @@ class _Comparer:
             else:
                 result[skill.real] = skill.with_changes(copy_of=paths[original])
         return [*result.values()]
+
+
+def named_files(question: Question, filesystem: Filesystem) -> list[str]:
+    """Return the paths of the skills in folders that the user named, which few agents search.
+
+    Args:
+        question: what the agents are asked.
+        filesystem: records what was read.
+    """
+    if not question.skill_dirs:
+        return []
+    skills = catalog_for(question, DEFAULT_HOST, filesystem=filesystem, cache=False).skills
+    return [entry.path for entry in skills if entry.scope == "extra"]
 
 
 def misnamed_files(catalogs: Mapping[str, Catalog]) -> list[str]:

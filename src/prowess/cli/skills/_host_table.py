@@ -73,7 +73,7 @@ def host_text(catalog: Catalog, filesystem: Filesystem) -> Iterator[str]:
     kinds = [finder.kind(entry) for entry in catalog.skills]
     if catalog.skills:
         yield from format_table(_host_table(catalog, kinds), styles={1: STYLES_OF_WORDS})
-    yield from finding_messages(shown_findings(catalog.findings, include_disabled=True), base=catalog.cwd)
+    yield from finding_messages(shown_findings(catalog.findings, "host-disabled", "argument-ignored"), base=catalog.cwd)
     yield Message(_summary(catalog, kinds))
     yield from evidence_notes([catalog.host.name])
     if not catalog.skills:
@@ -134,13 +134,9 @@ def _summary(catalog: Catalog, kinds: Iterable[Kind]) -> str:
     return f"{catalog.host.title}{mark} sees {seen}" + (f": {others}" if others else "")
 
 
-def shown_findings(findings: Iterable[Finding], *, include_disabled: bool) -> list[Finding]:
-    """Return errors and warnings; with `include_disabled` also the hosts whose skills are disabled."""
-    return [
-        item
-        for item in findings
-        if (include_disabled if item.code == "host-disabled" else item.severity is not Severity.INFO)
-    ]
+def shown_findings(findings: Iterable[Finding], *codes: str) -> list[Finding]:
+    """Return errors and warnings, and the findings of some codes."""
+    return [item for item in findings if item.severity is not Severity.INFO or item.code in codes]
 
 
 def empty_hint(catalog: Catalog) -> list[Message]:

@@ -93,7 +93,8 @@ class Matrix:
             yield from self._table(merge=merge)
         if self.digests:
             yield from digest_lines(map(first_entry, self.rows.values()), self.base, self.filesystem)
-        yield from finding_messages(shown_findings(self.findings, include_disabled=is_chosen), base=self.base.cwd)
+        shown = shown_findings(self.findings, "host-disabled" if is_chosen else "")
+        yield from finding_messages(shown, base=self.base.cwd)
         entries = map(first_entry, self.rows.values())
         errors = sum(item.severity is Severity.ERROR for entry in entries for item in entry.findings)
         with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""

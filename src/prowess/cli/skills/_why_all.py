@@ -12,7 +12,7 @@ from prowess.cli._output import Message, Result, evidence_json, evidence_notes, 
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
 from prowess.hosts import evidence_marks
-from prowess.visibility import KIND_WORDS, Kind, compare_catalogs, misnamed_files
+from prowess.visibility import KIND_WORDS, Kind, compare_catalogs, misnamed_files, named_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def explain_for_all(
         own_chain = own.candidates(args.name, filesystem)
     chains = {host: catalog.candidates(args.name, filesystem) for host, catalog in catalogs.items()}
     found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}
-    misnamed = misnamed_files({first: own, **catalogs})
-    files = [*found.values(), *_with_name(args.name, misnamed, filesystem)] or _files_of_repository(
+    more = [*misnamed_files({first: own, **catalogs}), *named_files(question, filesystem)]
+    files = [*found.values(), *_with_name(args.name, more, filesystem)] or _files_of_repository(
         own, args.name, filesystem
     )
     if not files:

@@ -44,6 +44,7 @@ from prowess.errors import ConfigError, SkillFileError
 from prowess.filesystem import Filesystem, git_root
 from prowess.find import find_repository_skills
 from prowess.findings import Severity
+from prowess.visibility import named_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -324,16 +325,17 @@ def _files_to_fix(args: Arguments) -> Iterator[tuple[str, str]]:
     yield from ((skill.path, repository.top) for skill in repository.skills)
     misnamed = (item.path for item in repository.findings if item.code == "file-name-case" and item.path)
     yield from ((path, repository.top) for path in misnamed)
-    filesystem, skipped = Filesystem(), 0
+    filesystem, skipped, question = Filesystem(), 0, question_from_args(args)
+    tops = {path: os.path.dirname(os.path.dirname(path)) for path in named_files(question, filesystem)}
     for host in args.host or ["prowess"]:
         catalog = catalog_from_args(args, host=host, filesystem=filesystem)
         project = git_root(catalog.cwd) or catalog.cwd
-        for entry in catalog.skills:
-            top = entry.root if entry.scope == "extra" else project
-            path_without_links = os.path.join(real_path(top), os.path.relpath(entry.path, top))
-            if entry.path.startswith(top + os.sep) and real_path(entry.path) == path_without_links:
-                yield entry.path, top
-            else:
-                skipped += 1
+        tops |= {entry.path: entry.root if entry.scope == "extra" else project for entry in catalog.skills}
+    for path, top in tops.items():
+        path_without_links = os.path.join(real_path(top), os.path.relpath(path, top))
+        if path.startswith(top + os.sep) and real_path(path) == path_without_links:
+            yield path, top
+        else:
+            skipped += 1
     if skipped:
         print_stderr(f"{pluralize(skipped, 'skill')} outside the project not fixed; to fix one, name its path")
