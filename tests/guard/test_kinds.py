@@ -16,19 +16,20 @@ SPELLINGS = {
     "git": (
         *(".git", ".GIT", ".git.", ".git . ", ".g\u200cit", "\uff0egit", ".git::$INDEX_ALLOCATION"),
         *("a\\.git", "GIT~1", "git~12", ".git\\hooks", ".git\ufe0f", ".G\u0130T", ".gi\udcfft"),
-        *("Lefthook-local.yml", ".HG"),
+        *("Lefthook-local.yml", ".HG", ".huskyrc.js"),
     ),
     "skill": ("Skill.MD", "\u017fkill.md", "\uff33KILL.md"),
-    "agents": ("CLAUDE~1",),
+    "agents": ("CLAUDE~1", "hooks.json", ".lsp.json"),
     "editor": ("VSCODE~1", "x.code-workspace", ".helix"),
     "python": ("SITECU~1.PY", "evil.pth"),
     "instructions": ("Claude.md", "review.Instructions.md"),
     "bytecode": ("x.cpython-311.pyc",),
-    "pytest": ("CONFTEST.PY",),
-    "shell": (".ENVRC", ".ghci"),
+    "pytest": ("CONFTEST.PY", ".rspec", "jest.config.mjs"),
+    "shell": (".ENVRC", ".envrc.local", ".ghci", ".mise.local.toml", ".mise", ".rvmrc"),
+    "build": ("Cargo.toml", "build.rs", "CMakeLists.txt", "docker-compose.override.yml"),
     "linters": (".eslintrc.cjs",),
     "packages": ("rust-toolchain.toml",),
-    "ci": (".woodpecker.yaml",),
+    "ci": (".woodpecker.yaml", ".readthedocs.yaml"),
 }
 
 

@@ -21,6 +21,17 @@ CODE = [
     *("Makefile", "references/makefile", "Dockerfile", ".git/hooks/pre-commit", ".git/config", ".envrc"),
     *("package.json", "x/Package.JSON", "requirements.txt", "requirements-dev.txt", ".mcp.json", "pyproject.toml"),
     *("__pycache__/a.cpython-311.pyc", "x.pth", "x.ipynb", "tool.jar", "x.so", "lib.wasm", "x.xlsm", "x.AppImage"),
+    *(
+        "Dockerfile.dev",
+        "makefile.inc",
+        "constraints.txt",
+        "Cargo.toml",
+        "composer.json",
+        "deno.json",
+        "x.bats",
+        "x.nu",
+    ),
+    *("x.py3", "x.xsh", "x.pex", "x.pif", "x.msc", "x.sh\u200b", "x.\uff50\uff59", "x.py\n", "a.txt:b.js"),
 ]
 DATA = [
     *("references/units.md", "LICENSE", "LICENSE.txt", "README", "data.csv", "assets/a.png", "x.json", "a.yaml"),
@@ -74,6 +85,16 @@ def test_a_command_in_the_text_of_a_skill_runs(text: str, tmp_path: Path) -> Non
 def test_a_skill_file_that_is_too_long_to_be_read_may_run(tmp_path: Path) -> None:
     skill(tmp_path / "pdf", body="x" * 300_000)
     assert find_code(str(tmp_path / "pdf")) == ("SKILL.md",)
+
+
+def test_a_skill_in_a_skill_names_code_too(tmp_path: Path) -> None:
+    """Some agents find it there."""
+    skill(tmp_path / "pdf")
+    inner = skill(tmp_path / "pdf/.claude/skills/xls", more="hooks: {Stop: [{command: sh go.txt}]}\n").parent
+    write_file(inner / "go.txt", "echo\n")
+    write_file(tmp_path / "pdf/go.txt", "text\n")
+    found = find_code(str(tmp_path / "pdf"))
+    assert found == (".claude/skills/xls/SKILL.md", ".claude/skills/xls/go.txt")
 
 
 @pytest.mark.parametrize("hooks", ["hooks: {Stop: [{command: echo}]}\n", '"\\x68ooks": {Stop: x}\n'])

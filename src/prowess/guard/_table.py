@@ -47,7 +47,9 @@ KINDS: Mapping[str, ProtectedKind] = {
         "git and others run hooks and programs they configure; also a folder with `HEAD`, `objects` and `refs`",
         """
         .git .gitconfig .lfsconfig .githooks .husky .pre-commit-config.yaml lefthook* .lefthook*
-        .overcommit.yml .simple-git-hooks* .lintstagedrc* lint-staged.config* prek.toml .hg .hgrc .sl .jj .svn
+        .overcommit.yml .simple-git-hooks* .lintstagedrc* lint-staged.config* .huskyrc* commitlint.config*
+        .commitlintrc*
+        prek.toml .hg .hgrc .sl .jj .svn
         .bzr
         """,
     ),
@@ -71,7 +73,7 @@ KINDS: Mapping[str, ProtectedKind] = {
         .augment
         .factory .trae .crush .crush.json crush.json .aider* .openhands .mcp.json mcp.json gemini-extension.json .warp
         .qoder .mux .codebuddy .iflow .grok .kimi .zencoder .serena .neovate .adal .pochi .commandcode .kode .mcpjam
-        .amazonq .antigravity skills-lock.json .skill-lock.json apm.lock.yaml
+        .amazonq .antigravity .aiassistant .tabnine hooks.json .lsp.json skills-lock.json .skill-lock.json apm.lock.yaml
         """,
     ),
     "instructions": _kind(
@@ -80,13 +82,14 @@ KINDS: Mapping[str, ProtectedKind] = {
         AGENTS.md AGENT.md AGENTS.override.md CLAUDE.md CLAUDE.local.md GEMINI.md QWEN.md CRUSH.md WARP.md
         copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md .cursorrules
         .windsurfrules GROK.md IFLOW.md CODEBUDDY.md KIMI.md replit.md .traerules .clinerules .roorules
-        .roomodes .goosehints .rules
+        .roomodes .kilocodemodes .goosehints .rules
         """,
     ),
     "pytest": _kind(
-        "pytest imports or obeys them before it collects a test",
+        "pytest and other programs that run tests import or obey them before a test",
         """
-        conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini setup.cfg
+        conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini setup.cfg .rspec .mocharc* jest.config*
+        vitest.config* playwright.config* karma.conf*
         """,
     ),
     "python": _kind(
@@ -104,26 +107,31 @@ KINDS: Mapping[str, ProtectedKind] = {
         """,
     ),
     "build": _kind(
-        "the next usual command of its user runs them: `make`, `npm test`, `pip install .`",
+        "the next usual command of its user, or an editor, runs them: `make`, `npm test`, `cargo check`",
         """
         Makefile GNUmakefile justfile .justfile Taskfile.yml Taskfile.yaml Taskfile.dist.* setup.py package.json
-        noxfile.py Rakefile gulpfile.* Gruntfile.* build.gradle* gradlew* mvnw*
+        noxfile.py Rakefile gulpfile.* Gruntfile.* build.gradle* gradlew* mvnw* BSDmakefile dodo.py fabfile.py
+        SConstruct
+        Cargo.toml build.rs CMakeLists.txt meson.build composer.json deno.json* Gemfile Vagrantfile docker-compose*
+        compose.yaml compose.yml hatch.toml pixi.toml
         """,
     ),
     "packages": _kind(
         "package managers and compilers run or obey them",
         """
         node_modules .npmrc .yarn .yarnrc .yarnrc.yml .pnpmfile.cjs .pnpmfile.mjs .cargo .mvn .bundle .bazelrc
-        .gemrc .condarc rust-toolchain* bunfig.toml pnpm-workspace.yaml directory.build.* nuget.config
+        .gemrc .condarc .bazeliskrc Pipfile rust-toolchain* bunfig.toml pnpm-workspace.yaml directory.build.*
+        nuget.config
         ansible.cfg .terraform
         """,
     ),
     "shell": _kind(
         "a shell or desktop runs or obeys them when its user starts it or enters the folder",
         """
-        .envrc .env .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
+        .envrc* .env .env.local .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv
         .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .inputrc .config .ssh .gnupg .netrc .autoenv
-        .mise.toml mise.toml .mise .tool-versions .tmux.conf .screenrc .xinitrc .xprofile .gdbinit .lldbinit
+        .mise* mise.toml mise.local.toml .rvmrc .tool-versions .tmux.conf .screenrc .xinitrc .xprofile .gdbinit
+        .lldbinit
         *.desktop desktop.ini autorun.inf .local .docker .kube .aws .bash* .zsh* .autoenv* .login .logout
         .xsession* .htaccess .user.ini .ghci .ocamlinit .octaverc .iex.exs .perldb .psqlrc .sqliterc .Renviron
         """,
@@ -151,7 +159,8 @@ KINDS: Mapping[str, ProtectedKind] = {
         .github .gitlab .gitlab-ci.yml .forgejo .gitea .circleci .buildkite .travis.yml .drone.yml .woodpecker
         .woodpecker.yml azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml Jenkinsfile*
         .gitlab-ci* azure-pipelines* .azure-pipelines* .woodpecker* .drone* .cirrus* .build.yml .builds
-        .semaphore .teamcity .zuul* buildspec.yml buildspec.yaml cloudbuild.yaml cloudbuild.yml netlify.toml
+        .semaphore .teamcity .zuul* .readthedocs* .tekton codemagic.yaml bitrise.yml buildspec.yml buildspec.yaml
+        cloudbuild.yaml cloudbuild.yml netlify.toml
         vercel.json
         """,
     ),

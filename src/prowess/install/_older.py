@@ -81,6 +81,8 @@ def _lower_version(old_file: str | None, new_file: str) -> Iterator[str]:
         return
     if new is None:
         yield f"it has no version any more; {quoted(old)} is installed"
+    elif _number(old) and not _number(new):
+        yield f"the version {quoted(new)} cannot be compared with {quoted(old)}, which is installed"
     elif is_lower(new, old):
         yield f"the version {quoted(new)} is lower than {quoted(old)}, which is installed"
 
@@ -93,8 +95,12 @@ def _version_in(file: str) -> str | None:
 
 def is_lower(version: str, other: str) -> bool:
     """Return whether a version is lower than another one; versions that cannot be compared are not."""
-    first, second = (_VERSION(_DATE.sub(r".\1.\2", text.strip())) for text in (version, other))
+    first, second = _number(version), _number(other)
     return bool(first and second) and _key(first) < _key(second)  # type: ignore[arg-type]  # both are matches
+
+
+def _number(version: str) -> re.Match[str] | None:
+    return _VERSION(_DATE.sub(r".\1.\2", version.strip()))
 
 
 def _key(found: re.Match[str]) -> tuple[object, ...]:

@@ -14,6 +14,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 
+from prowess._internal.file_names import plain_file_name
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import quoted
 from prowess.errors import SkillFileError
@@ -37,12 +38,15 @@ _PROGRAMS = {"py": "python3", "sh": "sh", "bash": "bash", "js": "node", "mjs": "
 """The program that runs a file without a first line that names one, by the ending of its name."""
 _ENDINGS = _listed(
     """
-    py pyw pyx pyc pyo pyd pyz pyzw ipynb pth whl egg  sh bash zsh fish ksh csh tcsh dash ash command tool
-    js mjs cjs jsx ts mts cts tsx coffee node  rb rake gem gemspec pl pm t raku php phtml phar lua tcl awk sed
-    bat cmd ps1 psm1 psd1 vbs vbe jse wsf wsh hta com exe msi scr cpl dll lnk url reg
+    py py3 pyw pyx pyc pyo pyd pyz pyzw pex ipynb pth whl egg xsh sage
+    sh bash zsh fish ksh csh tcsh dash ash nu bats exp command tool bashrc zshrc zsh-theme shar
+    js mjs cjs jsx ts mts cts tsx vue svelte coffee node  rb rake gem gemspec pl pm t raku php phtml phar lua tcl awk
+    sed
+    bat cmd ps1 psm1 psd1 vbs vbe jse ws wsf wsh hta com pif exe msi msc scr cpl dll xll chm lnk url reg
     so dylib bundle wasm jar war class java groovy gradle kts kt scala sc clj cljs bb
-    r rmd qmd jl ex exs erl escript hs lhs ml fsx csx go rs swift dart nim zig c h cc cpp cxx hpp m mm cs asm s
-    scm rkt lisp el vim sql mk mak make cmake ninja bzl nix tf  ahk applescript scpt workflow action app appimage
+    r rmd qmd jl gnuplot plt ex exs erl escript hs lhs ml fsx csx go rs swift dart nim zig cr vb fs pas f f90 c h cc
+    cpp cxx hpp m mm cs asm s
+    scm rkt lisp fnl el vim sql mk mak make cmake ninja bzl nix tf  ahk applescript scpt workflow action app appimage
     run deb rpm pkg dmg apk desktop service plist  docm xlsm pptm xlam dotm  dockerfile envrc
     """
 )
@@ -51,12 +55,14 @@ _NAMES = _listed(
     """
     package.json pyproject.toml setup.cfg tox.ini pytest.ini .mcp.json mcp.json hooks.json tasks.json
     taskfile.yml taskfile.yaml compose.yml compose.yaml docker-compose.yml docker-compose.yaml cmakelists.txt
-    meson.build build.xml pom.xml .pre-commit-config.yaml lefthook.yml .gitconfig
+    meson.build build.xml pom.xml .pre-commit-config.yaml lefthook.yml .gitconfig cargo.toml composer.json deno.json
     """
 )
 """Files whose endings are those of documents, and that name programs which others run."""
-_REQUIREMENTS = re.compile(r"requirements[^/]*\.(?:txt|in)").fullmatch
-"""What is installed, which runs then."""
+_BEGINNINGS = re.compile(
+    r"(?:requirements[^/]*|constraints)\.(?:txt|in)|(?:make|docker|container|just|rake|gem|proc|jenkins|vagrant)file\..*"
+).fullmatch
+"""What is installed, which runs then, and variants of files that name programs (`Dockerfile.dev`)."""
 _DOCUMENTS = _listed(
     """
     license licence license-mit license-apache copying notice readme changelog changes history authors contributors
@@ -117,14 +123,14 @@ def _is_skill_file(path: str) -> bool:
 
 
 def _is_program_name(path: str) -> bool:
-    name = posixpath.basename(path).rstrip(". ").lower()  # Windows drops blanks and dots at the end
-    if name in _NAMES or _REQUIREMENTS(name):
+    name = plain_file_name(posixpath.basename(path))
+    if name in _NAMES or _BEGINNINGS(name) or ":" in posixpath.basename(path):  # Windows reads a name before a colon
         return True
     return _ending(path) in _ENDINGS or ("." not in name[1:] and name not in _DOCUMENTS)
 
 
 def _ending(path: str) -> str:
-    _, dot, ending = posixpath.basename(path).rstrip(". ").lower().rpartition(".")
+    _, dot, ending = plain_file_name(posixpath.basename(path)).rpartition(".")
     return ending if dot else ""
 
 
@@ -156,7 +162,7 @@ class _CodeFinder:
         return write
 
     def close_file(self, path: str, mode: int) -> None:
-        if path.lower() == SKILL_FILE.lower():
+        if _is_skill_file(path):
             self._skill_files[path] = self._first
         (self._code if is_code(path, mode, self._first) else self._data).add(path)
 
@@ -168,7 +174,9 @@ class _CodeFinder:
         """Return the paths of what may run."""
         for path, content in self._skill_files.items():
             fields = {key.lower(): field.value for key, field in parse_frontmatter(content).fields.items()}
-            named = self._data & _named_files([fields[key] for key in ("tools", "hooks") if key in fields])
+            below = "" if "/" not in path else f"{posixpath.dirname(path)}/"  # of a skill in the skill
+            named = _named_files([fields[key] for key in ("tools", "hooks") if key in fields])
+            named = self._data & {f"{below}{name}" for name in named}
             self._code |= named | ({path} if fields.get("hooks") else set())
         links = {*self._links}
         by_target: dict[str, list[str]] = {}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from urllib.parse import unquote
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
 from prowess.checks import absolute_paths, report
 from prowess.cli._commands import FAILED
+from prowess.cli._files import place_to_write
 from prowess.cli._output import (
     Message,
     ProgressLine,
@@ -78,6 +80,8 @@ def run(args: Arguments) -> Result:
         raise ConfigError(message, hint="name the folder of one skill")
     sign_with = _sign_with(args)
     place = parse_destination(args.dest)
+    if place.url.startswith("file://"):
+        place_to_write("DEST", unquote(place.url.removeprefix("file://")), [args.dir])
     progress = ProgressLine()
     checked = report(Question.about("."), absolute_paths([args.dir]), progress=progress.show_checked)
     progress.clear()
