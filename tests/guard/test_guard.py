@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess._internal.text import quoted
-from prowess.guard import Guard, GuardedRun, Protection, _guard
+from prowess.guard import Guard, GuardedRun, Protection, _layers
 from prowess.sandbox import LayerError, Limits, run
 from support.commands import SOURCE
 from support.files import write_files
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How the command writes."""
     if request.param == "in place":
-        monkeypatch.setattr(_guard, "has_mounts_inside", lambda _: True)
+        monkeypatch.setattr(_layers, "has_mounts_inside", lambda _: True)
     return str(request.param)
 
 
@@ -434,7 +434,7 @@ def test_a_folder_that_is_replaced_meanwhile_gets_nothing(folder: Path, temporar
 
 def test_a_system_without_layers_is_remembered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command runs once, in place."""
-    monkeypatch.setattr(_guard, "_without_layers", set())
+    monkeypatch.setattr(_layers, "_without_layers", set())
     calls: list[bool] = []
 
     def command(layers: Any, **paths: Any) -> Any:

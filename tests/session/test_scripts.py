@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from weakref import WeakSet
 import pytest
 
 from prowess import Scripts, ScriptSpace, Session, UntrustedSkill
+from prowess.catalog import discover
 from prowess.errors import ConfigError
 from support.files import write_file, write_files
 from support.sessions import SKILLS, new_session
@@ -665,3 +667,113 @@ def test_modules_of_a_skill_are_found_from_its_folder(project: Path, trust: Trus
         },
     )
     assert run(active(project, trust), script).splitlines()[2] == "found"
+
+
+# ── the user's files ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_script_sees_the_files_of_the_project_and_changes_none(project: Path, trust: Trust) -> None:
+    """What it writes, changes and removes is so for the scripts of this conversation alone."""
+    write_files(project, {"orders.csv": "a,b\n", "data/old.txt": "old"})
+    code = "import os\nprint(open('orders.csv').read().split(), sorted(os.listdir('.') + os.listdir('data')))\n"
+    change = "open('orders.csv', 'a').write('c,d\\n')\nopen('data/new.txt', 'w').write('n')\n"
+    change += "os.remove('data/old.txt')\n"
+    write_scripts(project, "pdf", {"x.py": code + change, "y.py": code})
+    before = sorted(project.rglob("*"))
+    session, scripts = active(project, trust), Scripts()
+    answer = run(session, "x.py", scripts).splitlines()
+    assert answer[2] == "['a,b'] ['.agents', '.git', 'data', 'old.txt', 'orders.csv']"
+    assert answer[4:] == ["- data/new.txt (1 bytes)", "- orders.csv (8 bytes)"]
+    assert run(session, "y.py", scripts).splitlines()[2] == (
+        "['a,b', 'c,d'] ['.agents', '.git', 'data', 'new.txt', 'orders.csv']"
+    )
+    assert read(session, "orders.csv", scripts) == "a,b\nc,d\n"
+    other = active(project, trust)
+    assert run(other, "y.py", scripts).splitlines()[2] == "['a,b'] ['.agents', '.git', 'data', 'old.txt', 'orders.csv']"
+    assert sorted(project.rglob("*")) == before
+    assert (project / "orders.csv").read_text() == "a,b\n"
+
+
+def test_two_scripts_of_a_conversation_at_once_both_keep_what_they_write(project: Path, trust: Trust) -> None:
+    """One waits for the other."""
+    code = "import sys\nopen(sys.argv[1], 'w').write('x')\n"
+    write_scripts(project, "pdf", {"x.py": code})
+    session, scripts = active(project, trust), Scripts()
+    answers: list[str] = []
+    threads = [
+        threading.Thread(target=lambda name=name: answers.append(run(session, "x.py", scripts, args=[name])))
+        for name in ("one", "two", "three")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [answer.splitlines()[0] for answer in answers] == ["exit code 0"] * 3
+    assert [read(session, name, scripts) for name in ("one", "two", "three")] == ["x"] * 3
+
+
+@pytest.mark.parametrize("option", ["no project", "no layers", "home"])
+def test_without_the_project_a_script_works_in_a_folder_of_its_own(
+    project: Path, trust: Trust, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no layer can be made, it can read the files by their whole paths."""
+    write_files(project, {"orders.csv": "a,b\n"})
+    code = f"import os\nprint(os.listdir('.'), os.path.exists({str(project / 'orders.csv')!r}))\nopen('orders.csv')\n"
+    write_scripts(project, "pdf", {"x.py": code})
+    if option == "no layers":
+        monkeypatch.setattr("prowess.guard._layers.has_mounts_inside", lambda _: True)
+    catalog = discover(project, home=project if option == "home" else project.parent / "home", env={}, cache=False)
+    session = Session(catalog, env={}, trust=trust)
+    session.activate("pdf")
+    trust.allow(session.catalog.resolve("pdf"))
+    answer = run(session, "x.py", Scripts(project=option != "no project"))
+    assert answer.splitlines()[2] == f"[] {option == 'no layers'}"
+    assert "hint: relative paths of the script start at a folder of the conversation, which has only" in answer
+    assert (f"the user's files are in `{project}`" in answer) == (option == "no layers")
+
+
+def test_a_script_that_finds_no_file_is_answered_with_where_it_looked(project: Path, trust: Trust) -> None:
+    write_scripts(project, "pdf", {"x.py": "import sys\nsys.exit('cannot read orders.csv: No such file or directory')"})
+    hint = f"hint: relative paths of the script start at `{project}`; the application shows scripts another folder"
+    assert hint in run(active(project, trust), "x.py")
+
+
+# ── files that come out ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("cwd", [False, True])
+def test_the_application_gets_the_files_that_scripts_wrote(project: Path, trust: Trust, cwd: bool) -> None:
+    """Text and bytes, as they are now; links and what is gone are left out."""
+    code = """
+import os
+open("one.bin", "wb").write(bytes(range(256)))
+open("gone.txt", "w").write("x")
+os.makedirs("a"); open("a/two.txt", "w").write("two")
+os.symlink("/etc/passwd", "link.txt")
+"""
+    write_scripts(project, "pdf", {"x.py": code, "y.py": "import os\nos.remove('gone.txt')"})
+    session, scripts = active(project, trust), Scripts(cwd=project if cwd else None)
+    assert session.files() == ()
+    run(session, "x.py", scripts)
+    run(session, "y.py", scripts)
+    files = {file.name: file for file in session.files()}
+    assert {"a/two.txt", "one.bin"} <= set(files)
+    assert not {"gone.txt", "link.txt"} & set(files)
+    with files["one.bin"].open() as file:
+        data = file.read()
+    assert data == bytes(range(256))
+    assert files["one.bin"].size == 256
+    assert files["one.bin"].digest == f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def test_a_file_that_became_a_link_is_not_opened(project: Path, trust: Trust) -> None:
+    """The folder is one that scripts write in."""
+    write_scripts(project, "pdf", {"x.py": "open('one.txt', 'w').write('one')"})
+    session, scripts = active(project, trust), Scripts(cwd=project)
+    run(session, "x.py", scripts)
+    (file,) = session.files()
+    (project / "one.txt").unlink()
+    (project / "one.txt").symlink_to("/etc/passwd")
+    with pytest.raises(OSError, match="symbolic links"):
+        file.open()
+    assert session.files() == ()

@@ -56,7 +56,7 @@ class Console:
     def __post_init__(self) -> None:
         self.cwd = str(self.top / "project")
         own = {f"PROWESS_{name}_DIR": str(self.top / "own" / name.lower()) for name in ("CACHE", "DATA", "CONFIG")}
-        self.env = {**_ENV, "HOME": str(self.top / "home"), **own, **self.more_env}
+        self.env = {**_ENV, "UV_OFFLINE": "1", "HOME": str(self.top / "home"), **own, **self.more_env}
         self.conversation = ConversationCommands(self.top, self.env)
 
     def transcript(self, text: str) -> Iterator[str]:

@@ -20,13 +20,13 @@ from time import clock_gettime_ns, sleep, time_ns
 from prowess._internal.files import is_inside, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd, remove_tree
-from prowess._internal.layers import has_mounts_inside
 from prowess._internal.locked import locked
 from prowess._internal.ownership import own_folder
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.sandbox import LayerError, make_temp_folder
 
 from ._in_place import find_protected, removing_new
+from ._layers import can_have_layer, forget_layers, open_layer
 from ._merge import Merge
 from ._obeyed import obeyed_kinds, protected_right_in
 from ._removed_files import KEPT_DAYS, RemovedFiles
@@ -36,7 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from prowess._internal.layers import Layer
     from prowess.sandbox import Result
 
     from ._protection import Protection
@@ -54,8 +53,6 @@ _COARSE_CLOCK = 5
 """The clock of Linux by which files get their times, from linux/time.h."""
 _locks: dict[str, threading.Lock] = {}
 """Folder to the lock of those that write in it."""
-_without_layers: set[tuple[int, str]] = set()
-"""Devices of folders, and folders for temporary files, between which layers do not work."""
 
 
 class GuardedRun(Frozen):
@@ -95,11 +92,12 @@ class Guard(Frozen):
         """
         if reason := self._whole_reason():
             return self._run_read_only(command, reason)
-        if self.layers and self._may_have_layer():
+        temporary = self.protection.temporary
+        if self.layers and can_have_layer(self.folder, temporary) and os.access(self.folder, os.W_OK):
             try:
                 return self._run_in_layer(command)
             except LayerError:
-                _without_layers.add(self._places())
+                forget_layers(self.folder, self.protection.temporary)
         with _lock(self._top):
             return self._run_in_place(command)
 
@@ -121,20 +119,6 @@ class Guard(Frozen):
 
     # ── in a layer ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _places(self) -> tuple[int, str]:
-        return os.stat(self.folder).st_dev, self.protection.temporary
-
-    def _may_have_layer(self) -> bool:
-        status = os.stat(self.folder)
-        return (
-            self._places() not in _without_layers
-            and not is_inside(self.protection.temporary, self.folder)
-            and os.access(self.folder, os.W_OK)
-            # A layer copies a file before it is changed; only root can copy what belongs to others.
-            and (not os.geteuid() or (status.st_uid, status.st_gid) == (os.geteuid(), os.getegid()))
-            and not has_mounts_inside(self.folder)
-        )
-
     def _run_in_layer(self, command: Callable[..., Result]) -> GuardedRun:
         """Run a command with a layer over the folder, and merge the changes.
 
@@ -146,15 +130,13 @@ class Guard(Frozen):
         try:
             os.mkdir(changes)
             os.mkdir(work)
-            with open_fd(self.folder, FOLDER_FLAGS) as fd, open_fd(changes, FOLDER_FLAGS) as changes_fd:
+            with open_layer(self.folder, changes, work) as (fd, layer), open_fd(changes, FOLDER_FLAGS) as changes_fd:
                 obeyed = _Obeyed(self.protection, self._top)
                 fixed = tuple(
                     path
                     for path, item in protected_right_in(self.protection, self.folder).items()
                     if item.target is None
                 )[:_MAX_READ_ONLY]
-                place = os.fsencode(self.folder)
-                layer: Layer = (place, *identity(os.fstat(fd)), os.fsencode(changes), os.fsencode(work))
                 started = time_ns()
                 result = command(readable=(), writable=(self.folder,), read_only=fixed, layers=(layer,))
                 kept = RemovedFiles(self.env)

@@ -30,5 +30,6 @@ if TYPE_CHECKING:
         trusted_place as trusted_place,
     )
     from ._work_folders import ScriptSpace as ScriptSpace
+    from ._written_files import WrittenFile as WrittenFile
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from itertools import accumulate
 
-from prowess._internal.files import is_inside
+from prowess._internal.files import is_inside, real_path
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.environments import missing_hints
 from prowess.errors import ActivationError, ConfigError, SandboxError, SkillError, SkillFileError
-from prowess.guard import Guard, KeptFolder, ProtectedPath, Protection, kept_folders, own_paths
+from prowess.guard import (
+    Guard,
+    KeptFolder,
+    ProtectedPath,
+    Protection,
+    can_have_layer,
+    folder_problem,
+    forget_layers,
+    kept_folders,
+    own_paths,
+)
 from prowess.net import NetworkRules, canonical_host
-from prowess.sandbox import Limits, describe_result, find_backend, run
+from prowess.sandbox import LayerError, Limits, describe_result, find_backend, run
 from prowess.skill import FIRST_BYTES, load
 
 from ._activation import escape_tags
@@ -129,10 +140,10 @@ def run_script(
         limits, network = _declared(skill, "/".join(parts), scripts)
         backend = _backend(scripts.sandbox)
 
-        def start(readable: Sequence[str] = (), **paths: Any) -> Result:
+        def start(cwd: str = work.path, readable: Sequence[str] = (), **paths: Any) -> Result:
             return run(
                 [*program.words, os.path.join(copy.folder, *parts), *args],
-                cwd=work.path,
+                cwd=cwd,
                 env={"PATH": program.path, **_folders_of_modules(copy.folder), **scripts.env},
                 stdin=text.encode("utf-8", "replace"),
                 limits=limits,
@@ -143,21 +154,74 @@ def run_script(
                 **paths,
             )
 
-        before = _list_files(work.path) if scripts.cwd is None else None
         with work.script(limits) as (limits, notes):
             if scripts.cwd is None:
-                done, written = start(writable=(work.path,)), None
+                project = _project(catalog, scripts, trust, backend)
+                done, written, place = _run_beside(start, work, project)
             else:
+                place = quoted(work.path, PATH_LIMIT)
                 guarded = _guard(scripts, work.path, catalog, entry, trust, layers=backend.name == "bwrap").run(start)
                 done, written = guarded.result, guarded.written
                 notes += guarded.notes
-        if scripts.cwd is None:
-            written = _changed(before, _list_files(work.path))
         lines = [describe_result(done, limits.timeout), *_written_lines(work, written), *notes, *program.notes]
         if done.exit_code != 0:
-            lines += [f"hint: {hint}" for hint in missing_hints(done.stderr)]
+            hints = [*missing_hints(done.stderr)] or _place_hints(done, place)
+            lines += [f"hint: {hint}" for hint in hints]
         answer = "\n".join(lines).replace(copy.folder, neutral(os.path.dirname(entry.path)))
         return escape_tags(escape_special_tokens(answer))
+
+
+def _run_beside(
+    start: Callable[..., Result], work: WorkFolder, project: str | None
+) -> tuple[Result, tuple[str, ...] | None, str]:
+    """Run a script that sees the user's files and writes beside them.
+
+    Args:
+        start: starts it.
+        work: the folder that gets what it writes.
+        project: the folder that it sees, if any.
+
+    Returns:
+        Its result, the files that it wrote, and the words for where it worked.
+    """
+    before = _list_files(work.path)
+    if project is not None and can_have_layer(project, work.place):
+        try:
+            with work.layer_over(project) as layer:
+                done = start(cwd=project, writable=(project,), layers=(layer,))
+            return done, _changed(before, _list_files(work.path)), quoted(project, PATH_LIMIT)
+        except LayerError:
+            forget_layers(project, work.place)
+    done = start(writable=(work.path,), readable=() if project is None else (project,))
+    place = "a folder of the conversation, which has only what scripts wrote"
+    if project is not None:
+        place += f"; the user's files are in {quoted(project, PATH_LIMIT)}"
+    return done, _changed(before, _list_files(work.path)), place
+
+
+_MISSING_FILE = re.compile(rb"No such file|ENOENT|not found|does not exist", re.IGNORECASE)
+
+
+def _place_hints(done: Result, place: str) -> list[str]:
+    """Return where a script looked that did not find a file, and what shows it more."""
+    if not _MISSING_FILE.search(done.stderr) and not _MISSING_FILE.search(done.stdout):
+        return []
+    shown = "the application shows scripts another folder with `Scripts(cwd=...)`"
+    return [f"relative paths of the script start at {place}; {shown}"]
+
+
+def _project(catalog: Catalog, scripts: Scripts, trust: Trust, backend: Backend) -> str | None:
+    """Return the folder of the user that scripts see: the directory of the catalog, if that is no home and the like."""
+    if not scripts.project or backend.name == "none":
+        return None
+    folder = real_path(catalog.cwd)
+    problem = folder_problem(folder, _kept(catalog, trust), catalog.home)
+    return None if problem or not os.path.isdir(folder) else folder
+
+
+def _kept(catalog: Catalog, trust: Trust) -> tuple[KeptFolder, ...]:
+    trusted = KeptFolder(path=os.path.dirname(trust.file), what="the folder of the trust record")
+    return (trusted, *kept_folders(os.environ, catalog.home))
 
 
 def _guard(scripts: Scripts, folder: str, catalog: Catalog, entry: Entry, trust: Trust, *, layers: bool) -> Guard:
@@ -167,9 +231,7 @@ def _guard(scripts: Scripts, folder: str, catalog: Catalog, entry: Entry, trust:
         ConfigError: a script cannot write there.
     """
     home = catalog.home
-    trusted = KeptFolder(path=os.path.dirname(trust.file), what="the folder of the trust record")
-    kept = (trusted, *kept_folders(os.environ, home))
-    check_folder(folder, kept, home)
+    check_folder(folder, _kept(catalog, trust), home)
     for path in (entry.real, *(other.real for other in catalog.skills)):
         skill = _skill_path(path)
         if is_inside(folder, os.path.join(skill.folder, skill.name)):

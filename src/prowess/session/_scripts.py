@@ -54,9 +54,12 @@ class Scripts:
     cannot change that.
 
     Args:
-        cwd: a folder in which all scripts work, and write what no other program runs or obeys; by default each
-            conversation has a temporary folder, which is removed when its session is no longer used, a while after its
-            last script, to make room, or when the process ends.
+        cwd: a folder in which all scripts work, and write what no other program runs or obeys; by default scripts work
+            in the directory of the catalog, and what they write there goes to a temporary folder of the conversation,
+            which is removed when its session is no longer used, a while after its last script, to make room, or when
+            the process ends.
+        project: whether scripts see the files of the directory of the catalog, if there is no `cwd`; otherwise they
+            work in the temporary folder alone.
         sandbox: `auto` for the sandbox of this machine, without which nothing runs; `none` to run without one.
         timeout: seconds; a skill that declares a shorter time for a script gets that.
         memory: bytes.
@@ -83,6 +86,7 @@ class Scripts:
         self,
         *,
         cwd: str | os.PathLike[str] | None = None,
+        project: bool = True,
         sandbox: str = "auto",
         timeout: float = 60.0,
         memory: int = 2 * 1024**3,
@@ -129,7 +133,7 @@ class Scripts:
         self.allow_paths = tuple(os.fspath(path) for path in allow_paths)
         """Protected files and folders that scripts may write, relative to `cwd`."""
         self.sandbox, self.network, self.env, self.on_untrusted = sandbox, network, dict(env), on_untrusted
-        self.packages = packages
+        self.packages, self.project = packages, project
         self.limits = Limits(timeout=timeout, memory=int(memory), output=int(output))
         self._folders = WorkFolders(self.cwd, space, contained=sandbox != "none")
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ._scripts import Scripts
     from ._tools import Tool
     from ._trust import Trust
+    from ._written_files import WrittenFile
 
 
 class Session:
@@ -329,6 +330,17 @@ class Session:
             self._scripts = self._scripts if scripts is True and self._scripts else scripts_option(scripts)
             tools += script_tools(self._ledger, self._scripts, lambda: self.catalog, lambda: self.trust, self._env)
         return (*tools, search_tool(self.search)) if search or self.shortened else tuple(tools)
+
+    def files(self) -> tuple[WrittenFile, ...]:
+        """Return the files that scripts of skills wrote in this conversation, those written last at the end.
+
+        Of a process that ended, or a conversation continued from its text, there are no files any more.
+        """
+        from ._written_files import written_files
+
+        return (
+            () if self._scripts is None else tuple(written_files(self._scripts.find_folder(self._ledger.conversation)))
+        )
 
     def granted(self, name: str) -> Grants:
         """Return the tools and scripts of a skill that its user allows.

@@ -18,12 +18,14 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import remove_tree
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess.errors import SkillError
+from prowess.guard import open_layer
 from prowess.sandbox import folder_usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prowess._internal.layers import Layer
     from prowess.sandbox import Limits
 
 _PREFIX = "prowess-scripts-"
@@ -102,6 +104,8 @@ class WorkFolder:
             self._temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root(contained=contained)))
         self.path = path or os.path.join(self._temporary.path if self._temporary else "", "work")
         """Absolute and without links."""
+        self.place = os.path.dirname(os.path.dirname(self.path))
+        """The folder for temporary files, if it is one."""
         if path is None:
             os.mkdir(self.path, 0o700)
             _TEMPORARY.add(self)
@@ -115,6 +119,7 @@ class WorkFolder:
         self.answers: dict[str, bool] = {}
         """What the user answered in this conversation."""
         self.question = threading.Lock()
+        self._layer = threading.Lock()
 
     def check(self) -> None:
         """Check that the folder is still there, and not behind a link.
@@ -124,6 +129,21 @@ class WorkFolder:
         """
         if real_path_or_none(self.path) != self.path or not os.path.isdir(self.path):
             raise FileNotFoundError(2, "the working folder was moved or removed", self.path)
+
+    @contextmanager
+    def layer_over(self, folder: str) -> Iterator[Layer]:
+        """Yield a layer over a folder that keeps what is written in this one; one script at a time.
+
+        Args:
+            folder: absolute, without links.
+        """
+        beside = os.path.join(os.path.dirname(self.path), "layer")
+        with self._layer:
+            if os.path.lexists(beside):
+                remove_tree(beside)
+            os.mkdir(beside, 0o700)
+            with open_layer(folder, self.path, beside) as (_, layer):
+                yield layer
 
     @property
     def written(self) -> tuple[str, ...]:

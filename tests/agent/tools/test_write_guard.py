@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.guard import KINDS, _guard, _in_place, _walk
+from prowess.guard import KINDS, _guard, _in_place, _layers, _walk
 from support.files import write_file, write_files
 from support.growth import ends
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
@@ -64,7 +64,7 @@ def shell(folder: Path, allow: Iterable[str] = (), sandbox: str = "bwrap", **mor
 @pytest.fixture
 def in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """There are no layers, as on macOS."""
-    monkeypatch.setattr(_guard, "has_mounts_inside", lambda _: True)
+    monkeypatch.setattr(_layers, "has_mounts_inside", lambda _: True)
 
 
 def run(folder: Path, line: str, allow: Iterable[str] = (), **more: Any) -> str:

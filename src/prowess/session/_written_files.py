@@ -1,0 +1,58 @@
+"""Give an application the files that scripts of a conversation wrote."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.fs import READ_FLAGS, open_inside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+
+    from ._work_folders import WorkFolder
+
+
+class WrittenFile(Frozen):
+    """A file that a script of a skill wrote in a conversation. Its name and its bytes are those of the script."""
+
+    name: str
+    """Its path in the working folder, with `/`; unsafe to show as it is."""
+    size: int
+    """Bytes."""
+    digest: str
+    """`sha256:` and 64 hexadecimal digits."""
+    folder: str
+    """The folder that has it."""
+
+    def open(self) -> BufferedReader:
+        """Open it for reading, as bytes. No link is followed.
+
+        Raises:
+            OSError: it was removed, or is no regular file by now.
+        """
+        file = os.fdopen(open_inside(self.folder, self.name.split("/"), READ_FLAGS), "rb")
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.close()
+            raise FileNotFoundError(2, os.strerror(2), self.name)
+        return file
+
+
+def written_files(work: WorkFolder | None) -> Iterator[WrittenFile]:
+    """Yield the files that scripts wrote and that are still there, those written last at the end."""
+    if work is None:
+        return
+    import hashlib
+
+    for name in work.written:
+        made = WrittenFile(name=name, size=0, digest="", folder=work.path)
+        try:
+            with made.open() as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+        except OSError:
+            continue
+        yield made.with_changes(size=size, digest=f"sha256:{digest}")
