@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import grp
 import hashlib
 import os
+import pwd
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -10,7 +12,8 @@ import pytest
 
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.install import Verification, verify
-from prowess.lock import Lock, LockedSkill, computed_hash, find_project, read_tree
+from prowess.lock import LINK_KEY, Lock, LockedSkill, computed_hash, find_project, read_tree
+from support.users import ALICE, MALLORY, give, only_root
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +95,7 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "link target": ("ln -sf /etc/passwd link", "link", "/link"),
     "file for a link": ("rm link; echo x > link", "type", "/link"),
     "link for a file": ("ln -sf /bin/sh scripts/run.sh", "type", "/scripts/run.sh"),
+    "link for a folder": ("mv scripts ../../../run; ln -s ../../../run scripts", "type", "/scripts"),
     "FIFO": ("rm SKILL.md; mkfifo SKILL.md", "changed", "/SKILL.md"),
     "a terabyte": ("truncate -s 1T SKILL.md", "changed", "/SKILL.md"),
     "folder for a file": ("rm SKILL.md; mkdir SKILL.md", "missing", "/SKILL.md"),
@@ -99,6 +103,93 @@ CHANGES: dict[str, tuple[str, str, str]] = {
     "no skill": ("rm -r ../pdf", "missing", ""),
     "file for a skill": ("rm -r ../pdf; echo x > ../pdf", "type", ""),
 }
+
+
+MODES: dict[str, tuple[str, str, str, str]] = {
+    "all users": ("chmod o+w SKILL.md", "writable", "SKILL.md", "all users can change it: `chmod go-w`"),
+    "a folder": ("chmod 777 scripts", "writable", "scripts", "all users can change it: `chmod go-w`"),
+    "the skill": ("chmod 1777 .", "writable", "", "all users can change it: `chmod go-w`"),
+    "set-user-ID": ("chmod u+s SKILL.md", "special", "SKILL.md", "set-user-ID: `chmod u-s`"),
+    "more bits": (
+        "chmod 7755 scripts/run.sh",
+        "special",
+        "scripts/run.sh",
+        "set-user-ID, set-group-ID, sticky: `chmod u-s,g-s,-t`",
+    ),
+}
+
+
+@pytest.mark.parametrize("is_by_hash", [False, True])
+@pytest.mark.parametrize("case", MODES)
+def test_a_mode_that_lets_others_in_is_a_difference(case: str, is_by_hash: bool, project: Path) -> None:
+    """Also of an entry that another tool has written."""
+    command, *expected = MODES[case]
+    (project / PDF / "link").unlink()
+    lock = Lock().with_skills([(by_hash if is_by_hash else locked)(project / PDF)])
+    subprocess.run(["sh", "-c", command], cwd=project / PDF, check=True)
+    (result,) = verify(lock, str(project)).skills
+    assert [[item.kind, item.path, item.found] for item in result.differences] == [expected]
+
+
+def test_what_a_user_shares_on_purpose_can_be_written_to(
+    project: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file with a special bit stays a difference."""
+    subprocess.run(["chmod", "-R", "g+ws,o+w", project / PDF], check=True)
+    monkeypatch.setenv("PROWESS_SHARED_DIR", str(project))
+    assert found(verify(lock, str(project)), project) == [
+        ("special", f"{PDF}/SKILL.md"),
+        ("special", f"{PDF}/scripts/run.sh"),
+    ]
+
+
+def test_the_private_group_of_a_user_can_write(project: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many systems make a group for each user, and let it write to new files; another group is others."""
+    subprocess.run(["chmod", "-R", "g+w", project / PDF], check=True)
+    user = pwd.struct_passwd(("ada", "x", os.geteuid(), 4711, "", "/", "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: user)
+    for name in ("ada", "staff"):
+        monkeypatch.setattr(grp, "getgrgid", lambda _, name=name: grp.struct_group((name, "x", 4711, [])))
+        words = {item.found for skill in verify(lock, str(project)).skills for item in skill.differences}
+        assert words == (set() if name == "ada" else {"its group can change it: `chmod g-w`"})
+
+
+@only_root
+def test_a_file_of_another_user_is_a_difference(project: Path, lock: Lock) -> None:
+    """Also a folder and a link; but root in a container trusts the owner of the project."""
+    give(MALLORY, project / PDF)
+    paths = [PDF, f"{PDF}/SKILL.md", f"{PDF}/link", f"{PDF}/scripts", f"{PDF}/scripts/run.sh"]
+    result = verify(lock, str(project))
+    assert found(result, project) == [("owner", path) for path in paths]
+    words = {item.found for skill in result.different for item in skill.differences}
+    assert words == {f"belongs to the user {MALLORY}: `prowess install`"}
+    os.chown(project, MALLORY, -1)
+    assert verify(lock, str(project)).different == ()
+
+
+@only_root
+@pytest.mark.parametrize("caller", [MALLORY, ALICE])
+def test_with_sudo_the_files_of_its_caller_are_no_difference(
+    caller: int, project: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give(MALLORY, project / PDF / "SKILL.md")
+    monkeypatch.setenv("SUDO_UID", str(caller))
+    assert bool(verify(lock, str(project)).different) == (caller == ALICE)
+
+
+def test_a_link_in_place_of_a_skill_leads_to_a_copy_or_where_the_lock_says(project: Path, lock: Lock) -> None:
+    """Elsewhere in the project, the same bytes are a difference, in each link to them."""
+    shutil.copytree(project / PDF, project / "mine/pdf", symlinks=True)
+    for folder in (".claude/skills", ".qwen/skills"):
+        (project / folder).mkdir(parents=True)
+        (project / folder / "pdf").symlink_to("../../mine/pdf")
+    links = [("link", ".claude/skills/pdf"), ("link", ".qwen/skills/pdf")]
+    assert found(verify(lock, str(project)), project) == links
+    pdf = lock.skills["pdf"].with_changes(other_prowess={LINK_KEY: True}, skill_path="pdf/SKILL.md")
+    local = lock.with_skills([pdf.with_changes(source="./mine", source_type="local")])
+    assert found(verify(local, str(project)), project) == []
+    other = lock.with_skills([pdf.with_changes(source="./other", source_type="local")])
+    assert found(verify(other, str(project)), project) == links
 
 
 @pytest.mark.parametrize("case", CHANGES)

@@ -68,14 +68,18 @@ def ownership_problem(
         status: its status, as `os.lstat` or `os.fstat` returns it; the permissions of a link do not count.
         also: further users who are trusted, such as root.
     """
+    problem = foreign_problem(status, also=also)
+    return None if problem is not None and is_shared(path) else problem
+
+
+def foreign_problem(status: os.stat_result, *, also: Collection[int] = ()) -> Literal["owner", "writable"] | None:
+    """Return what `ownership_problem` does for a file that is in no folder of `PROWESS_SHARED_DIR`."""
     if sys.platform == "win32":
         return None
-    problem: Literal["owner", "writable"] | None = None
     if status.st_uid != os.geteuid() and status.st_uid not in (*also, *own_users()):
-        problem = "owner"
-    elif not stat.S_ISLNK(status.st_mode) and _others_can_write(status):
-        problem = "writable"
-    return None if problem is not None and is_shared(path) else problem
+        return "owner"
+    is_open = not stat.S_ISLNK(status.st_mode) and _others_can_write(status)
+    return "writable" if is_open else None
 
 
 def owner_and_writers(path: str) -> str:

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         StoredTree as StoredTree,
     )
     from ._verify import (
+        PERMISSION_KINDS as PERMISSION_KINDS,
         Difference as Difference,
         Recorded as Recorded,
         Verification as Verification,

@@ -27,6 +27,7 @@ from prowess.lock import (
     digest_of,
     folder_name,
     folders_of,
+    has_own_permissions,
     is_unchanged,
     linked_folders,
     read_lock,
@@ -189,7 +190,7 @@ def is_installed(target: Target, folder: str, item: Item) -> bool:
     path, link = os.path.join(target.root, folder, item.entry.folder), item.link_in(folder, target)
     if item.link is not None or os.path.islink(path):
         return os.path.islink(path) and link == link_of(path)
-    return os.path.lexists(path) and digest_of(path) == item.digest
+    return os.path.lexists(path) and digest_of(path) == item.digest and has_own_permissions(path, target.root)
 
 
 def link_of(path: str) -> str:

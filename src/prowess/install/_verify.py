@@ -3,7 +3,8 @@
     Lock + project -> folders of agents -> skill folder -> files -> differences
 
 Nothing is followed out of the project, the home or the store: a link in a skill is compared by its target, and a skill
-that is itself a link is read only if it leads to one of these.
+that is itself a link is read only if it leads to one of these. If it leads neither to a copy of the skill nor to where
+the lock says, that is a difference.
 
 Add the digests of installed files to entries of the lock that lack them, for `prowess lock`.
 
@@ -19,7 +20,7 @@ import stat
 from contextlib import suppress
 from itertools import islice
 
-from prowess._internal.files import MAX_DIGEST_BYTES, UnreadableError, read_file, real_path_or_none
+from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE, UnreadableError, read_file, real_path_or_none
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd, open_inside
 from prowess._internal.inside import has_link
@@ -28,6 +29,7 @@ from prowess.errors import InstallError, SkillError
 from prowess.lock import (
     LINK,
     NotComparableError,
+    Permissions,
     agent_folders,
     folder_name,
     folders_of,
@@ -41,7 +43,7 @@ from prowess.skill import find_code, is_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from prowess.lock import Lock, LockedSkill, Tree
 
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     _Compared = tuple[str | None, tuple["Difference", ...]]
     """The method and the differences."""
 
+PERMISSION_KINDS = frozenset(("owner", "writable", "special"))
+"""Kinds of differences that are about owners and modes, not about what was locked."""
 _MAX_FOLDERS, _MAX_DEPTH = 10_000, 32
 """Folders of one that is no skill in which skills that are not locked are searched."""
 
@@ -61,13 +65,15 @@ class Difference(Frozen):
     kind: str
     """`changed`, `missing`, `extra`, `mode` (whether it can be executed), `link` (another target), `type` (a file that
     is a link now, or the reverse), `unreadable`, `outside` (a link that leads out), `hash` (the computed hash is
-    another), `unknown` (the lock says nothing that can be compared), `lock` (the lock contradicts itself) or
+    another), `unknown` (the lock says nothing that can be compared), `lock` (the lock contradicts itself), `owner`
+    (another user's), `writable` (others can change it), `special` (a set-user-ID, set-group-ID or sticky bit) or
     `signature` (missing, invalid, or of someone else: only where a signature is asked for)."""
     path: str = ""
-    """Of a file in the skill; empty for the whole skill."""
+    """Of a file or folder in the skill; empty for the whole skill."""
     expected: str | None = None
     """From the lock: the mode and digest, or the computed hash."""
     found: str | None = None
+    """The same of what is there, or words; for `owner`, `writable` and `special` they end with what to type."""
     may_run: bool = False
     """Whether it is a file or link that is there and may run."""
 
@@ -120,9 +126,10 @@ def verify(
     required = {folder for skill in lock.skills.values() for folder in folders_of(skill, scope)}
     folders = [_SkillsFolder(root, path, allowed) for path in dict.fromkeys((*agent_folders(scope), *sorted(required)))]
     folders = _without_repetition(folders)
+    verifier = _Verifier(root if scope == "project" or store is None else os.path.dirname(store), root, store, folders)
     try:
         skills = tuple(
-            verified for skill in chosen for verified in _verify_copies(skill, folders, folders_of(skill, scope))
+            verified for skill in chosen for verified in verifier.verify_copies(skill, folders_of(skill, scope))
         )
         locked = {skill.folder for skill in lock.skills.values()}
         others = [path for folder in folders for path in folder.skills_other_than(locked)] if not names else []
@@ -240,61 +247,109 @@ def _without_repetition(folders: list[_SkillsFolder]) -> list[_SkillsFolder]:
     return list(found.values())
 
 
-def _verify_copies(skill: LockedSkill, folders: list[_SkillsFolder], expected: tuple[str, ...]) -> list[VerifiedSkill]:
-    """Verify each copy of a skill, and report those that are missing."""
-    name = skill.folder
-    present = [folder for folder in folders if name in folder.names]
-    known: dict[object, _Compared] = {}
-    result = [_verify_copy(skill, folder, known) for folder in present]
-    if present and not skill.tree_digest:
-        return result  # `skills` does not say for which agents it installed a skill
-    for folder in folders:
-        if folder not in present and not folder.paths.isdisjoint(expected):
-            path = os.path.join(folder.path, name)
-            difference = Difference(kind="missing" if folder.fd >= 0 else folder.problem)
-            result.append(VerifiedSkill(name=skill.name, path=path, differences=(difference,)))
-    return result
-
-
-def _verify_copy(skill: LockedSkill, folder: _SkillsFolder, known: dict[object, _Compared]) -> VerifiedSkill:
-    """Verify one copy of a skill.
+class _Verifier:
+    """Compares skills with their entries in the lock.
 
     Args:
-        skill: as it is locked.
-        folder: the folder that contains the copy.
-        known: what was found in folders of this skill, since one may be a link to another.
+        lock_folder: to which paths in the lock are relative.
+        root: the project or home.
+        store: the folder of the store.
+        folders: in which agents look for skills.
     """
-    name = skill.folder
-    path = os.path.join(folder.path, name)
-    link = None
-    try:
-        if folder.names[name]:
-            link = os.readlink(name, dir_fd=folder.fd)
+
+    def __init__(self, lock_folder: str, root: str, store: str | None, folders: list[_SkillsFolder]) -> None:
+        self._lock_folder, self._folders = lock_folder, folders
+        self._store = real_path_or_none(store) if store else None
+        self._permissions = Permissions(root)
+
+    def verify_copies(self, skill: LockedSkill, expected: tuple[str, ...]) -> list[VerifiedSkill]:
+        """Verify each copy of a skill, and report those that are missing."""
+        name = skill.folder
+        present = [folder for folder in self._folders if name in folder.names]
+        known: dict[object, _Compared] = {}
+        copies = {folder: self._verify_copy(skill, folder, known) for folder in present if not folder.names[name]}
+        links = {folder: self._verify_link(skill, folder, known) for folder in present if folder.names[name]}
+        result = [(copies | links)[folder] for folder in present]
+        if present and not skill.tree_digest:
+            return result  # `skills` does not say for which agents it installed a skill
+        for folder in self._folders:
+            if folder not in present and not folder.paths.isdisjoint(expected):
+                path = os.path.join(folder.path, name)
+                difference = Difference(kind="missing" if folder.fd >= 0 else folder.problem)
+                result.append(VerifiedSkill(name=skill.name, path=path, differences=(difference,)))
+        return result
+
+    def _verify_copy(self, skill: LockedSkill, folder: _SkillsFolder, known: dict[object, _Compared]) -> VerifiedSkill:
+        """Verify a copy of a skill, and add what was found to `known`, since a link may lead to it."""
+        copy = VerifiedSkill(name=skill.name, path=os.path.join(folder.path, skill.folder))
+        try:
+            fd = os.open(skill.folder, FOLDER_FLAGS, dir_fd=folder.fd)
+        except OSError as error:
+            return copy.with_changes(differences=(_not_opened(error),))
+        try:
+            method, differences = known[_identity(fd)] = self._compare(skill, copy.path, fd)
+        finally:
+            os.close(fd)
+        return copy.with_changes(method=method, differences=differences)
+
+    def _verify_link(
+        self, skill: LockedSkill, folder: _SkillsFolder, copies: Mapping[object, _Compared]
+    ) -> VerifiedSkill:
+        """Verify what a link in place of a skill leads to."""
+        path = os.path.join(folder.path, skill.folder)
+        link = os.readlink(skill.folder, dir_fd=folder.fd)
+        copy = VerifiedSkill(name=skill.name, path=path, link=link)
+        try:
             fd = _open_within(path, folder.allowed)
-        else:
-            fd = os.open(name, FOLDER_FLAGS, dir_fd=folder.fd)
-    except _LeadsOutError:
-        differences: tuple[Difference, ...] = (Difference(kind="outside", found=link),)
-        return VerifiedSkill(name=skill.name, path=path, link=link, differences=differences)
-    except NotADirectoryError:
-        found = Difference(kind="type", expected="a folder", found="a file")
-        return VerifiedSkill(name=skill.name, path=path, link=link, differences=(found,))
-    except OSError as error:
-        kind = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
-        found = Difference(kind=kind, found=(error.strerror or "").lower() or None)
-        return VerifiedSkill(name=skill.name, path=path, link=link, differences=(found,))
-    try:
-        identity = _identity(fd)
-        if identity not in known:
-            method, differences = _compare_files(skill, fd) if skill.tree_digest else _compare_hash(skill, fd)
-            known[identity] = method, _with_code(path, differences)
-        method, differences = known[identity]
-    finally:
-        os.close(fd)
-    return VerifiedSkill(name=skill.name, path=path, method=method, link=link, differences=differences)
+        except _LeadsOutError:
+            return copy.with_changes(differences=(Difference(kind="outside", found=link),))
+        except OSError as error:
+            return copy.with_changes(differences=(_not_opened(error),))
+        try:
+            known = copies.get(_identity(fd))
+            method, differences = known or self._compare(skill, path, fd)
+        finally:
+            os.close(fd)
+        if known is None and not self._is_recorded(skill, path):
+            differences = (Difference(kind="link", found=link), *differences)
+        return copy.with_changes(method=method, differences=differences)
+
+    def _is_recorded(self, skill: LockedSkill, path: str) -> bool:
+        """Return whether a link leads to the store, or to the folder from which the skill is linked."""
+        real = real_path_or_none(path) or ""
+        if skill.is_link and skill.source_type == "local":
+            inner = (skill.skill_path or SKILL_FILE).rpartition("/")[0]
+            return real == real_path_or_none(os.path.join(skill.source_text(self._lock_folder), inner))
+        return self._is_stored(real)
+
+    def _is_stored(self, real: str) -> bool:
+        return self._store is not None and real.startswith(self._store + os.sep)
+
+    def _compare(self, skill: LockedSkill, path: str, fd: int) -> _Compared:
+        """Compare the files in an open folder with the lock, and their permissions with those of the user's own."""
+        unusual: dict[str, os.stat_result] = {}
+        compare = _compare_files if skill.tree_digest else _compare_hash
+        method, differences = compare(skill, fd, unusual)
+        if unusual:
+            extra = {item.path for item in differences if item.kind == "extra"}
+            is_stored = self._is_stored(real_path_or_none(path) or "")
+            differences += tuple(
+                Difference(kind=kind, path=inner, found=words)
+                for inner, (kind, words) in self._permissions.problems(path, unusual)
+                if inner not in extra and not (is_stored and kind == "writable")  # its folder is closed to others
+            )
+        return method, _with_code(path, differences)
 
 
-def _compare_files(skill: LockedSkill, fd: int) -> _Compared:
+def _not_opened(error: OSError) -> Difference:
+    """Return why the folder of a skill cannot be opened."""
+    if isinstance(error, NotADirectoryError):
+        return Difference(kind="type", expected="a folder", found="a file")
+    kind = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
+    return Difference(kind=kind, found=(error.strerror or "").lower() or None)
+
+
+def _compare_files(skill: LockedSkill, fd: int, unusual: dict[str, os.stat_result]) -> _Compared:
     """Compare every file in an open folder with the lock."""
     expected = skill.files
     differences: list[Difference] = []
@@ -302,11 +357,15 @@ def _compare_files(skill: LockedSkill, fd: int) -> _Compared:
     digest = tree_digest((path, value[:6], value[14:]) for path, value in expected.items())
     if digest != skill.tree_digest:
         differences.append(Difference(kind="lock", expected=skill.tree_digest, found=digest))
-    found = read_files(fd, expected)
+    found = read_files(fd, expected, unusual)
     if found != expected:
+        links = [path for path in found if path not in expected and found[path].startswith(LINK)]
+        replaced = {path for path in links if any(each.startswith(f"{path}/") for each in expected)}
         for path in sorted({*expected, *found}):
             before, now = expected.get(path), found.get(path)
-            if before != now:
+            if path in replaced:
+                differences.append(Difference(kind="type", path=path, expected="a folder", found="a link"))
+            elif before != now and not any(path.startswith(f"{link}/") for link in replaced):
                 differences.append(Difference(kind=_kind(before, now), path=path, expected=before, found=now))
     return "files", tuple(differences)
 
@@ -318,7 +377,7 @@ def _with_code(folder: str, differences: tuple[Difference, ...]) -> tuple[Differ
         try:
             code = find_code(folder)
         except SkillError:  # it has a device, for example: then by their names
-            code = {item.path for item in differences if item.found and is_code(item.path, 0, b"")}
+            code = {item.path for item in differences if item.path and item.found and is_code(item.path, 0, b"")}
     return tuple(item.with_changes(may_run=True) if item.path in code else item for item in differences)
 
 
@@ -340,7 +399,7 @@ def _kind(expected: str | None, found: str | None) -> str:
     return "mode"
 
 
-def _compare_hash(skill: LockedSkill, fd: int) -> _Compared:
+def _compare_hash(skill: LockedSkill, fd: int, unusual: dict[str, os.stat_result]) -> _Compared:
     """Compare an open folder with the hash of `skills`, which covers neither modes, links nor some folders."""
     if skill.computed_hash is None:
         return None, (Difference(kind="unknown", found="the lock has no digest of its files"),)
@@ -350,7 +409,7 @@ def _compare_hash(skill: LockedSkill, fd: int) -> _Compared:
         return None, (Difference(kind="unknown", expected=skill.computed_hash, found=str(error)),)
     except OSError as error:
         return None, (Difference(kind="unreadable", found=(error.strerror or "").lower()),)
-    found = read_files(fd, {})
+    found = read_files(fd, {}, unusual)
     differences = [
         Difference(kind="extra", path=path, found=found[path]) for path in sorted(found) if path not in hashed.paths
     ]
@@ -396,9 +455,14 @@ def record_files(
         skill = lock.skills[name]
         if skill.tree_digest:
             continue
-        kinds = {difference.kind for copy in copies for difference in copy.differences}
+        kinds = {difference.kind for copy in copies for difference in copy.differences} - PERMISSION_KINDS
         if kinds:
-            words = {"missing": "is not installed", "hash": "is not as it was locked", "unknown": "cannot be compared"}
+            words = {
+                "missing": "is not installed",
+                "link": "is a link to another folder",
+                "hash": "is not as it was locked",
+                "unknown": "cannot be compared",
+            }
             found_words = [reason for kind, reason in words.items() if kind in kinds]
             refused.append((name, [*found_words, "has files that its hash does not cover"][0]))
         elif folder_name(name) != name:

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     )
     from ._folders import (
         SHARED_FOLDER as SHARED_FOLDER,
+        Permissions as Permissions,
         agent_folders as agent_folders,
         digest_of as digest_of,
         folders_of as folders_of,
+        has_own_permissions as has_own_permissions,
         hosts_for as hosts_for,
         is_unchanged as is_unchanged,
         linked_folders as linked_folders,

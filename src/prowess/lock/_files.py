@@ -35,6 +35,7 @@ from functools import cmp_to_key, partial
 from hashlib import sha256
 from itertools import islice
 
+from prowess._internal.file_status import SHARED_VARIABLE
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, read_up_to
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
@@ -171,13 +172,15 @@ class _CopyWriter:
     def __init__(self, into_fd: int, name: str) -> None:
         self._into_fd, self._name = into_fd, name
         self._fd = -1
+        # Others can write to what is installed only if the user shares a folder with them.
+        self._shared = 0o022 if os.environ.get(SHARED_VARIABLE) else 0
 
     def _target(self, path: str) -> str:
         return f"{self._name}/{path}" if path else self._name
 
     def open_folder(self, path: str) -> None:
         with _write_errors():
-            os.mkdir(self._target(path), 0o777, dir_fd=self._into_fd)
+            os.mkdir(self._target(path), 0o755 | self._shared, dir_fd=self._into_fd)
 
     def close_folder(self, path: str, mode: int) -> None:  # noqa: ARG002
         with suppress(OSError):  # an empty folder is not part of a skill: neither git nor a digest knows it
@@ -185,7 +188,7 @@ class _CopyWriter:
 
     def open_file(self, path: str) -> Callable[[bytes], None]:
         with _write_errors():
-            self._fd = os.open(self._target(path), CREATE_FLAGS, 0o666, dir_fd=self._into_fd)
+            self._fd = os.open(self._target(path), CREATE_FLAGS, 0o644 | self._shared, dir_fd=self._into_fd)
         return self._write
 
     def _write(self, data: bytes) -> None:
@@ -287,9 +290,12 @@ def _refused(path: str, problem: str, hint: str) -> InstallError:
 
 _MAX_LEVELS = 64
 _TYPE_MASK, _REGULAR = 0o170000, stat.S_IFREG
+_UNUSUAL_BITS = 0o7022
 
 
-def read_files(folder_fd: int, expected: Mapping[str, str]) -> dict[str, str]:
+def read_files(
+    folder_fd: int, expected: Mapping[str, str], unusual: dict[str, os.stat_result] | None = None
+) -> dict[str, str]:
     """Return what is in an open folder: each path, with its mode and digest as in a lock.
 
     Files that are not expected have a mode alone, and what cannot be read has words that say why. Folders do not count.
@@ -297,18 +303,20 @@ def read_files(folder_fd: int, expected: Mapping[str, str]) -> dict[str, str]:
     Args:
         folder_fd: a descriptor of the folder.
         expected: the paths of the lock.
+        unusual: gets the status of each file, folder (the open one with an empty path) and link that another user owns,
+            that not only its owner can write to, or, for files, that has another bit than those for access.
     """
-    return _Reader(expected).read(folder_fd)
+    return _Reader(expected, {} if unusual is None else unusual).read(folder_fd)
 
 
 class _Reader:
     """One run of `read_files`."""
 
-    def __init__(self, expected: Mapping[str, str]) -> None:
+    def __init__(self, expected: Mapping[str, str], unusual: dict[str, os.stat_result]) -> None:
         from hashlib import sha256
 
         self.sha256: Callable[[bytes], Any] = sha256
-        self.expected = expected
+        self.expected, self.unusual, self.user = expected, unusual, os.geteuid()
         self.found: dict[str, str] = {}
         self.bytes_left = MAX_DIGEST_BYTES
         self.entries_left = MAX_SKILL_FILES
@@ -317,7 +325,16 @@ class _Reader:
         self._read_folder(folder_fd, "", _MAX_LEVELS)
         return self.found
 
+    def _note(self, path: str, status: os.stat_result, bits: int) -> None:
+        if status.st_mode & bits or status.st_uid != self.user:
+            self.unusual[path] = status
+
+    def _note_entry(self, path: str, entry: os.DirEntry[str], bits: int) -> None:
+        with suppress(OSError):  # removed meanwhile
+            self._note(path, entry.stat(follow_symlinks=False), bits)
+
     def _read_folder(self, folder_fd: int, prefix: str, depth: int) -> None:
+        self._note(prefix[:-1], os.fstat(folder_fd), 0o022)  # new folders in one may get its set-group-ID bit
         with os.scandir(folder_fd) as listed:
             entries = list(islice(listed, self.entries_left + 1))
         self.entries_left -= len(entries)
@@ -331,6 +348,7 @@ class _Reader:
             if entry.is_file(follow_symlinks=False):
                 if path not in expected:
                     found[path] = "100644"
+                    self._note_entry(path, entry, _UNUSUAL_BITS)
                     continue
                 try:
                     fd = open_file(name, READ_FLAGS, dir_fd=folder_fd)
@@ -338,7 +356,7 @@ class _Reader:
                     found[path] = _words(error)
                     continue
                 try:
-                    found[path] = read_file(fd)
+                    found[path] = read_file(fd, path)
                 except OSError as error:
                     found[path] = _words(error)
                 finally:
@@ -347,6 +365,7 @@ class _Reader:
                 self._read_inner(folder_fd, name, path, depth)
             elif entry.is_symlink():
                 found[path] = self._read_link(folder_fd, name)
+                self._note_entry(path, entry, 0)
             else:
                 found[path] = "a device, socket or FIFO"
 
@@ -373,7 +392,7 @@ class _Reader:
             return _words(error)
         return f"120000 sha256:{self.sha256(os.fsencode(target)).hexdigest()}"
 
-    def _read_file(self, fd: int) -> str:
+    def _read_file(self, fd: int, path: str) -> str:
         """Return the mode and digest of an open file.
 
         Raises:
@@ -383,6 +402,7 @@ class _Reader:
         mode, size = status.st_mode, status.st_size
         if mode & _TYPE_MASK != _REGULAR:
             return "a device, socket or FIFO"
+        self._note(path, status, _UNUSUAL_BITS)
         if size > self.bytes_left:
             return "more bytes than a skill can have"
         data = os.read(fd, size + 1)

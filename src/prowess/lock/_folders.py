@@ -1,19 +1,27 @@
-"""Find the folders into which the skills of a lock are installed, and whether they are as they were locked."""
+"""Find the folders into which the skills of a lock are installed, and whether they are as they were locked.
+
+Whether other users can change what is installed is not in a lock: an installed skill is its user's own.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 
+from prowess._internal.file_status import foreign_problem, is_shared
+from prowess._internal.fs import FOLDER_FLAGS, open_fd
+from prowess._internal.ownership import users_of_project
 from prowess.errors import ConfigError, InstallError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping
     from typing import Literal
 
     from ._lock import LockedSkill
 
     Scope = Literal["project", "user"]
+    Problem = tuple[Literal["owner", "writable", "special"], str]
 
 SHARED_FOLDER = ".agents/skills"
 """The folder that agents share, relative to the project or the home."""
@@ -118,3 +126,69 @@ def digest_of(path: str) -> str | None:
         return read_tree(path).digest
     except InstallError:
         return None
+
+
+_SPECIAL_BITS = (
+    (stat.S_ISUID, "set-user-ID", "u-s"),
+    (stat.S_ISGID, "set-group-ID", "g-s"),
+    (stat.S_ISVTX, "sticky", "-t"),
+)
+
+
+class Permissions:
+    """Says what is wrong with the owner and the mode of installed files.
+
+    Args:
+        root: the project, or the home of the user.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._trusted: Collection[int] | None = None
+        self._known: dict[tuple[int, int, int], tuple[Problem, ...]] = {}
+        """For each owner, group and mode: most files of a project have the same ones."""
+
+    def problems(self, folder: str, unusual: Mapping[str, os.stat_result]) -> Iterator[tuple[str, Problem]]:
+        """Yield the path of each file in a skill that could be, or become, another user's work, and why.
+
+        What is wrong ends with what to type. What the user shares on purpose may have another owner or mode.
+
+        Args:
+            folder: of the skill, absolute.
+            unusual: as `read_files` returns it.
+        """
+        shared = bool(unusual) and is_shared(folder)
+        for path, status in sorted(unusual.items()):
+            key = status.st_uid, status.st_gid, status.st_mode
+            if key not in self._known:
+                self._known[key] = tuple(self._problems(status))
+            for problem in self._known[key]:
+                if problem[0] == "special" or not shared:
+                    yield path, problem
+
+    def _problems(self, status: os.stat_result) -> Iterator[Problem]:
+        if self._trusted is None:
+            self._trusted = users_of_project(self._root)
+        problem, mode = foreign_problem(status, also=self._trusted), status.st_mode
+        if problem == "owner":
+            yield problem, f"belongs to the user {status.st_uid}: `prowess install`"
+        elif problem == "writable":
+            who, bits = ("all users", "go-w") if mode & stat.S_IWOTH else ("its group", "g-w")
+            yield problem, f"{who} can change it: `chmod {bits}`"
+        special = [(words, bits) for bit, words, bits in _SPECIAL_BITS if mode & bit and stat.S_ISREG(mode)]
+        if special:
+            words, bits = (", ".join(each) for each in zip(*special, strict=True))
+            yield "special", f"{words}: `chmod {bits.replace(' ', '')}`"
+
+
+def has_own_permissions(path: str, root: str) -> bool:
+    """Return whether an installed skill has no file that is, or could become, another user's work."""
+    from ._files import read_files
+
+    unusual: dict[str, os.stat_result] = {}
+    try:
+        with open_fd(path, FOLDER_FLAGS) as fd:
+            read_files(fd, {}, unusual)
+    except OSError:
+        return False
+    return not any(Permissions(root).problems(path, unusual))

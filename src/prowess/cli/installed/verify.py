@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.file_status import SHARED_VARIABLE
 from prowess._internal.text import neutral
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._output import Message, Result, json_fields, note, pluralize
 from prowess.errors import ConfigError, InstallError
-from prowess.install import verify
+from prowess.install import PERMISSION_KINDS, verify
 from prowess.lock import read_lock
 
 from ._plans import Shown
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from prowess.install import Difference, SignedBy, Verification, VerifiedSkill
 
 EPILOG = """\
-Each file is compared with the lock: its bytes, whether it can be executed, and where links lead. Exit code 1 means that
-something is different. A skill whose entry another tool has written is compared by its hash, which covers less."""
+Each file is compared with the lock: its bytes, whether it can be executed, and where links lead. A file that another
+user owns or can change, or with a set-user-ID bit, is a difference too. Exit code 1 means that something is different.
+A skill whose entry another tool has written is compared by its hash, which covers less."""
 
 _WORDS = {
     "changed": "changed",
@@ -36,6 +38,9 @@ _WORDS = {
     "hash": "other hash",
     "unknown": "unknown",
     "lock": "lock",
+    "owner": "owner",
+    "writable": "writable",
+    "special": "special",
     "signature": "signature",
 }
 """What a line says for each kind of difference."""
@@ -45,6 +50,9 @@ _HINTS = {
 }
 """What to do if all differences are of these kinds."""
 _HINT = "`prowess install` restores what is locked; `git diff` shows whether the lock was changed"
+_PERMISSIONS_HINT = f"`prowess install` makes new copies; set `{SHARED_VARIABLE}` to a folder that you share on purpose"
+_WITH_WORDS = PERMISSION_KINDS | {"type", "unreadable", "unknown", "outside", "signature"}
+"""Kinds of differences that a line explains by what was found."""
 
 
 def options(parser: Parser) -> None:
@@ -173,7 +181,8 @@ def _text(found: Verification, shown: Shown, *, strict: bool) -> Iterator[str]:
         if is_interrupted(shown.target.root):
             yield note("another process is changing the skills now, or was killed while it did")
         kinds = {difference.kind for skill in different for difference in skill.differences}
-        yield Message(f"\nhint: {_HINTS.get(frozenset(kinds), _HINT)}")
+        hint = _PERMISSIONS_HINT if kinds <= PERMISSION_KINDS else _HINTS.get(frozenset(kinds), _HINT)
+        yield Message(f"\nhint: {hint}")
     else:
         copies = f" in {len(found.skills):,} places" if len(found.skills) > len(names) else ""
         yield Message(f"{pluralize(len(names), 'skill')}{copies} {'is' if len(names) == 1 else 'are'} as in {lock}")
@@ -186,6 +195,7 @@ def _line(skill: VerifiedSkill, difference: Difference, shown: Shown) -> str:
     if difference.kind == "mode":
         was, now = (str(value).partition(" ")[0] for value in (difference.expected, difference.found))
         return f"{text} ({now}, locked as {was})"
-    if difference.kind in ("type", "unreadable", "unknown", "outside", "signature") and difference.found:
-        return f"{text} ({neutral(difference.found.removeprefix('unreadable: '))})"
+    if difference.found and (difference.kind in _WITH_WORDS or (difference.kind == "link" and not difference.path)):
+        found = {"120000": "a link", "100644": "a file", "100755": "a file"}.get(difference.found[:6], difference.found)
+        return f"{text} ({neutral(found.removeprefix('unreadable: '))})"
     return text
