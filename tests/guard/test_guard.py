@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess._internal.text import quoted
-from prowess.guard import Guard, GuardedRun, Protection, _layers
+from prowess.guard import Guard, GuardedRun, Protection, _layers, folder_problem
 from prowess.sandbox import LayerError, Limits, run
 from support.commands import SOURCE
 from support.files import write_files
@@ -331,6 +331,12 @@ def test_a_trust_record_is_never_allowed(folder: Path) -> None:
     protection = Protection.of(folder=str(folder), roots=[str(folder)], paths=paths, allowed_paths=["."])
     assert protection.kind(str(folder / "state/trust.json")) == "prowess"
     assert protection.kind(str(folder / "pyproject.toml")) is None
+
+
+def test_no_command_works_above_the_home(tmp_path: Path) -> None:
+    """Whatever is kept elsewhere."""
+    assert folder_problem(str(tmp_path), (), str(tmp_path / "home")) == "it contains your home"
+    assert folder_problem(str(tmp_path / "home/x"), (), str(tmp_path / "home")) is None
 
 
 # ── others in the same folder ─────────────────────────────────────────────────────────────────────────────────────────

@@ -712,6 +712,28 @@ def test_two_scripts_of_a_conversation_at_once_both_keep_what_they_write(project
     assert [read(session, name, scripts) for name in ("one", "two", "three")] == ["x"] * 3
 
 
+def test_a_folder_with_temporary_files_or_of_the_system_is_no_project(
+    project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scripts would see the files of other conversations, or what only root may read."""
+    line = f'echo secret > "$1"; cat $2; ls -d /proc/{os.getpid()} /etc/shadow; echo end'
+    write_scripts(project, "pdf", {"x.sh": line})
+    monkeypatch.setenv("TMPDIR", str(project / "tmp"))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (project / "tmp").mkdir()
+    scripts = Scripts()
+    run(active(project, trust), "x.sh", scripts, args=["own.txt", "own.txt"])
+    assert list(project.glob("tmp/*/work/own.txt"))
+    answer = run(active(project, trust), "x.sh", scripts, args=["other.txt", f"{project}/tmp/*/work/own.txt"])
+    assert "stdout:\nend" in answer
+    for folder in ("/etc", "/proc"):
+        catalog = discover(folder, skill_dirs=[str(project / SKILLS)], home=project.parent, env={}, cache=False)
+        session = Session(catalog, env={}, trust=trust)
+        session.activate("pdf")
+        trust.allow(catalog.resolve("pdf"))
+        assert "stdout:\nsecret\nend" in run(session, "x.sh", args=["own.txt", "own.txt"])
+
+
 @pytest.mark.parametrize("option", ["no project", "no layers", "home"])
 def test_without_the_project_a_script_works_in_a_folder_of_its_own(
     project: Path, trust: Trust, option: str, monkeypatch: pytest.MonkeyPatch

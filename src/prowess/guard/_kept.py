@@ -84,4 +84,4 @@ def folder_problem(folder: str, kept: Iterable[KeptFolder], home: str) -> str | 
             return f"it is in {other.what}"
         if is_inside(path, folder):
             return f"it contains {other.what}"
-    return None
+    return "it contains your home" if is_inside(real_path(home), folder) else None

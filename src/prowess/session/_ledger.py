@@ -6,6 +6,7 @@ The JSON is the record of a conversation and may come from anywhere: every value
 from __future__ import annotations
 
 import os
+import threading
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.patterns import compile_on_use
@@ -25,6 +26,7 @@ MAX_RECORDS = 10_000
 """Skills in one ledger, and files that are remembered for one skill."""
 _CONVERSATION = compile_on_use(r"[0-9a-f]{32}")
 _JSON_VERSION = 1
+_naming = threading.Lock()
 _MAX_JSON_CHARS = 16 * 1024 * 1024
 _MAX_TURN = 10**9
 
@@ -71,8 +73,9 @@ class Ledger:
     @property
     def conversation(self) -> str:
         """A random name, made for the first turn; the folder of the scripts belongs to it."""
-        self._conversation = self._conversation or os.urandom(16).hex()
-        return self._conversation
+        with _naming:  # tools of a conversation may begin at the same time
+            self._conversation = self._conversation or os.urandom(16).hex()
+            return self._conversation
 
     def begin_turn(self) -> int:
         """Begin a turn, and return its number."""

@@ -11,6 +11,7 @@ from itertools import accumulate
 from prowess._internal.files import is_inside, real_path
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.special_tokens import escape_special_tokens
+from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.environments import missing_hints
 from prowess.errors import ActivationError, ConfigError, SandboxError, SkillError, SkillFileError
@@ -210,13 +211,21 @@ def _place_hints(done: Result, place: str) -> list[str]:
     return [f"relative paths of the script start at {place}; {shown}"]
 
 
+_OF_THE_SYSTEM = ("/dev", "/etc", "/proc", "/run", "/sys")
+
+
 def _project(catalog: Catalog, scripts: Scripts, trust: Trust, backend: Backend) -> str | None:
-    """Return the folder of the user that scripts see: the directory of the catalog, if that is no home and the like."""
+    """Return the folder of the user that scripts see: the directory of the catalog, if that is no home and the like.
+
+    One that contains temporary files has those of other conversations, too.
+    """
     if not scripts.project or backend.name == "none":
         return None
     folder = real_path(catalog.cwd)
     problem = folder_problem(folder, _kept(catalog, trust), catalog.home)
-    return None if problem or not os.path.isdir(folder) else folder
+    if problem or not os.path.isdir(folder) or is_inside(real_path(temporary_directory_root()), folder):
+        return None
+    return None if any(is_inside(folder, top) for top in _OF_THE_SYSTEM) else folder
 
 
 def _kept(catalog: Catalog, trust: Trust) -> tuple[KeptFolder, ...]:
