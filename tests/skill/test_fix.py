@@ -28,6 +28,8 @@ CASES = {
     "not UTF-8": (b"---\nname: a\ndescription: @\xff\n---\n", None),
     "body not UTF-8": (b"---\nname: a\nx: @b\n---\n\xff", b"---\nname: a\nx: '@b'\n---\n\xff"),
     "not YAML": (b"---\nname: [a\ndescription: b: c\n---\n", None),
+    "not YAML, no name": (b"---\ndescription: [b\nx: c: d\n---\n", None),
+    "not YAML, control": (b"---\n': '\x00\n---\n", None),
     "no front matter": (b"name: a: b\n", None),
     "empty": (b"", None),
 }

@@ -199,6 +199,8 @@ def _add_name(data: bytes, folder: str) -> bytes | None:
     document, front = _parse(data), _split_frontmatter(data)
     if front is None or "name" in document.fields or not folder or name_problems(normalized_name(folder)):
         return None
+    if any(item.code == "yaml-syntax" for item in document.findings):  # a file with a name would be as invalid
+        return None
     column = min((entry.column for entry in document.fields.values()), default=1)
     front.lines.insert(1, " " * (column - 1) + name_line(folder))
     front.ends.insert(1, front.ends[0])
