@@ -25,6 +25,7 @@ from prowess.catalog import Catalog, discover
 from prowess.hosts import host_names, load_host
 from support.changed_skills import CHANGES, changing_tree, removed
 from support.files import write_file
+from support.growth import END
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -503,10 +504,12 @@ def test_an_unusable_cache_folder_changes_nothing(cached: CachedDiscovery) -> No
     skill(cached.top / "repo/.agents/skills/a")
     time.sleep(TICK)
     cached.folder.write_text("x")
-    for folder in (cached.folder, cached.folder / "below", cached.top / "nul\0", f"{cached.top}/deep{'/a' * 1800}"):
+    deep = cached.top / "deep"
+    for folder in (cached.folder, cached.folder / "below", cached.top / "nul\0", f"{deep}{'/a' * 1800}"):
         cached.env["PROWESS_CACHE_DIR"] = str(folder)
         assert cached.contents() == cached.contents(cache=False)
     assert cached.folder.read_text() == "x"
+    subprocess.run(["rm", "-rf", deep], check=True)  # it is too deep for Python, and so for pytest, to remove
 
 
 WORKER = """
@@ -550,7 +553,7 @@ def test_sixteen_processes_share_a_cache_that_is_damaged_and_deleted(changing: C
         )
         for number in range(16)
     ]
-    errors = [worker.communicate(timeout=60)[1] for worker in workers]
+    errors = [worker.communicate(timeout=END)[1] for worker in workers]
     assert errors == [""] * 16
     assert [worker.returncode for worker in workers] == [0] * 16
     assert not full.folder.exists() or all(not file.name.startswith(".") for file in full.folder.iterdir())
