@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import runpy
 import signal
 from contextlib import suppress
@@ -41,16 +42,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-cases", action="store_true", help="write what is into the documents of tests/cases")
 
 
+def pytest_sessionstart() -> None:
+    gc.disable()  # until twenty thousand tests are collected, none of which is garbage
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave out what stays until the end."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_runtest_teardown() -> None:
+    """Refuse a test that leaves the garbage collector off: memory would grow until the end of all tests."""
+    if not gc.isenabled():
+        gc.enable()
+        pytest.fail("the garbage collector is off after the test")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _no_sync() -> Iterator[None]:
     with without_sync():
         yield
 
 
-@pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Read no configuration or variables of the user who runs the tests, and leave no files in their home."""
-    home: Path = tmp_path_factory.getbasetemp() / "home"
+    home = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
@@ -60,3 +78,12 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("UV_OFFLINE", "1")  # scripts get packages only from folders of their tests
     monkeypatch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL writes its summaries of conversations
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
+        patch.setenv("PROWESS_DATA_DIR", str(home / "data"))
+        patch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
+        for variable in ("NO_COLOR", "FORCE_COLOR"):  # a CI system may set one
+            patch.delenv(variable, raising=False)
+        patch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL writes its summaries of conversations
+        yield

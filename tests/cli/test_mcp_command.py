@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess._internal.installer import install_command
+from prowess.cli import main
+from support.growth import END
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ def served(project: Path, *options: str, **variables: str) -> Iterator[subproces
     command = [sys.executable, "-m", "prowess", "mcp", "serve", str(project), *options]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, env=env, **pipes) as process:
-        end = threading.Timer(60, process.kill)  # an answer that never comes must not stop the tests
+        end = threading.Timer(END, process.kill)  # an answer that never comes must not stop the tests
         end.start()
         try:
             yield process
@@ -160,3 +163,12 @@ def test_without_the_package_the_error_says_what_to_install(project: Path) -> No
     )
     assert done.returncode == 2
     assert f"this command needs the package mcp: {install_command('mcp')}" in done.stderr
+
+
+def test_a_server_that_does_not_start_leaves_the_garbage_collector_on(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The process that called `main` goes on, and its memory would grow until its end."""
+    assert main(["mcp", "serve", str(project), "--host", "no-such-agent"]) == 2
+    assert "no-such-agent" in capsys.readouterr().err
+    assert gc.isenabled()

@@ -115,6 +115,14 @@ def run(args: Arguments) -> Result | int:
     address = _parse_address(args.http) if args.http is not None else None
     token = _read_token(args.token_file)
     gc.disable()  # until the server has started: it makes thousands of values, and no garbage
+    try:
+        _serve(args, address, token)
+    finally:
+        gc.enable()  # also if it did not start
+    return OK
+
+
+def _serve(args: Arguments, address: tuple[str, int] | None, token: str | None) -> None:
     _share_heap()
     with OptionalExtra():
         from prowess.mcp import SkillServer, serve_stdio
@@ -131,7 +139,6 @@ def run(args: Arguments) -> Result | int:
             asyncio.run(serve_stdio(server.server))
         else:
             _serve_http(server, *address, token=token)
-    return OK
 
 
 def _refuse_options_of_serve(args: Arguments) -> None:
