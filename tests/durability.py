@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from prowess.store import open_store
+from support.growth import END
 from support.postgres import start_postgres
 from support.skills import skill
 
@@ -201,7 +202,7 @@ async def _run(
     killer = asyncio.create_task(farm.kill_often(interval))
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
-        async with httpx2.AsyncClient(timeout=60, limits=limits, trust_env=False) as client:
+        async with httpx2.AsyncClient(timeout=END, limits=limits, trust_env=False) as client:
             await asyncio.gather(*(converse(farm, client, number, turns, pause) for number in range(conversations)))
     finally:
         killer.cancel()

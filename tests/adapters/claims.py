@@ -15,6 +15,7 @@ from prowess.errors import ConfigError
 from prowess.session import Scripts, Session
 from prowess.testing import AdapterClaim, Call, Step
 from prowess.testing._adapter_suite import Project, call, expect, expect_times
+from support.growth import END
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ async def _script_folder(project: Project) -> None:
         asked.append(untrusted.entry.name)
         return True
 
-    catalog, scripts = project.catalog(), Scripts(sandbox="none", timeout=60, on_untrusted=ask)
+    catalog, scripts = project.catalog(), Scripts(sandbox="none", timeout=END, on_untrusted=ask)
     chats = [project.chat(catalog, scripts=scripts) for _ in range(2)]
 
     def run(word: str) -> Step:

@@ -39,6 +39,7 @@ from prowess.adapters.camel import (
 )
 from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
 from prowess.hosts import load_host
+from support.growth import END
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ def test_turns_that_run_beside_each_other_have_their_own_skills(world: World) ->
 def test_a_step_with_a_time_limit_runs_in_a_thread_and_is_a_turn_too(world: World) -> None:
     """CAMEL takes another thread for `step_timeout`."""
     model = Script()
-    agent = attach(agent_of(model, step_timeout=30), world.session())
+    agent = attach(agent_of(model, step_timeout=END), world.session())
     agent.step("use $pdf")
     assert PDF in str(model.sent[0])
 
@@ -629,7 +630,7 @@ def test_a_script_does_not_block_the_event_loop(world: World) -> None:
     file.write_text("import sys, time, pathlib\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.02)\n")
     run = ("run_skill_script", {"skill": "pdf", "script": "wait.py", "args": [str(ended)]})
     model = Script([("activate_skill", {"name": "pdf"})], [run])
-    scripts = Scripts(sandbox="none", timeout=20, on_untrusted=lambda _: True)
+    scripts = Scripts(sandbox="none", timeout=END, on_untrusted=lambda _: True)
     agent = attach(agent_of(model), world.session(), catalog=True, scripts=scripts)
 
     async def both() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from prowess import ConfigError, EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig, SkillConfig, SkillMount
 from prowess.adapters.claude_agent_sdk import RESERVED_OPTIONS, isolated_options
+from support.growth import END
 from support.model_server import ModelServer
 from support.programs import require
 
@@ -112,7 +113,7 @@ def test_the_launcher_shows_that_the_home_is_in_use(fake: str, monkeypatch: pyte
         os.close(home._tempdir.lock_fd)  # as if this process had been killed
         EphemeralHome().close()
         assert home.path.is_dir()
-        child.communicate(timeout=20)
+        child.communicate(timeout=END)
         EphemeralHome().close()
         assert not home.path.exists()
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.growth import END
+
 pytest.importorskip("dbos")
 
 EXAMPLE = Path(__file__).parents[2] / "examples/adapters/dbos_agent.py"
@@ -19,7 +21,7 @@ def test_a_run_goes_on_after_its_process_was_killed_in_a_tool_call(request: pyte
     """No request to the model is repeated, and no call that had ended; the one that was interrupted runs again."""
     server = request.getfixturevalue("postgres_server")
     url = server.new_database()
-    done = subprocess.run([sys.executable, EXAMPLE, url], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run([sys.executable, EXAMPLE, url], capture_output=True, text=True, check=False, timeout=END)
     assert done.stdout.splitlines() == [
         "> a process",
         "  the model calls activate_skill",

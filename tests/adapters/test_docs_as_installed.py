@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from support.growth import END
 from support.loopback import LoopbackServer
 
 TOP = Path(__file__).parents[2]
@@ -127,7 +128,7 @@ def run_as_installed(code: str, installed: list[str], folder: Path, url: str) ->
     env |= model_variables(url)
     command = [sys.executable, str(RUNNER), str(file), *installed]
     return subprocess.run(
-        command, cwd=folder / "project", env=env, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder / "project", env=env, capture_output=True, text=True, timeout=END, check=False
     )
 
 

@@ -16,6 +16,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 from prowess.agent import Conversation, Turn, assemble
 from prowess.session import Trust
 from support import hostile_mcp_server
+from support.growth import END
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def test_an_error_of_a_server_is_at_most_a_line_on_the_terminal(kind: str, tmp_p
         [*command, "--model", f"script:{tmp_path / 'script.yaml'}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=END,
         check=False,
     )
     lines = report.stderr.splitlines()

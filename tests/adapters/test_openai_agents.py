@@ -32,6 +32,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from prowess import LiveCatalog, Scripts, Session, discover
 from prowess.adapters.openai_agents import Skills, SkillWarning
 from prowess.errors import ConfigError
+from support.growth import END
 from support.sessions import discover_project
 from support.skills import skill
 
@@ -518,7 +519,7 @@ def test_a_script_that_waits_does_not_stop_other_conversations(folder: Path, loo
     """Nor do more of them than `asyncio.to_thread` has threads."""
     go = folder / "go"
     add_script(folder, "import sys, time, pathlib\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.05)\n")
-    options = Scripts(sandbox="none", timeout=20, on_untrusted=lambda _: True)
+    options = Scripts(sandbox="none", timeout=END, on_untrusted=lambda _: True)
     skills = Skills(discover_project(folder), scripts=options)
     waiting = 3
     loop.set_default_executor(ThreadPoolExecutor(2))

@@ -15,6 +15,7 @@ from prowess.agent import RoleReloader, make_model
 from prowess.agent.server import RoleBackend
 from prowess.testing import ScriptedModel
 from support.chat_server import ChatServer
+from support.growth import END
 from support.openai_server import ModelServer
 from support.skills import skill
 
@@ -43,7 +44,7 @@ def make_reloader(top: Path, more: str = "", **options: Any) -> RoleReloader:
 
 
 def openai(chat: ChatServer) -> OpenAI:
-    return OpenAI(base_url=f"{chat.url}/v1", api_key="none", max_retries=0, timeout=20)
+    return OpenAI(base_url=f"{chat.url}/v1", api_key="none", max_retries=0, timeout=END)
 
 
 def send(chat: ChatServer, *texts: str, system: str | None = None, **more: Any) -> str:
@@ -84,7 +85,7 @@ def test_fifty_conversations_at_once_do_not_mix(top: Path) -> None:
         return [message["content"] for message in messages[1::2]]
 
     async def all_of_them(url: str) -> list[list[str]]:
-        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=60) as client:
+        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=END) as client:
             return await asyncio.gather(*(one(client, at) for at in range(50)))
 
     with ChatServer(RoleBackend(make_reloader(top), FunctionModel(stream_function=choose_own_skill))) as chat:

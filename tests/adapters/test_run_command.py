@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from openai import OpenAI
 
-from support.growth import ends
+from support.growth import END, ends
 from support.openai_server import HANG, SLOW, ModelServer
 from support.processes import processes_end, processes_with, wait_until
 from support.role_folder import ROLE, TOP, RoleFolder, Terminal
@@ -171,7 +171,7 @@ def test_ctrl_c_during_a_stream_ends_the_run(folder: RoleFolder) -> None:
         process = folder.start("-p", "x", "--model", server.model)
         assert server.answer_begun.wait(60)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=END)
         assert server.client_disconnected.wait(60)
     assert (process.returncode, out, err) == (130, b"", b"")
     assert processes_end(f"{folder.top}/home")
@@ -189,7 +189,7 @@ def test_a_signal_during_a_tool_ends_the_run(folder: RoleFolder, number: int, co
     wait_until(lambda: processes_with(seconds))
     with ends():
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=END)
     assert (process.returncode, out, err) == (code, b"", b"")
     assert processes_end(f"{folder.top}/home")
     assert os.listdir(folder.top / "tmp") == []
@@ -232,7 +232,7 @@ def test_a_daemon_reloads_changes_between_two_lines(folder: RoleFolder) -> None:
         folder.write_role()
         (folder.top / "role.yaml").write_text(ROLE.replace("You help", "You sing"))
         assert say("fourth") == "Four.\n"
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=END)
     assert (process.returncode, out) == (0, b"")
     system = [request["messages"][0]["content"] for request in server.requests]
     assert "Old." in system[0]
@@ -257,7 +257,7 @@ def test_an_interrupted_daemon_ends_at_once(folder: RoleFolder) -> None:
     process.stdin.flush()
     assert process.stdout.readline() == b"Yes.\n"
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=END)
     assert (process.returncode, out, err) == (130, b"", b"")
     terminal = Terminal(folder, "--daemon", "--model", model)
     terminal.type("hello\n")
@@ -315,7 +315,7 @@ def test_the_example_role_runs(folder: RoleFolder) -> None:
     """As `make demo` and the README run it."""
     roles = TOP / "examples/roles"
     trust = [sys.executable, "-m", "prowess", "trust", str(roles / "skills/column-sums"), "--yes"]
-    subprocess.run(trust, env=folder.env, capture_output=True, check=True, timeout=60)
+    subprocess.run(trust, env=folder.env, capture_output=True, check=True, timeout=END)
     options = ("--json", "--model", f"script:{roles / 'answers.yaml'}")
     done = folder.run("-p", "What did we sell?", *options, role=str(roles / "table-helper.yaml"))
     shown = json.loads(done.stdout)
@@ -336,11 +336,11 @@ def test_a_role_is_served_until_ctrl_c(folder: RoleFolder) -> None:
     line = process.stderr.readline().decode()
     url = line.removeprefix("serving `a` at ").partition(";")[0]
     assert line == f"serving `a` at {url}; press Ctrl-C to stop\n"
-    with OpenAI(base_url=url, api_key="none", max_retries=0, timeout=20) as client:
+    with OpenAI(base_url=url, api_key="none", max_retries=0, timeout=END) as client:
         answer = client.chat.completions.create(model="a", messages=[{"role": "user", "content": "How high?"}])
     assert answer.choices[0].message.content == "High."
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=END)
     assert (process.returncode, out, err) == (130, b"", b"")
 
 

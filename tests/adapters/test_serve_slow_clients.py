@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.growth import END
 from support.slow_clients import talk_beside_slow_clients
 
 if TYPE_CHECKING:
@@ -41,5 +42,5 @@ def test_a_served_role_answers_conversations_beside_slow_clients(tmp_path: Path)
             )
         finally:
             process.send_signal(signal.SIGINT)
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=END)
     assert (process.returncode, errors) == (130, "")

@@ -24,6 +24,7 @@ from prowess.cli import main
 from prowess.errors import ConversationBusyError
 from prowess.store import Store, open_store
 from support.chat_server import ChatServer
+from support.growth import END
 from support.openai_server import HANG, ModelServer
 from support.processes import wait_until
 from support.skills import skill
@@ -95,7 +96,7 @@ def send(chat: ChatServer, *texts: str, key: str | None = None, conversation: st
     messages: list[Any] = [
         {"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)
     ]
-    client = OpenAI(base_url=f"{chat.url}/v1", api_key=more.pop("api_key", "none"), max_retries=0, timeout=30)
+    client = OpenAI(base_url=f"{chat.url}/v1", api_key=more.pop("api_key", "none"), max_retries=0, timeout=END)
     given: Any = {"model": "helper", "messages": messages, "extra_headers": headers, **more}
     if more.get("stream"):
         return "".join(chunk.choices[0].delta.content or "" for chunk in client.chat.completions.create(**given))
@@ -170,7 +171,7 @@ def test_two_requests_at_once_wait_for_each_other(tmp_path: Path, url: str) -> N
 
     async def talk(urls: list[str]) -> list[str]:
         async def ask(at: int) -> str:
-            async with AsyncOpenAI(base_url=f"{urls[at % 2]}/v1", api_key="none", max_retries=0, timeout=60) as client:
+            async with AsyncOpenAI(base_url=f"{urls[at % 2]}/v1", api_key="none", max_retries=0, timeout=END) as client:
                 answer = await client.chat.completions.create(
                     model="helper",
                     messages=[{"role": "user", "content": f"<{at}>"}],
@@ -228,14 +229,14 @@ def test_a_client_that_leaves_frees_its_conversation(tmp_path: Path, store: Stor
     given: Any = {"model": "helper", "messages": [{"role": "user", "content": "wait"}]}
 
     async def leave(url: str) -> None:
-        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=60) as client:
+        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=END) as client:
             request = client.chat.completions.create(**given, extra_headers={"X-Conversation-Id": "c"})
             asking = asyncio.create_task(request)
-            assert await asyncio.to_thread(model.waiting.wait, 60)
+            assert await asyncio.to_thread(model.waiting.wait, END)
             asking.cancel()
             await asyncio.gather(asking, return_exceptions=True)
 
-    with model.serve(tmp_path, store, wait=20) as chat:
+    with model.serve(tmp_path, store, wait=END) as chat:
         asyncio.run(leave(chat.url))
         assert send(chat, "hi") == "answer 1 to hi"
     assert "wait" not in str(model.requests[-1])
@@ -368,7 +369,7 @@ def test_a_server_that_is_stopped_frees_its_conversations(tmp_path: Path, store:
         with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
             assert process.stderr is not None
             url = process.stderr.readline().partition(" at ")[2].partition(";")[0]
-            client = OpenAI(base_url=url, api_key="none", max_retries=0, timeout=30)
+            client = OpenAI(base_url=url, api_key="none", max_retries=0, timeout=END)
             given: Any = {"model": "helper", "messages": [{"role": "user", "content": "hi"}]}
 
             def ask() -> None:
@@ -381,6 +382,6 @@ def test_a_server_that_is_stopped_frees_its_conversations(tmp_path: Path, store:
             with pytest.raises(ConversationBusyError):
                 store.turn("id c", client=client_of("none"), wait=0)
             process.send_signal(how)
-            process.communicate(timeout=20)
-            asking.join(20)
+            process.communicate(timeout=END)
+            asking.join(END)
     store.turn("id c", client=client_of("none"), wait=0).release()

@@ -13,6 +13,7 @@ from prowess.agent._threads import run_in_thread, wait_for_threads
 from prowess.errors import SandboxError
 from prowess.sandbox import run
 from support.commands import run_shell
+from support.growth import END
 from support.processes import processes_end, processes_with
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux has /proc
 async def cancelled(call: Callable[[], object], ready: Callable[[], object]) -> None:
     """Start a call, and cancel it when it is ready."""
     task = asyncio.ensure_future(run_in_thread(call))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(END):
         while not ready():
             await asyncio.sleep(0.02)
     task.cancel()

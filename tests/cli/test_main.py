@@ -16,6 +16,7 @@ from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.skills import hosts as command
 from prowess.errors import ConfigError
+from support.growth import END
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,6 +228,6 @@ def test_old_tables_of_a_source_tree_are_named(tmp_path: Path, seconds_later: in
     done = subprocess.run(
         [sys.executable, "-m", "prowess", "hosts", "codex"],
         env={**env, "PYTHONPATH": str(tmp_path / folder), "HOME": str(tmp_path)},
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=END,
     )  # fmt: skip
     assert done.stderr.startswith(error), done.stderr

@@ -29,8 +29,8 @@ def namespaces() -> list[str]:
     command = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     for prefix in (command, [*command, "--map-root-user"]):
         try:
-            tried = subprocess.run([*prefix, "true"], capture_output=True, timeout=20, check=False)
-        except (OSError, subprocess.TimeoutExpired):
+            tried = subprocess.run([*prefix, "true"], capture_output=True, check=False)
+        except OSError:
             return []
         if tried.returncode == 0:
             return prefix

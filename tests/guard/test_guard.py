@@ -22,6 +22,7 @@ from prowess.guard import Guard, GuardedRun, Protection, _layers, folder_problem
 from prowess.sandbox import LayerError, Limits, run
 from support.commands import SOURCE
 from support.files import write_files
+from support.growth import END
 from support.rows import rows
 from support.tool_calls import require_sandbox, run_as_owner
 from support.users import ALICE, give, only_root, run_as
@@ -71,7 +72,7 @@ def shell(folder: Path, line: str, way: str = "layer", **more: Any) -> GuardedRu
     guard = guard_of(folder, **more).with_changes(layers=sandbox == "bwrap")
 
     def command(**paths: Any) -> Any:
-        return run(["/bin/sh", "-c", line], cwd=folder, sandbox=sandbox, limits=Limits(timeout=30), **paths)
+        return run(["/bin/sh", "-c", line], cwd=folder, sandbox=sandbox, limits=Limits(timeout=END), **paths)
 
     return guard.run(command)
 

@@ -22,7 +22,7 @@ from prowess.install.sources.bucket import _buckets as objects_module
 from prowess.install.sources.bucket._buckets import run_calls
 from prowess.lock import read_tree
 from support.files import write_file
-from support.growth import ends
+from support.growth import END, ends
 from support.s3_server import SECRET, FakeBucket, rclone_server, use_endpoint
 from support.site_server import Request, Site, redirect
 from support.sources import fetch, publish
@@ -477,7 +477,7 @@ def test_a_bucket_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_results_of_calls_at_the_same_time_are_all_there() -> None:
-    both = threading.Barrier(2, timeout=5)
+    both = threading.Barrier(2, timeout=END)
 
     def call(number: int) -> int:
         both.wait()

@@ -18,6 +18,7 @@ from prowess.install.sources import digest_of
 from prowess.install.sources.oci._registry import Descriptor, Registry as Repository
 from prowess.lock import read_tree
 from support.archives import tar_gz
+from support.growth import END
 from support.programs import require
 from support.registry import Registry, digest_of_tag, log_in, start_token_registry
 from support.sources import fetch, publish as publish_to
@@ -161,7 +162,7 @@ def test_skopeo_copies_what_was_published_and_copies_it_back(
     skopeo = ["skopeo", "--insecure-policy", "copy", "--all", "--preserve-digests"]
 
     def run(*arguments: str) -> None:
-        subprocess.run([*skopeo, *arguments], check=True, capture_output=True, timeout=60)
+        subprocess.run([*skopeo, *arguments], check=True, capture_output=True, timeout=END)
 
     run("--src-tls-verify=false", f"docker://{place}:v1", f"oci:{layout}:v1")
     index = json.loads((layout / "index.json").read_text(encoding="utf-8"))

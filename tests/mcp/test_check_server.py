@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.mcp import check_server
+from support.growth import END
 from support.rows import rows
 from support.skill_servers import ENTRY, FILES, MARKDOWN, digest, serve
 
@@ -22,7 +23,7 @@ PLACES = ("", "/references", "/scripts")
 
 
 def check(url: str) -> ServerReport:
-    return check_server(url=url, timeout=5)
+    return check_server(url=url, timeout=END)
 
 
 def broken(url: str) -> list[tuple[str, str, str | None]]:
@@ -72,9 +73,9 @@ def test_all_pages_of_all_directories_are_read() -> None:
 
 def test_a_server_that_cannot_be_reached_is_said_to_be_so(tmp_path: Path) -> None:
     """With what its author can check, rather than a rule of the protocol."""
-    gone = check_server(command=["false"], cwd=str(tmp_path), timeout=5)
-    unknown = check_server(command=[str(tmp_path / "no-such-program")], timeout=5)
-    refused = check_server(url="http://127.0.0.1:1/mcp", timeout=5)
+    gone = check_server(command=["false"], cwd=str(tmp_path), timeout=END)
+    unknown = check_server(command=[str(tmp_path / "no-such-program")], timeout=END)
+    refused = check_server(url="http://127.0.0.1:1/mcp", timeout=END)
     with serve("list-silence") as (url, _):
         silent = check_server(url=url, timeout=0.3)
     with serve("http-401") as (url, _):

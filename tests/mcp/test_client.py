@@ -19,6 +19,7 @@ from prowess.mcp._cache import FileCache
 from prowess.session import Trust
 from prowess.session._remote_files import skill_folder
 from support import skill_servers
+from support.growth import END
 from support.rows import rows
 from support.skill_servers import ENTRY, FILES, MARKDOWN, serve
 from support.skills import skill
@@ -41,7 +42,7 @@ def served() -> Iterator[tuple[str, SkillServer]]:
 
 @pytest.fixture
 def docs(served: tuple[str, SkillServer], tmp_path: Path) -> McpSkillProvider:
-    return McpSkillProvider("docs", url=served[0], cache=tmp_path / "cache", timeout=5)
+    return McpSkillProvider("docs", url=served[0], cache=tmp_path / "cache", timeout=END)
 
 
 def see(tmp_path: Path, *providers: McpSkillProvider) -> Catalog:
@@ -115,7 +116,7 @@ def test_a_skill_of_this_machine_is_not_replaced(docs: McpSkillProvider, tmp_pat
 
 def test_servers_are_asked_at_the_same_time(tmp_path: Path) -> None:
     """Each answers only when all were asked; their skills are in the order of the providers."""
-    everyone = threading.Barrier(3, timeout=20)
+    everyone = threading.Barrier(3, timeout=END)
     with ExitStack() as stack:
         servers = [stack.enter_context(serve()) for _ in range(3)]
         for _, server in servers:

@@ -13,7 +13,7 @@ from prowess.errors import SkillError
 from prowess.mcp import McpSkillProvider, _connection, configured_servers
 from prowess.net import _client as _http
 from support import skill_servers
-from support.growth import ends
+from support.growth import END, ends
 from support.rows import rows
 from support.skill_servers import ENTRY, serve, small_entry
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PROGRAM = [sys.executable, str(Path(skill_servers.__file__))]
 
 
-def provider(tmp_path: Path, url: str, timeout: float = 5.0) -> McpSkillProvider:
+def provider(tmp_path: Path, url: str, timeout: float = END) -> McpSkillProvider:
     return McpSkillProvider("docs", url=url, cache=tmp_path / "cache", timeout=timeout)
 
 
@@ -265,7 +265,8 @@ def test_another_front_matter_than_the_listed_one_is_an_error(change: dict[str, 
 def test_a_hostile_process_is_ended(what: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And the next request starts it again."""
     monkeypatch.setattr(_connection, "_MAX_PAGE_BYTES", 1000)
-    with McpSkillProvider("docs", command=[*PROGRAM, what], cache=tmp_path, timeout=2) as docs:
+    timeout = 2 if reason == "it did not answer in time" else END
+    with McpSkillProvider("docs", command=[*PROGRAM, what], cache=tmp_path, timeout=timeout) as docs:
         assert docs.list("") == ()
         assert reason in docs.findings[0].message
         assert not docs._transport.is_open

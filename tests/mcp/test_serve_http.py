@@ -15,7 +15,7 @@ import pytest
 
 from prowess import LiveCatalog
 from prowess.mcp import http_app, server
-from support.growth import ends
+from support.growth import END, ends
 from support.mcp_clients import INITIALIZE, Served, modern, post, serve
 from support.skills import skill
 
@@ -72,7 +72,7 @@ def whole_request() -> bytes:
 
 def connect(one: Served) -> socket.socket:
     host, _, port = one.address.rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=30)
+    return socket.create_connection((host, int(port)), timeout=END)
 
 
 def test_clients_of_both_eras_are_served(project: Path) -> None:
@@ -214,7 +214,7 @@ def test_many_clients_read_files_at_the_same_time(project: Path) -> None:
         wrong: list[str] = []
 
         def client(first: int) -> None:
-            connection = HTTPConnection(one.address, timeout=60)
+            connection = HTTPConnection(one.address, timeout=END)
             for at in range(first, first + 20):
                 uri = f"skill://pages/{at % 20}.txt"
                 message, headers = modern("resources/read", name=uri, uri=uri)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.growth import END
 from support.mcp_clients import INITIALIZE, post, serve
 from support.skills import skill
 
@@ -27,7 +28,7 @@ def test_changes_are_declared_and_announced_on_the_stream_of_a_session(tmp_path:
         session = {"Mcp-Session-Id": headers["mcp-session-id"], "MCP-Protocol-Version": "2025-06-18"}
         post(served.address, {"jsonrpc": "2.0", "method": "notifications/initialized"}, **session)
         post(served.address, {"jsonrpc": "2.0", "id": 2, "method": "skills/list", "params": {}}, **session)
-        connection = HTTPConnection(served.address, timeout=20)
+        connection = HTTPConnection(served.address, timeout=END)
         connection.request("GET", "/mcp", headers={"Accept": "text/event-stream", **session})
         stream = connection.getresponse()
         assert stream.status == 200

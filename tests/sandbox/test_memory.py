@@ -11,6 +11,7 @@ import pytest
 from prowess._internal.fs import remove_tree
 from prowess.sandbox import Limits, _control_groups as control_groups, _supervisors as supervisors, stop
 from support.commands import run_python, run_shell
+from support.growth import END
 from support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def counting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 def spend(code: str, cwd: Path, *, pause: float = 0.0, **options: Any) -> Result:
     lines = f"import ctypes, mmap, os, time\nMIB, PAUSE = 1 << 20, {pause}\n{code}\nprint('done')"
-    return run_python(lines, cwd, limits=Limits(memory=LIMIT, timeout=20), **options)
+    return run_python(lines, cwd, limits=Limits(memory=LIMIT, timeout=END), **options)
 
 
 @pytest.mark.slow
@@ -140,7 +141,7 @@ IN_FOLDER = {
 @pytest.mark.parametrize("way", IN_FOLDER)
 def test_no_way_leads_beyond_the_limits_of_a_folder(counting: str, way: str, sandbox: str, scratch: Path) -> None:
     """Of a folder that the command can change: bytes, and files."""
-    limits = Limits(memory=LIMIT, timeout=20, folder_size=LIMIT, folder_files=2000)
+    limits = Limits(memory=LIMIT, timeout=END, folder_size=LIMIT, folder_files=2000)
     code = f"import ctypes, mmap, os, time\nMIB, PAUSE = 1 << 20, 0.01\n{IN_FOLDER[way]}\ntime.sleep(9)\nprint('done')"
     done = run_python(code, scratch, limits=limits, writable=[scratch], sandbox=sandbox)
     assert (done.stdout, done.out_of_space) == (b"", True), done

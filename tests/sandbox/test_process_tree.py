@@ -9,7 +9,7 @@ import pytest
 from prowess.errors import SandboxError
 from prowess.sandbox import Limits, run
 from support.commands import RUNS, run_shell
-from support.growth import ends
+from support.growth import END, ends
 from support.processes import processes_end
 from support.rows import rows
 from support.suites import require_backend
@@ -38,7 +38,7 @@ def test_processes_that_a_command_leaves_behind_are_killed(sandbox: str, tmp_pat
         mark = f"777{number:05}"
         slow = number % 10 == 9
         line = line.format(n=mark)
-        limits = Limits(timeout=0.2 if slow else 30)
+        limits = Limits(timeout=0.2 if slow else END)
         line = line.replace("exit 3", f"sleep {mark}") if slow else line
         with ends():
             done = run_shell(line, tmp_path, sandbox=sandbox, limits=limits)

@@ -13,6 +13,7 @@ import pytest
 
 from prowess.net import NetworkRules
 from prowess.sandbox import _proxy as proxy
+from support.growth import END
 from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Recorder(BaseRequestHandler):
 
     def handle(self) -> None:
         data = b""
-        self.request.settimeout(5)
+        self.request.settimeout(END)
         while b"\r\n\r\n" not in data:
             data += self.request.recv(65536)
         size = int(data.lower().partition(b"content-length: ")[2].partition(b"\r")[0] or 0)
@@ -70,12 +71,12 @@ def connection(rules: NetworkRules = OPEN) -> Iterator[socket.socket]:
 
     thread = threading.Thread(target=work)
     thread.start()
-    ours.settimeout(5)
+    ours.settimeout(END)
     try:
         yield ours
     finally:
         ours.close()
-        thread.join(5)
+        thread.join(END)
     assert errors == []
     assert not thread.is_alive()
 

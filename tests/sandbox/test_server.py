@@ -16,6 +16,7 @@ import pytest
 from prowess.errors import SandboxError
 from prowess.sandbox import Limits, server_command
 from prowess.sandbox._server_main import MAX_LOG_BYTES
+from support.growth import END
 from support.processes import processes_end, processes_with, wait_until
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def test_a_command_talks_to_its_caller_until_its_input_ends(tmp_path: Path, sand
             write_line(process, f"line {number}")
             assert read_line(process) == f"LINE {number}"
         close_input(process)
-        assert process.wait(10) == 0
+        assert process.wait(END) == 0
     assert [name for name in os.listdir(os.environ["TMPDIR"]) if name.startswith("prowess-server")] == []
 
 
@@ -110,7 +111,7 @@ def test_everything_ends_with_the_supervisor(tmp_path: Path, sandbox: str, mark:
             close_input(process)
         else:
             os.killpg(process.pid, signal.SIGTERM if how == "term" else signal.SIGKILL)
-        process.wait(10)
+        process.wait(END)
         assert processes_end(mark)
         for stream in (process.stdin, process.stdout):
             assert stream is not None
@@ -159,7 +160,7 @@ def test_the_error_stream_is_bounded_and_its_end_is_kept(tmp_path: Path, sandbox
         server_command(["python3", "-c", code], cwd=tmp_path, sandbox=sandbox) as words,
     ):
         with start(words, log) as process:
-            assert process.wait(20) == 0
+            assert process.wait(END) == 0
         assert os.fstat(log.fileno()).st_size <= MAX_LOG_BYTES
         log.seek(0)
         assert log.read().endswith("\nthe end\n")

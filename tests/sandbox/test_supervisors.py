@@ -16,6 +16,7 @@ import pytest
 from prowess.errors import SandboxError
 from prowess.sandbox import _supervisors as supervisors, run, stop
 from support.commands import SOURCE, run_shell
+from support.growth import END
 from support.processes import is_process_alive, processes_end, processes_with, wait_until
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def test_commands_end_with_their_caller(number: int, sandbox: str, tmp_path: Pat
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as caller:
         wait_until(lambda: len([pid for pid in processes_with("66602") if pid != caller.pid]) >= 3)
         caller.send_signal(number)
-        _, stderr = caller.communicate(timeout=60)
+        _, stderr = caller.communicate(timeout=END)
         assert processes_end("66602")
     assert (b"KeyboardInterrupt" in stderr) is (number == signal.SIGINT)
 
@@ -123,7 +124,7 @@ def test_stop_ends_the_commands_of_all_threads(sandbox: str, tmp_path: Path) -> 
     wait_until(lambda: len(processes_with("66605")) >= (9 if sandbox == "none" else 15))
     stop()
     for thread in threads:
-        thread.join(5)
+        thread.join(END)
     assert errors == ["the command was stopped, with everything it had started"] * 3
     assert run_shell("echo next", tmp_path, sandbox=sandbox).stdout == b"next\n"
     assert processes_end("66605")

@@ -19,6 +19,7 @@ from prowess import Scripts, ScriptSpace, Session, UntrustedSkill
 from prowess.catalog import discover
 from prowess.errors import ConfigError
 from support.files import write_file, write_files
+from support.growth import END
 from support.sessions import SKILLS, new_session
 from support.skills import skill
 from support.wheels import write_wheel
@@ -193,8 +194,8 @@ def test_time_memory_and_output_are_limited(project: Path, trust: Trust) -> None
     """Each limit is an answer, and the conversation goes on."""
     slow, large, much = "import time; time.sleep(60)", "x = bytearray(10**9)", "print('x' * 10**6)"
     write_scripts(project, "pdf", {"slow.py": slow, "large.py": large, "much.py": much})
-    session, scripts = active(project, trust), Scripts(timeout=1, memory=200 * 1024**2, output=1000)
-    assert run(session, "slow.py", scripts).startswith("stopped: it took longer than 1 seconds")
+    session, scripts = active(project, trust), Scripts(timeout=END, memory=200 * 1024**2, output=1000)
+    assert run(session, "slow.py", Scripts(timeout=1)).startswith("stopped: it took longer than 1 seconds")
     assert "MemoryError" in run(session, "large.py", scripts)
     answer = run(session, "much.py", scripts)
     assert len(answer) < 1200

@@ -20,6 +20,7 @@ import prowess.session._trust
 from prowess.errors import ConfigError
 from prowess.session import Trust
 from prowess.session._trust import trust_file
+from support.growth import END
 from support.sessions import discover_project, entry_of, new_session
 from support.skills import entry_in_folder, skill
 from support.users import ALICE, MALLORY, give, only_root
@@ -409,7 +410,7 @@ def start_child(trust: Trust, project: Path, name: str, when: str = "") -> subpr
 def test_a_process_killed_while_writing_leaves_the_old_record(when: str, project: Path, trust: Trust) -> None:
     """And no lock: the next process can write at once."""
     trusted_skill = trust.allow(entry_of(project))
-    assert start_child(trust, project, "xls", when).wait(60) == -signal.SIGKILL
+    assert start_child(trust, project, "xls", when).wait(END) == -signal.SIGKILL
     assert trust.all() == (trusted_skill,)
     more = trust.allow(entry_of(project, "xls"))
     assert trust.all() == (trusted_skill, more)
@@ -419,7 +420,7 @@ def test_a_process_killed_while_writing_leaves_the_old_record(when: str, project
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
 def test_a_process_killed_after_writing_leaves_the_new_record(project: Path, trust: Trust) -> None:
     trust.allow(entry_of(project))
-    assert start_child(trust, project, "xls", "after-replace").wait(60) == -signal.SIGKILL
+    assert start_child(trust, project, "xls", "after-replace").wait(END) == -signal.SIGKILL
     assert [row.name for row in trust.all()] == ["pdf", "xls"]
 
 
@@ -430,7 +431,7 @@ def test_sixteen_processes_lose_no_entry(project: Path, trust: Trust) -> None:
     for name in names:
         skill(project / ".agents/skills" / name)
     children = [start_child(trust, project, name) for name in names]
-    assert [process.wait(120) for process in children] == [0] * 16
+    assert [process.wait(END) for process in children] == [0] * 16
     assert [row.name for row in trust.all()] == names
 
 

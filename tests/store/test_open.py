@@ -15,6 +15,7 @@ import pytest
 from prowess._internal.installer import install_command
 from prowess.errors import ConfigError, StoreError
 from prowess.store import open_store
+from support.growth import END
 from support.postgres import start_postgres
 from support.programs import require
 from support.users import ALICE, MALLORY, only_root
@@ -31,7 +32,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *arguments]
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=END)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from prowess import discover
 from prowess.errors import ConfigError, ConversationBusyError, RequestReusedError, StoreError, TurnLostError
 from prowess.store import Store, open_store
 from prowess.store._store import conversations, leases, take_lease
+from support.growth import END
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def test_a_second_turn_waits_for_the_first(store: Store) -> None:
         with pytest.raises(ConversationBusyError, match="the conversation is in use: another turn of it is running"):
             store.turn("c", wait=0.05)
         threading.Timer(0.2, lambda: turn.save(history="a")).start()
-        append(store, "b", wait=10)
+        append(store, "b", wait=END)
     assert history(store) == "ab"
 
 
@@ -107,7 +108,7 @@ def test_turns_of_two_stores_lose_nothing(url: str) -> None:
     def add(worker: int) -> None:
         for number in range(10):
             for _ in range(2):
-                append(stores[worker % 2], f"<{worker}.{number}>", key=f"{worker}.{number}", wait=60)
+                append(stores[worker % 2], f"<{worker}.{number}>", key=f"{worker}.{number}", wait=END)
 
     stores = [open_store(url), open_store(url)]
     with stores[0], stores[1], ThreadPoolExecutor(10) as pool:
@@ -169,7 +170,7 @@ def test_a_killed_process_holds_a_conversation_no_longer_than_its_lease(store: S
         process.send_signal(signal.SIGKILL)
     with pytest.raises(RequestReusedError):
         append(store, "another", key="k")
-    assert append(store, "b", key="k", wait=5) == "answer to b"
+    assert append(store, "b", key="k", wait=END) == "answer to b"
     assert history(store) == "ab"
 
 
@@ -180,7 +181,7 @@ def test_a_process_that_was_stopped_cannot_save_over_another_turn(url: str) -> N
     with open_store(url, lease=1) as late, open_store(url, lease=1) as store:
         late._renewal.stop()  # it no longer renews its leases
         turn = late.turn("c", key="k", request="b")
-        append(store, "a", wait=60)  # for the end of the lease
+        append(store, "a", wait=END)  # for the end of the lease
         with pytest.raises(TurnLostError, match="another turn began"):
             turn.save(history="b", answer="b")
         turn.release()

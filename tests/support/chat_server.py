@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from prowess.agent.server import listen, make_server
 from prowess.agent.server._requests import ChatAnswer, ChatRequest, RequestError
 from prowess.errors import ProwessError
+from support.growth import END
 from support.processes import wait_until
 
 if TYPE_CHECKING:
@@ -111,5 +112,5 @@ class ChatServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(END)
         self._socket.close()

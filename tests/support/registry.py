@@ -21,6 +21,7 @@ import pytest
 
 from prowess.install.sources import parse_source
 from prowess.install.sources.oci import open_registry
+from support.growth import END
 from support.programs import require
 from support.raw_http import RawServer, Request, answer
 
@@ -152,7 +153,7 @@ def start_registry(*, private: bool = False, auth: str = "") -> Iterator[Registr
         yield Registry(port, folder / "settings.yml")
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(END)
         shutil.rmtree(folder, ignore_errors=True)
 
 

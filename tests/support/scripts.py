@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prowess import Scripts, Trust
+from support.growth import END
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SCRIPTS = Scripts(sandbox="none", timeout=20)
+SCRIPTS = Scripts(sandbox="none", timeout=END)
 """As an adapter takes them; the machine needs no sandbox."""
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
+from support.growth import END
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -86,7 +88,7 @@ def talk_beside_slow_clients(
         started = time.monotonic()
         limits = httpx2.Limits(max_connections=None)
         base = f"http://127.0.0.1:{port}"
-        async with httpx2.AsyncClient(base_url=base, trust_env=False, timeout=60, limits=limits) as client:
+        async with httpx2.AsyncClient(base_url=base, trust_env=False, timeout=END, limits=limits) as client:
             answers = await asyncio.gather(*(_conversation(client, at, turns) for at in range(conversations)))
         seconds = time.monotonic() - started
         for task in tasks:

@@ -9,6 +9,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from prowess import Scripts, Session, Tool
+from support.growth import END
 
 if TYPE_CHECKING:
     from prowess import Catalog, LiveCatalog
@@ -93,7 +94,7 @@ class TinyConversation:
         }
         request = Request(f"{self.url}/chat/completions", json.dumps(body).encode())  # noqa: S310 - loopback
         try:
-            with urlopen(request, timeout=60) as response:  # noqa: S310
+            with urlopen(request, timeout=END) as response:  # noqa: S310
                 message: Message = json.load(response)["choices"][0]["message"]
         except HTTPError as error:
             with error:

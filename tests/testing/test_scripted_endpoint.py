@@ -13,6 +13,7 @@ import pytest
 
 from prowess.testing import Call, Step
 from prowess.testing._scripted_endpoint import FINAL_ANSWER, ScriptedConversation, ScriptedEndpoint, read_request
+from support.growth import END
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ def endpoint() -> Iterator[ScriptedEndpoint]:
 def post(model: ScriptedConversation, body: Any, path: str = "/chat/completions") -> tuple[int, str]:
     """Return the status and the body of the answer."""
     url = urlsplit(model.url)
-    connection = http.client.HTTPConnection(url.netloc, timeout=10)
+    connection = http.client.HTTPConnection(url.netloc, timeout=END)
     try:
         connection.request("POST", url.path + path, body if isinstance(body, bytes) else json.dumps(body).encode())
         response = connection.getresponse()
@@ -42,7 +43,7 @@ def post(model: ScriptedConversation, body: Any, path: str = "/chat/completions"
 def send_raw(model: ScriptedConversation, data: bytes, *, read: bool = True) -> bytes:
     """Send bytes and return what comes back until the server closes the connection."""
     url = urlsplit(model.url)
-    with socket.create_connection((url.hostname, url.port), timeout=10) as connection:
+    with socket.create_connection((url.hostname, url.port), timeout=END) as connection:
         connection.sendall(data)
         answer = b""
         while read and (part := connection.recv(65536)):
@@ -232,7 +233,7 @@ def test_a_client_that_hangs_up_disturbs_no_other(endpoint: ScriptedEndpoint) ->
 
     def think(_: object) -> Step:
         asked.set()
-        release.wait(10)
+        release.wait(END)
         return Step(say="word " * 200_000)
 
     model.expect(think)
@@ -240,7 +241,7 @@ def test_a_client_that_hangs_up_disturbs_no_other(endpoint: ScriptedEndpoint) ->
     body = json.dumps({**HELLO, "stream": True}).encode()
     head = b"POST /c/1/v1/chat/completions HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body)
     send_raw(model, head + body, read=False)
-    assert asked.wait(10)
+    assert asked.wait(END)
     release.set()
     assert still_answers(model)
 
@@ -248,7 +249,7 @@ def test_a_client_that_hangs_up_disturbs_no_other(endpoint: ScriptedEndpoint) ->
 def test_a_connection_is_used_again(endpoint: ScriptedEndpoint) -> None:
     model = endpoint.conversation()
     url = urlsplit(model.url)
-    connection = http.client.HTTPConnection(url.netloc, timeout=10)
+    connection = http.client.HTTPConnection(url.netloc, timeout=END)
     bodies: tuple[object, ...] = (HELLO, {**HELLO, "stream": True}, [], HELLO)
     for body in bodies:
         connection.request("POST", f"{url.path}/chat/completions", json.dumps(body))

@@ -16,6 +16,7 @@ from prowess.filesystem import Filesystem, Question
 from prowess.hosts import DEFAULT_HOST, host_names, load_host, observed_hosts
 from prowess.visibility import ABSENT, Comparison, compare, compare_catalogs
 from support.files import write_file
+from support.growth import END
 from support.hosts import host_from_table
 from support.proofs import short_or_long
 from support.skills import skill
@@ -47,7 +48,7 @@ def compared(*hosts: str, files: tuple[Path, ...] = ()) -> Comparison:
 def run_in_shell(command: str) -> None:
     """Run a command that Prowess printed, as its user would."""
     runs = command.replace("prowess ", f"{sys.executable} -m prowess ")
-    subprocess.run(["/bin/sh", "-c", runs], check=True, capture_output=True, timeout=60)
+    subprocess.run(["/bin/sh", "-c", runs], check=True, capture_output=True, timeout=END)
 
 
 def test_a_skill_that_every_agent_sees_is_lost_by_none(project: Path) -> None:

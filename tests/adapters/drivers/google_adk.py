@@ -17,6 +17,7 @@ from google.genai import types
 
 from adapters import drivers
 from prowess.adapters.google_adk import Skills
+from support.growth import END
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -55,7 +56,7 @@ class ChatCompletions(BaseLlm):  # type: ignore[misc]
                 }
                 for declaration in declarations
             ]
-        async with httpx.AsyncClient(timeout=60, trust_env=False) as client:
+        async with httpx.AsyncClient(timeout=END, trust_env=False) as client:
             response = await client.post(f"{self.url}/chat/completions", json=body)
         response.raise_for_status()
         said = response.json()["choices"][0]["message"]

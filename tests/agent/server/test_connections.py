@@ -20,7 +20,7 @@ from prowess.agent.server._connections import Limits, default_limits
 from prowess.agent.server._conversations import ConversationStore
 from prowess.agent.server._requests import ChatAnswer, ChatRequest
 from support.chat_server import ChatServer
-from support.growth import ends
+from support.growth import END, ends
 from support.processes import wait_until
 from support.slow_clients import HEAD, chat_request, talk_beside_slow_clients
 
@@ -47,7 +47,7 @@ def shared_chat() -> Iterator[ChatServer]:
 
 
 def connect(chat: ChatServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", chat.port), timeout=60)
+    return socket.create_connection(("127.0.0.1", chat.port), timeout=END)
 
 
 def read_all(client: socket.socket) -> bytes:
@@ -94,7 +94,7 @@ def drip(client: socket.socket, data: bytes) -> bytes:
 def is_answered(chat: ChatServer) -> bool:
     url = f"{chat.url}/v1/chat/completions"
     body = {"messages": [{"role": "user", "content": "hello"}]}
-    return httpx2.post(url, json=body, trust_env=False, timeout=60).status_code == 200
+    return httpx2.post(url, json=body, trust_env=False, timeout=END).status_code == 200
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -142,7 +142,7 @@ def test_a_client_that_does_not_read_is_dropped(chat: ChatServer, stream: bool) 
     """However small its part of the answer is that does not fit into the buffers of the system."""
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.settimeout(10)
+        client.settimeout(END)
         client.connect(("127.0.0.1", chat.port))
         with suppress(OSError):
             for _ in range(100):
@@ -207,7 +207,7 @@ def test_too_many_runs_at_once_are_refused_with_a_time_to_try_again(stream: bool
             client.sendall(chat_request("wait later", stream=True))
             while b"first" not in client.recv(65536):
                 pass
-            answer = httpx2.post(f"{chat.url}/v1/chat/completions", json=body, trust_env=False, timeout=60)
+            answer = httpx2.post(f"{chat.url}/v1/chat/completions", json=body, trust_env=False, timeout=END)
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
             assert answer.json()["error"]["code"] == "busy"
         chat.echo.wait_for_outcome("cancelled")
@@ -249,16 +249,16 @@ def test_a_process_with_few_file_descriptors_answers_beside_more_connections(des
         port = int(url.rpartition(":")[2].partition("/")[0])
         clients = []
         for number in range(400 if bound == "bounded" else 150):
-            clients.append(stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=60))))
+            clients.append(stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=END))))
             with suppress(OSError):
                 clients[-1].sendall(("", HEAD, f"{HEAD}Content-Length: 9\r\n\r\n")[number % 3].encode())
         body = {"messages": [{"role": "user", "content": "hello"}]}
         for _ in range(5):
-            answer = httpx2.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=60)
+            answer = httpx2.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=END)
             assert answer.status_code == 200
         with ends():
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=END)
     assert (process.returncode, out, err) == (130, "", "")
 
 

@@ -18,6 +18,7 @@ from prowess.agent.server import listen
 from prowess.agent.server._requests import Message
 from prowess.errors import ConfigError
 from support.chat_server import ChatServer
+from support.growth import END
 from support.rows import rows
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ def post(chat: ChatServer, body: Any, **headers: str) -> httpx2.Response:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     given = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
     url = f"{chat.url}/v1/chat/completions"
-    return httpx2.post(url, content=content, headers=given, trust_env=False, timeout=10)
+    return httpx2.post(url, content=content, headers=given, trust_env=False, timeout=END)
 
 
 def get(chat: ChatServer, path: str, **headers: str) -> httpx2.Response:
-    return httpx2.get(chat.url + path, headers=headers, trust_env=False, timeout=10)
+    return httpx2.get(chat.url + path, headers=headers, trust_env=False, timeout=END)
 
 
 def events(response: httpx2.Response) -> list[Any]:
@@ -338,5 +339,5 @@ except KeyboardInterrupt:
         with httpx2.stream("POST", f"{url}/chat/completions", content=body, headers=headers, trust_env=False) as answer:
             assert "content" in next(answer.iter_text())
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=END)
     assert (process.returncode, out, err) == (130, "", "")

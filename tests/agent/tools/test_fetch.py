@@ -16,7 +16,7 @@ import pytest
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.tools._network import HttpResponse, NetworkAccess, fetch
 from prowess.net import NetworkRules
-from support.growth import ends
+from support.growth import END, ends
 from support.programs import require
 from support.rows import rows
 from support.site_server import Request, Site, echo, redirect, reply
@@ -126,7 +126,7 @@ def test_headers_are_not_sent_to_another_origin() -> None:
 
 def test_a_redirect_of_a_post_is_not_followed() -> None:
     with Site({"/": redirect("/other", "307 Temporary Redirect"), "*": echo}) as site:
-        answer = fetch("POST", f"{site.url}/", access=OPEN, timeout=5, limit=100, content=b"x")
+        answer = fetch("POST", f"{site.url}/", access=OPEN, timeout=END, limit=100, content=b"x")
         assert (answer.status, answer.headers["location"], len(site.requests)) == (307, "/other", 1)
 
 
