@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -95,18 +96,22 @@ class Runner:
 
 
 def fake_python(temp: Path) -> Path:
-    """Write a Python that makes environments, and installs Prowess into them, without the network."""
+    """Write a Python that makes environments, and installs Prowess into them, without the network.
+
+    It is a shell script, which starts much faster.
+    """
     program = temp / "python"
     program.write_text(
-        f"#!{sys.executable} -I\n"
-        "import json, os, shutil, sys\n"
-        "if sys.argv[1:4] == ['-I', '-m', 'venv']:\n"
-        "    os.makedirs(sys.argv[4] + '/bin')\n"
-        "    shutil.copy(__file__, sys.argv[4] + '/bin/python')\n"
-        "elif sys.argv[1:4] == ['-I', '-m', 'pip']:\n"
-        f"    open({str(temp / 'installed')!r}, 'w').write(json.dumps(sys.argv[4:]))\n"
-        "else:\n"
-        f"    os.execv({sys.executable!r}, [{sys.executable!r}, '-B', *sys.argv[1:]])\n",
+        "#!/bin/sh\n"
+        'case "$1 $2 $3" in\n'
+        "'-I -m venv')\n"
+        '    mkdir -p "$4/bin"\n'
+        '    cp "$0" "$4/bin/python" ;;\n'
+        "'-I -m pip')\n"
+        "    shift 3\n"
+        f"    printf '%s\\n' \"$@\" > {shlex.quote(str(temp / 'installed'))} ;;\n"
+        f'*) exec {shlex.quote(sys.executable)} -B "$@" ;;\n'
+        "esac\n",
         encoding="utf-8",
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -135,7 +140,7 @@ def run_action(workspace: Path, **inputs: str) -> Runner:
 
 def test_it_installs_its_own_checkout(workspace: Path) -> None:
     run = run_action(workspace, path="skills")
-    (*options, path) = json.loads((run.temp / "installed").read_text())
+    (*options, path) = (run.temp / "installed").read_text().splitlines()
     assert (options[0], path) == ("install", str(TOP))
 
 

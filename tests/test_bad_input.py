@@ -230,9 +230,10 @@ def test_a_bad_skill_is_a_finding_and_the_others_load(name: str, bad: Bad) -> No
     assert not (bad.repo / "pwned").exists()
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("host", host_names())
 def test_no_host_fails_on_bad_input(host: str, bad: Bad) -> None:
-    """All bad files at once, under the rules of every host."""
+    """All bad files at once, under the rules of every host. The short form counts calls for every fourth host."""
     made = 0
     for name, (make, _, _) in BAD.items():
         one = Bad.__new__(Bad)
@@ -246,7 +247,8 @@ def test_no_host_fails_on_bad_input(host: str, bad: Bad) -> None:
         if not (bad.repo / root).exists():
             (bad.repo / root).parent.mkdir(exist_ok=True)
             (bad.repo / root).symlink_to(bad.root)
-    with calls_at_most(2_000_000):
+    is_counted = host in host_names()[:: short_or_long(4, 1)]
+    with calls_at_most(2_000_000) if is_counted else ends():
         catalog = bad.see(host)
         text = render(catalog).text
     assert not UNSEEN.search(text)
@@ -263,9 +265,9 @@ COMMANDS = [
     pytest.param(["list", "--all", "--json"], id="matrix-json"),
     pytest.param(["check", "--json"], id="check-json"),
     pytest.param(["check", "--host", "prowess", "--host", "codex", "--host", "copilot"], id="check"),
-    pytest.param(["check", "--policy", "spec", "--format", "github"], id="check-github"),
-    pytest.param(["check", "--format", "sarif"], id="check-sarif"),
-    pytest.param(["check", "--format", "gitlab"], id="check-gitlab"),
+    pytest.param(["check", "--host", "prowess", "--policy", "spec", "--format", "github"], id="check-github"),
+    pytest.param(["check", "--host", "prowess", "--format", "sarif"], id="check-sarif"),
+    pytest.param(["check", "--host", "prowess", "--format", "gitlab"], id="check-gitlab"),
     pytest.param(["check", ".", "--json"], id="check-path"),
     pytest.param(["inventory", "--json"], id="inventory-json"),
     pytest.param(["inventory", "--all"], id="inventory"),

@@ -8,7 +8,9 @@ import pytest
 
 from support.cases import Case, cases_of, run_section
 
-FIRST_CASES = [cases_of(path)[0] for path in sorted((Path(__file__).parents[1] / "cases/cli").glob("*.md"))]
+DOCUMENTS = sorted((Path(__file__).parents[1] / "cases/cli").glob("*.md"))
+FIRST_CASES = [cases_of(path)[0] for path in DOCUMENTS if "-" not in path.stem]
+"""Those of the documents that have the name of a command."""
 
 
 @pytest.mark.parametrize("case", FIRST_CASES, ids=lambda case: case.document.path.stem)

@@ -25,13 +25,14 @@ from support.fake_client import (
     start_python,
 )
 from support.processes import is_process_alive, wait_until
+from support.proofs import short_or_long
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 CSV = str(EXAMPLES / "csv-profile")
-TIMES = 20
+TIMES = short_or_long(4, 20)
 
 
 @pytest.fixture
@@ -210,9 +211,10 @@ BUSY = "mkdir -p ~/made/by/it; chmod 500 ~/made; echo here; exec sleep 60"
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize("end", ENDS)
 def test_nothing_is_left_behind(end: str, top: Path) -> None:
-    """Twenty times each, with a client that leaves files and folders that cannot be written to."""
+    """Several times each, with a client that leaves files and folders that cannot be written to."""
     name = ENDS[end]
     for _ in range(TIMES):
         if name.isupper():

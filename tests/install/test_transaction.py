@@ -99,8 +99,7 @@ def test_a_killed_command_leaves_mounted_copies_as_the_lock_says(
 ) -> None:
     """The lock, the installed skills, the copies and their records change together, or not at all."""
     monkeypatch.setenv("PROWESS_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr("prowess.transaction._transaction.sync_file_system", lambda _: None)
-    found = killed_at_steps(CommandProjects(tmp_path), name, every=23)
+    found = in_new_process(killed_at_steps, CommandProjects(tmp_path), name, every=23)
     assert {"old", "done"} <= {*found}
 
 

@@ -7,10 +7,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
+from support.inner_pytest import run_pytest
 from support.programs import summary
 
 TESTS = Path(__file__).parents[1]
@@ -50,18 +50,14 @@ def without_bwrap(tmp_path: Path) -> str:
     return str(tmp_path / "bin")
 
 
-def run(path: str, *arguments: str | Path, **env: str) -> tuple[int, list[str]]:
+def run(path: str, *arguments: str | Path, **more: str) -> tuple[int, list[str]]:
     """Run pytest; return its exit code and the lines it prints."""
     inherited = {name: value for name, value in os.environ.items() if name not in ("CI", "PROWESS_SKIPPED")}
-    with TemporaryDirectory() as top:  # one that no other run of pytest removes meanwhile
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={top}/tests", *arguments],
-            cwd=TESTS.parent,
-            env={**{name: value for name, value in inherited.items() if "PYTEST" not in name}, "PATH": path, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    env = {name: value for name, value in inherited.items() if "PYTEST" not in name}
+    plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": "xdist.plugin"}
+    done = run_pytest(
+        "-q", "-p", "no:cacheprovider", *arguments, cwd=TESTS.parent, env={**env, **plugins, "PATH": path, **more}
+    )
     assert done.stderr == ""
     return done.returncode, done.stdout.splitlines()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from prowess.cli import main
+from support.inner_pytest import run_pytest
 from support.suites import require_backend, snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
@@ -30,10 +30,10 @@ def expected(name: str) -> Any:
 
 def by_pytest(folder: Path, report: Path, *arguments: str) -> tuple[int, dict[str, dict[str, str]]]:
     """Run pytest on a folder; return its exit code and path of a skill to its cases and what became of them."""
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "prowess.testing.plugin"]
-    words += ["--continue-on-collection-errors", "--junitxml", str(report), "--rootdir", str(folder), *arguments, "."]
+    words = ["-q", "-p", "no:cacheprovider", "-p", "prowess.testing.plugin", "--continue-on-collection-errors"]
+    words += ["--junitxml", str(report), "--rootdir", str(folder), *arguments, "."]
     env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(TOP / "src")}
-    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    done = run_pytest(*words, cwd=folder, env=env)
     found: dict[str, dict[str, str]] = {}
     for case in ET.parse(report).getroot().iter("testcase"):  # noqa: S314 - what pytest wrote
         skill, _, _ = (case.get("classname") or case.get("name") or "").partition(".tests.cases.")

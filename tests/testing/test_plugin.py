@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from support.files import write_file
+from support.inner_pytest import run_pytest
 from support.processes import processes_end
 from support.skills import skill
 from support.suites import write_suite
@@ -41,10 +42,14 @@ sys.exit(pytest.main(sys.argv[1:], plugins=[plugin]))
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    """Run pytest with no plugin that is found by its entry point, for to load all there are takes its time."""
-    return pytester.runpytest_subprocess(
-        "-p", "prowess", "--skill-sandbox", "none", "-p", "no:cacheprovider", *arguments
-    )
+    """Run pytest with no plugin that is found by its entry point, because loading all of them takes long."""
+    return run_with(pytester, "-p", "prowess", "--skill-sandbox", "none", "-p", "no:cacheprovider", *arguments)
+
+
+def run_with(pytester: pytest.Pytester, *arguments: str | Path) -> pytest.RunResult:
+    """Run pytest."""
+    done = run_pytest(*arguments, cwd=pytester.path, env=os.environ)
+    return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), 0)
 
 
 def outcomes(result: pytest.RunResult) -> dict[str, int]:
@@ -177,7 +182,7 @@ def test_a_project_without_skills_notices_nothing(
         """
     )
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    result = pytester.runpytest_subprocess()
+    result = run_with(pytester)
     assert (result.ret, outcomes(result)) == (0, {"passed": 1})
     result.stdout.fnmatch_lines(["plugins:*prowess*"])
 
@@ -221,7 +226,7 @@ def test_without_a_sandbox_cases_are_errors(
         pytest.skip("bwrap is of Linux")
     monkeypatch.setenv("PATH", str(project))
     write_suite(project / "pdf", {"a": f"touch {project}/ran"})
-    result = pytester.runpytest_subprocess("-p", "prowess.testing.plugin")
+    result = run_with(pytester, "-p", "prowess.testing.plugin")
     assert (result.ret, outcomes(result)) == (1, {"errors": 1})
     assert "_pytest" not in result.stdout.str()
     result.stdout.fnmatch_lines(["sandbox: no sandbox available: *"])
@@ -303,9 +308,10 @@ def test_an_invalid_skill_can_be_tested(project: Path, pytester: pytest.Pytester
 def test_our_own_suite_is_not_disturbed(pytester: pytest.Pytester) -> None:
     """No tests of skills are collected from this repository's own: they are what other tests are about."""
     top = Path(__file__).parents[2]
-    result = pytester.run(
-        *(sys.executable, "-m", "pytest", "--collect-only", "-q", "--rootdir", top, "-c", top / "pyproject.toml"),
-        *("-p", "no:cacheprovider", top / "tests/testing", top / "tests/golden"),
+    result = run_with(
+        pytester,
+        *("--collect-only", "-q", "--rootdir", top, "-c", top / "pyproject.toml", "-p", "no:cacheprovider"),
+        *(top / "tests/testing", top / "tests/golden"),
     )
     assert [name for name in node_ids(result) if ".py::" not in name] == []
     assert any("test_plugin.py::" in name for name in node_ids(result))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.files import write_file
+from support.inner_pytest import run_pytest
 from support.suites import write_suite
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
 pytestmark = [
@@ -57,10 +58,8 @@ def run(
     """Run pytest without the plugins of other packages."""
     variables = {name: os.environ[name] for name in ("PATH", "HOME", "PROWESS_CACHE_DIR", "PROWESS_CONFIG_DIR")}
     variables |= {"PYTHONPATH": str(SOURCE), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "--skill-sandbox=none", "-p", "no:cacheprovider", *on, *arguments]
-    if "--skill-sandbox=none" in command and not on:
-        command.remove("--skill-sandbox=none")
-    return subprocess.run(command, cwd=cwd, env=variables | env, capture_output=True, text=True, check=False)
+    sandbox = ("--skill-sandbox=none",) if on else ()
+    return run_pytest("-q", *sandbox, "-p", "no:cacheprovider", *on, *arguments, cwd=cwd, env=variables | env)
 
 
 def imported(canary: Path) -> list[str]:
