@@ -70,14 +70,6 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Read no configuration or variables of the user who runs the tests, and leave no files in their home."""
     home = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
-    monkeypatch.setenv("PROWESS_DATA_DIR", str(home / "data"))
-    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
-    for variable in ("NO_COLOR", "FORCE_COLOR"):  # a CI system may set one
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("UV_OFFLINE", "1")  # scripts get packages only from folders of their tests
-    monkeypatch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL writes its summaries of conversations
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(home))
         patch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
@@ -85,5 +77,6 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
         for variable in ("NO_COLOR", "FORCE_COLOR"):  # a CI system may set one
             patch.delenv(variable, raising=False)
+        patch.setenv("UV_OFFLINE", "1")  # scripts get packages only from folders of their tests
         patch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL writes its summaries of conversations
         yield
