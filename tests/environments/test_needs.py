@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.environments import find_needs
+from prowess.environments import find_needs, find_node_needs
 from support.files import write_files
 from support.growth import ends
 
@@ -181,3 +182,47 @@ def test_files_that_import_each_other_are_read_once(tmp_path: Path) -> None:
     write_files(tmp_path, {f"m{number}.py": f"import {names}\nimport numpy" for number in range(30)})
     with ends():
         assert find_needs(str(tmp_path), ("m0.py",)).requirements == ("numpy",)
+
+
+# ── Node.js ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_nearest_package_file_names_packages_of_node(tmp_path: Path) -> None:
+    """Only what its scripts run with: neither tools of its author nor commands."""
+    content = {
+        "dependencies": {"docx": "^9.6.1", "@scope/a": "1.x || >=2.5.0 <3.0.0"},
+        "devDependencies": {"vite": "1"},
+    }
+    files = {"scripts/x.mjs": "", "scripts/package.json": json.dumps(content), "package.json": "{}"}
+    needs = find_node_needs(str(write_files(tmp_path, files)), ("scripts", "x.mjs"))
+    assert (needs.kind, needs.source) == ("npm", "scripts/package.json")
+    assert needs.requirements == ("@scope/a@1.x || >=2.5.0 <3.0.0", "docx@^9.6.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("evil", "https://example.com/evil.tgz"),
+        ("evil", "file:../evil"),
+        ("evil", "git+ssh://example.com/evil"),
+        ("evil", "someone/evil"),
+        ("evil", "npm:other@1"),
+        ("evil", "workspace:*"),
+        ("../evil", "1"),
+        ("--registry", "1"),
+        ("Evil", "1"),
+        ("evil", 1),
+        ("evil", None),
+    ],
+)
+def test_addresses_and_folders_are_refused_for_node_too(tmp_path: Path, name: str, version: object) -> None:
+    content = json.dumps({"dependencies": {name: version, "good": "1"}})
+    needs = find_node_needs(str(write_files(tmp_path, {"x.js": "", "package.json": content})), ("x.js",))
+    assert needs.requirements == ("good@1",)
+    reason = "it is not a name and a range of versions"
+    assert needs.notes() == [f"`{name}: {version}` of package.json is not installed: {reason}"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "[" * 100_000, '{"dependencies": [1]}', '{"dependencies": "x"}'])
+def test_a_package_file_of_another_form_names_nothing(tmp_path: Path, text: str) -> None:
+    assert find_node_needs(str(write_files(tmp_path, {"x.js": "", "package.json": text})), ("x.js",)).requirements == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -22,7 +23,8 @@ from support.files import write_file, write_files
 from support.growth import END
 from support.sessions import SKILLS, new_session
 from support.skills import skill
-from support.wheels import write_wheel
+from support.web_server import static_server
+from support.wheels import point_to_tarballs, write_npm_package, write_wheel
 
 if TYPE_CHECKING:
     from prowess.session import Trust
@@ -800,3 +802,23 @@ def test_a_file_that_became_a_link_is_not_opened(project: Path, trust: Trust) ->
     with pytest.raises(OSError, match="symbolic links"):
         file.open()
     assert session.files() == ()
+
+
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+def test_packages_of_node_are_installed_without_running_their_scripts(
+    project: Path, trust: Trust, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both kinds of modules find them."""
+    mark = tmp_path / "ran"
+    package = {"name": "shapes", "version": "1.5.0", "scripts": {"install": f"touch {mark}"}, "main": "i.js"}
+    write_npm_package(tmp_path / "registry", package, {"i.js": "module.exports = 4"})
+    code = {"x.mjs": "import area from 'shapes'; console.log(area)", "x.cjs": "console.log(require('shapes'))"}
+    write_scripts(project, "pdf", {**code, "package.json": json.dumps({"dependencies": {"shapes": "^1.0.0"}})})
+    session = active(project, trust)
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    with static_server(tmp_path / "registry") as server:
+        monkeypatch.setenv("npm_config_registry", f"{server.url}/")
+        point_to_tarballs(tmp_path / "registry", server.url)
+        assert run(session, "x.mjs").splitlines()[:3] == ["exit code 0", "stdout:", "4"]
+    assert run(session, "x.cjs").splitlines()[:3] == ["exit code 0", "stdout:", "4"]
+    assert not mark.exists()

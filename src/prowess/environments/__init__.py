@@ -17,6 +17,11 @@ if TYPE_CHECKING:
         remove_environment as remove_environment,
     )
     from ._missing import missing_hints as missing_hints, require_program as require_program
-    from ._needs import Needs as Needs, find_needs as find_needs, needs_of_skill as needs_of_skill
+    from ._needs import (
+        Needs as Needs,
+        find_needs as find_needs,
+        find_node_needs as find_node_needs,
+        needs_of_skill as needs_of_skill,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -1,8 +1,8 @@
-"""Install what scripts need, each set of packages once: with uv, into a virtual environment in the user's cache.
+"""Install what scripts need, each set of packages once, into a folder of the user's cache: with uv or npm.
 
 An environment is named after what is in it: the packages, and the Python. It is made beside its place and renamed when
 it is complete, so that one that was interrupted is never used. Only wheels are installed, whose installation runs no
-code, unless the caller allows others too. No setting of a project is read.
+code, and of npm no script, unless the caller allows it. No setting of a project is read.
 """
 
 from __future__ import annotations
@@ -37,9 +37,11 @@ _VARIABLES = """
     SSL_CERT_DIR SSL_CERT_FILE TMPDIR USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME all_proxy http_proxy
     https_proxy no_proxy UV_CACHE_DIR UV_CONFIG_FILE UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS
     UV_HTTP_TIMEOUT UV_INDEX UV_INDEX_STRATEGY UV_INDEX_URL UV_INSECURE_HOST UV_KEYRING_PROVIDER UV_NATIVE_TLS
-    UV_NO_CACHE UV_OFFLINE UV_PYTHON_INSTALL_DIR UV_SYSTEM_CERTS
+    UV_NO_CACHE UV_OFFLINE UV_PYTHON_INSTALL_DIR UV_SYSTEM_CERTS NODE_EXTRA_CA_CERTS NPM_CONFIG_CACHE
+    NPM_CONFIG_OFFLINE NPM_CONFIG_REGISTRY NPM_CONFIG_USERCONFIG npm_config_cache npm_config_offline
+    npm_config_registry npm_config_userconfig
 """
-"""What uv gets of the user's environment: where packages come from, and how to reach it."""
+"""What uv and npm get of the user's environment: where packages come from, and how to reach it."""
 
 
 class Environment(Frozen):
@@ -61,6 +63,11 @@ class Environment(Frozen):
     def program(self) -> str:
         """Its Python."""
         return os.path.join(self.folder, "bin/python3")
+
+    @property
+    def modules(self) -> str:
+        """Its modules of Node.js."""
+        return os.path.join(self.folder, "node_modules")
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `env --json`."""
@@ -114,10 +121,11 @@ def install(needs: Needs, env: Mapping[str, str], *, builds: bool = False) -> En
     top = _top(env)
     if top is None:
         raise InstallError("there is no folder for environments", hint="set `PROWESS_CACHE_DIR` to one")
-    uv = find_uv(env)
-    if uv is None:
-        hint = "install uv, for example with `pip install uv`"
-        raise InstallError(f"{_listed(needs)} cannot be installed without uv", hint=hint)
+    installer = find_npm(env) if needs.kind == "npm" else find_uv(env)
+    if installer is None:
+        name, how = ("npm", "`apt install npm`") if needs.kind == "npm" else ("uv", "`pip install uv`")
+        hint = f"install {name}, for example with {how}"
+        raise InstallError(f"{_listed(needs)} cannot be installed without {name}", hint=hint)
     name = _name(needs, builds=builds)
     try:
         own_folder(top, os.path.dirname(top), follow=True)
@@ -125,7 +133,7 @@ def install(needs: Needs, env: Mapping[str, str], *, builds: bool = False) -> En
             # Another process may have made it while this one waited.
             if known := find_environment(needs, env, builds=builds):
                 return known
-            _make(uv, needs, os.path.join(top, name), env, builds=builds)
+            _make(installer, needs, os.path.join(top, name), env, builds=builds)
             made = find_environment(needs, env, builds=builds)
     except ForeignError as error:
         raise InstallError(f"nothing was installed: {error.strerror}", hint=error.hint) from None
@@ -136,26 +144,20 @@ def install(needs: Needs, env: Mapping[str, str], *, builds: bool = False) -> En
     return made
 
 
-def _make(uv: str, needs: Needs, folder: str, env: Mapping[str, str], *, builds: bool) -> None:
+def _make(installer: str, needs: Needs, folder: str, env: Mapping[str, str], *, builds: bool) -> None:
     temporary = f"{folder}.new"
     if os.path.lexists(temporary):  # of a process that was ended
         remove_tree(temporary)
     try:
         os.mkdir(temporary, 0o700)
-        python = needs.python or getattr(sys, "_base_executable", "") or sys.executable
-        create = [uv, "venv", "--quiet", "--allow-existing", "--no-project", "--no-python-downloads", "--relocatable"]
-        _run_uv([*create, "--python", python, temporary], temporary, env, needs)
-        program = os.path.join(temporary, "bin/python3")
-        if needs.requirements:
-            listed = os.path.join(temporary, "requirements.txt")
-            with open(listed, "x", encoding="ascii") as file:
-                file.write("".join(f"{requirement}\n" for requirement in needs.requirements))
-            kinds = [] if builds else ["--no-build"]
-            command = [uv, "pip", "install", "--quiet", "--no-progress", "--link-mode", "copy", *kinds]
-            _run_uv([*command, "--python", program, "--requirement", listed], temporary, env, needs)
+        if needs.kind == "npm":
+            _fill_with_npm(installer, needs, temporary, env, builds=builds)
+        else:
+            _fill_with_uv(installer, needs, temporary, env, builds=builds)
         import json
 
-        record = {"requirements": [*needs.requirements], "python": _version(temporary)}
+        python = _version(temporary) if needs.kind == "python" else ""
+        record = {"requirements": [*needs.requirements], "python": python}
         with open(os.path.join(temporary, _RECORD), "x", encoding="utf-8") as file:
             json.dump(record, file)
         os.rename(temporary, folder)
@@ -164,8 +166,35 @@ def _make(uv: str, needs: Needs, folder: str, env: Mapping[str, str], *, builds:
             remove_tree(temporary)
 
 
-def _run_uv(command: Sequence[str], cwd: str, env: Mapping[str, str], needs: Needs) -> None:
-    """Run uv.
+def _fill_with_uv(uv: str, needs: Needs, folder: str, env: Mapping[str, str], *, builds: bool) -> None:
+    python = needs.python or getattr(sys, "_base_executable", "") or sys.executable
+    create = [uv, "venv", "--quiet", "--allow-existing", "--no-project", "--no-python-downloads", "--relocatable"]
+    settings = _settings(env)
+    _run([*create, *settings, "--python", python, folder], folder, env, needs)
+    if needs.requirements:
+        listed = os.path.join(folder, "requirements.txt")
+        with open(listed, "x", encoding="ascii") as file:
+            file.write("".join(f"{requirement}\n" for requirement in needs.requirements))
+        kinds = [] if builds else ["--no-build"]
+        command = [uv, "pip", "install", "--quiet", "--no-progress", "--link-mode", "copy", *kinds, *settings]
+        program = os.path.join(folder, "bin/python3")
+        _run([*command, "--python", program, "--requirement", listed], folder, env, needs)
+
+
+def _fill_with_npm(npm: str, needs: Needs, folder: str, env: Mapping[str, str], *, builds: bool) -> None:
+    """Install packages of Node.js, whose scripts of installation run only if that is allowed."""
+    import json
+
+    packages = dict(requirement.rsplit("@", 1) for requirement in needs.requirements)
+    with open(os.path.join(folder, "package.json"), "x", encoding="ascii") as file:
+        json.dump({"private": True, "dependencies": packages}, file)
+    kinds = [] if builds else ["--ignore-scripts"]
+    quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+    _run([npm, "install", "--omit=dev", "--no-package-lock", *kinds, *quiet], folder, env, needs)
+
+
+def _run(command: Sequence[str], cwd: str, env: Mapping[str, str], needs: Needs) -> None:
+    """Run uv or npm.
 
     Raises:
         InstallError: it fails, or takes too long.
@@ -175,7 +204,7 @@ def _run_uv(command: Sequence[str], cwd: str, env: Mapping[str, str], needs: Nee
 
     allowed = {name: value for name, value in env.items() if name in _VARIABLES.split()}
     with subprocess.Popen(
-        [*command, *_settings(env)],
+        command,
         cwd=cwd,
         env={**allowed, "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
@@ -205,10 +234,13 @@ def _settings(env: Mapping[str, str]) -> list[str]:
 
 
 def _reason(output: bytes) -> str:
-    """Return what uv says, in a few words."""
-    lines = [neutral(line).strip(" ×╰─▶├│") for line in output.decode("utf-8", "replace").splitlines()]
+    """Return what uv or npm says, in a few words."""
+    lines = [
+        neutral(line).removeprefix("npm error ").strip(" ×╰─▶├│")
+        for line in output.decode("utf-8", "replace").splitlines()
+    ]
     text = " ".join(line for line in lines if line and not line.startswith(("hint:", "warning:")))
-    return text.removeprefix("error: ")[:500] or "uv failed"
+    return text.removeprefix("error: ")[:500] or "it failed"
 
 
 def _hint(output: bytes) -> str | None:
@@ -235,8 +267,19 @@ def find_uv(env: Mapping[str, str]) -> str | None:
     beside = os.path.join(os.path.dirname(sys.executable), "uv")
     if os.access(beside, os.X_OK):
         return beside
-    folders = [folder for folder in env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
-    return which("uv", path=os.pathsep.join(folders))
+    return which("uv", path=_absolute_folders(env))
+
+
+def find_npm(env: Mapping[str, str]) -> str | None:
+    """Return npm on the user's PATH."""
+    from shutil import which
+
+    return which("npm", path=_absolute_folders(env))
+
+
+def _absolute_folders(env: Mapping[str, str]) -> str:
+    """Return PATH without folders that depend on the working directory."""
+    return os.pathsep.join(folder for folder in env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder))
 
 
 def _name(needs: Needs, *, builds: bool) -> str:
@@ -245,7 +288,8 @@ def _name(needs: Needs, *, builds: bool) -> str:
     import platform
 
     base = real_path(getattr(sys, "_base_executable", "") or sys.executable)
-    words = [_FORM, base, sys.version, platform.machine(), needs.python, str(builds), *needs.requirements]
+    python = [base, sys.version, needs.python] if needs.kind == "python" else []
+    words = [_FORM, needs.kind, *python, platform.machine(), str(builds), *needs.requirements]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Find what a script of a skill needs: Python packages, a version of Python, or packages of npm.
+"""Find what a script of a skill needs: Python packages, a version of Python, or packages of Node.js.
 
 A script says it in a comment (inline script metadata, PEP 723); else the nearest `requirements.txt` in its folder or
 above it in the skill, and `requires.packages` of the front matter. Where nothing says it, the modules that the script
@@ -32,8 +32,8 @@ _MAX_BYTES = 512 * 1024
 """Bytes of one file that are read."""
 _MAX_MODULES = 200
 """Files of a skill whose imports are read for one script."""
-_MAX_NODES = 8
-"""Folders above a script in which `requirements.txt` is looked for; skills are not deeper."""
+_MAX_LEVELS = 8
+"""Folders above a script in which `requirements.txt` and `package.json` are looked for; skills are not deeper."""
 _INLINE_METADATA = re.compile(r"^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$", re.MULTILINE)
 """As the specification "Inline script metadata" of packaging.python.org has it."""
 _REQUIREMENT = re.compile(
@@ -44,6 +44,9 @@ _REQUIREMENT = re.compile(
     re.ASCII,
 )
 """PEP 508 without addresses. What it lets through is written to a file for uv, a requirement a line."""
+_NODE_NAME = re.compile(r"(?:@[a-z0-9][a-z0-9._~-]{0,99}/)?[a-z0-9][a-z0-9._~-]{0,99}", re.ASCII)
+_NODE_VERSION = re.compile(r"[A-Za-z0-9.^~<>=*+ |-]{1,100}", re.ASCII)
+"""A range or a tag. Addresses, folders, repositories and other names have a `:` or a `/`."""
 _PYTHON = re.compile(r"(?:(?:==|!=|<=|>=|~=|<|>)[ \t]*[0-9][0-9.*]{0,20}[ \t]*,?[ \t]*){1,5}", re.ASCII)
 
 
@@ -52,8 +55,10 @@ class Needs(Frozen):
 
     source: str = ""
     """What says it: `inline metadata`, `requirements.txt` or the like, or `imports`; safe to show."""
+    kind: str = "python"
+    """`python`, or `npm` for packages of Node.js."""
     requirements: tuple[str, ...] = ()
-    """Python packages with their versions, sorted, in one form for one meaning; safe to show."""
+    """Packages with their versions, sorted, in one form for one meaning: `pypdf>=5`, `docx@^9.6.1`; safe to show."""
     python: str = ""
     """The versions of Python that it can run with, such as `>=3.12`; safe to show."""
     refused: tuple[tuple[str, str], ...] = ()
@@ -65,7 +70,7 @@ class Needs(Frozen):
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """All of it as Python requirements, that of a version of Python as UAAPS writes it; safe to show."""
+        """All of it, a version of Python as UAAPS writes it; safe to show."""
         return (*((f"python{self.python}",) if self.python else ()), *self.requirements)
 
     @property
@@ -81,7 +86,7 @@ class Needs(Frozen):
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
-        return {"packages": [*self.packages], "source": self.source, "notes": self.notes()}
+        return {"kind": self.kind, "packages": [*self.packages], "source": self.source, "notes": self.notes()}
 
     def notes(self) -> list[str]:
         """Return what a user should know of it before it is installed, in lines; safe to show."""
@@ -106,16 +111,53 @@ def find_needs(folder: str, parts: Sequence[str], packages: Iterable[str] = (), 
         python, declared = inline
         return _declared("inline metadata", [*declared, *packages], python)
     declared, names = [*packages], ["requires.packages"] if packages else []
-    for depth in range(len(parts) - 1, max(-1, len(parts) - 1 - _MAX_NODES), -1):
-        place = (*parts[:depth], "requirements.txt")
-        if text := _read(folder, place):
-            declared += _lines(text)
-            names.insert(0, "/".join(place))
-            break
+    place, text = _nearest(folder, parts, "requirements.txt")
+    if text:
+        declared += _lines(text)
+        names.insert(0, place)
     if declared or not imports:
         return _declared(" and ".join(names), declared)
     known, unknown = imported_packages(folder, parts)
     return Needs(source="imports" if known or unknown else "", requirements=known, unknown=unknown)
+
+
+def find_node_needs(folder: str, parts: Sequence[str]) -> Needs:
+    """Return what a script for Node.js needs: the `dependencies` of the nearest `package.json`, by names and versions.
+
+    Args:
+        folder: of the skill; absolute.
+        parts: the path of the script in it.
+    """
+    place, text = _nearest(folder, parts, "package.json")
+    if not text:
+        return Needs(kind="npm")
+    import json
+
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        content = None
+    listed = content.get("dependencies") if isinstance(content, dict) else None
+    found: list[str] = []
+    refused: list[tuple[str, str]] = []
+    for name, version in listed.items() if isinstance(listed, dict) else ():
+        if isinstance(version, str) and _NODE_NAME.fullmatch(name) and _NODE_VERSION.fullmatch(version.strip()):
+            found.append(f"{name}@{version.strip()}")
+        else:
+            refused.append((f"{name}: {version}", "it is not a name and a range of versions"))
+    if len(found) > MAX_REQUIREMENTS:
+        refused.append((f"{len(found):,} packages", f"{MAX_REQUIREMENTS} is the most"))
+        found = []
+    return Needs(source=place, kind="npm", requirements=tuple(sorted(found)), refused=tuple(refused[:MAX_REQUIREMENTS]))
+
+
+def _nearest(folder: str, parts: Sequence[str], name: str) -> tuple[str, bytes]:
+    """Return the path and the content of a file beside a script, or in the nearest folder above it in the skill."""
+    for depth in range(len(parts) - 1, max(-1, len(parts) - 1 - _MAX_LEVELS), -1):
+        place = (*parts[:depth], name)
+        if text := _read(folder, place):
+            return "/".join(place), text
+    return "", b""
 
 
 def needs_of_skill(folder: str, scripts: Iterable[str], packages: Iterable[str] = ()) -> dict[Needs, list[str]]:
@@ -129,9 +171,12 @@ def needs_of_skill(folder: str, scripts: Iterable[str], packages: Iterable[str] 
     packages = tuple(packages)
     found: dict[Needs, list[str]] = {}
     for path in scripts:
-        if path.endswith("requirements.txt"):
+        if path.endswith(("requirements.txt", "package.json")):
             continue
-        needs = find_needs(folder, path.split("/"), packages, imports=path.endswith(".py"))
+        if path.endswith((".js", ".mjs", ".cjs")):
+            needs = find_node_needs(folder, path.split("/"))
+        else:
+            needs = find_needs(folder, path.split("/"), packages, imports=path.endswith(".py"))
         if needs.packages or needs.refused:
             found.setdefault(needs, []).append(path)
     return found

@@ -145,7 +145,7 @@ def run_script(
             return run(
                 [*program.words, os.path.join(copy.folder, *parts), *args],
                 cwd=cwd,
-                env={"PATH": program.path, **_folders_of_modules(copy.folder), **scripts.env},
+                env={**program.env, **scripts.env},
                 stdin=text.encode("utf-8", "replace"),
                 limits=limits,
                 readable=(copy.folder, *program.readable, *readable),
@@ -336,11 +336,6 @@ def _first_bytes(folder: str, parts: list[str], script: str) -> bytes:
         return os.read(fd, FIRST_BYTES)
     finally:
         os.close(fd)
-
-
-def _folders_of_modules(folder: str) -> dict[str, str]:
-    """Return the variables with which Python and Node.js find the modules of a skill, from every folder in it."""
-    return {"PYTHONPATH": folder, "NODE_PATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _declared(skill: Skill, path: str, scripts: Scripts) -> tuple[Limits, bool | NetworkRules]:

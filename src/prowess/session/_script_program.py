@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
-from prowess.environments import find_needs, install, require_program
+from prowess.environments import find_needs, find_node_needs, install, require_program
 from prowess.errors import InstallError, SkillError
 from prowess.sandbox import environment_folders, find_user_program, search_path
 from prowess.skill import Requirements, find_missing, program_words
@@ -28,8 +29,8 @@ class ScriptProgram(Frozen):
     """The program and its options."""
     readable: tuple[str, ...]
     """The files and folders it needs besides those of the system and of this Python."""
-    path: str
-    """The variable `PATH`."""
+    env: Mapping[str, str]
+    """Its variables: PATH, and those with which modules of the skill are found from every folder in it."""
     is_own_python: bool = True
     """Whether `python3` is the Python of Prowess."""
     notes: tuple[str, ...] = ()
@@ -60,11 +61,15 @@ def find_script_program(
     declared = skill.requirements
     missing = find_missing(Requirements(env=declared.env, bins=declared.bins), env=env)
     _check(script, (item.message + (f" ({item.hint})" if item.hint else "") for item in missing))
-    needs = find_needs(folder, parts, declared.packages, imports=is_python)
+    if words[0] == "node":
+        needs = find_node_needs(folder, parts)
+    else:
+        needs = find_needs(folder, parts, declared.packages, imports=is_python)
     notes = needs.notes()
     own: tuple[str, ...] = ()
     path = search_path(program, needed)
-    if find_missing(Requirements(packages=needs.packages)):
+    modules = ""
+    if needs.packages and (needs.kind == "npm" or find_missing(Requirements(packages=needs.packages))):
         try:
             environment = _install(needs, packages)
         except InstallError as error:
@@ -73,16 +78,33 @@ def find_script_program(
                 raise SkillError(f"{quoted(script)} cannot run: {error}", hint=hint) from None
             notes.append(f"[not installed for the script: {error}{f' ({error.hint})' if error.hint else ''}]")
         else:
-            own = environment_folders(environment.folder, os.environ)
-            path = f"{environment.folder}/bin:{path}"
-            program = environment.program if is_python else program
+            if needs.kind == "npm":
+                modules = environment.modules
+                own = (environment.folder, _link_modules(folder, modules))
+            else:
+                own = environment_folders(environment.folder, os.environ)
+                path = f"{environment.folder}/bin:{path}"
+                program = environment.program if is_python else program
     return ScriptProgram(
         words=(program, *words[1:]),
         readable=(*needed, *own),
-        path=path,
-        is_own_python=not own,
+        env={
+            "PATH": path,
+            "PYTHONPATH": folder,
+            "NODE_PATH": f"{modules}:{folder}" if modules else folder,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        is_own_python=not own or needs.kind == "npm",
         notes=tuple(notes),
     )
+
+
+def _link_modules(folder: str, modules: str) -> str:
+    """Return a link to modules of Node.js above a skill, where `import` looks for them: it does not read NODE_PATH."""
+    link = os.path.join(os.path.dirname(folder), "node_modules")
+    with suppress(FileExistsError):
+        os.symlink(modules, link)
+    return link
 
 
 def _install(needs: Needs, packages: str) -> Environment:
