@@ -89,6 +89,7 @@ WITHOUT_HOST = (
     "publish",
     "index",
     "store",
+    "env",
     "completion",
 )
 
