@@ -12,6 +12,7 @@ import pytest
 
 from mutations import World, chosen, output
 from prowess.visibility import KIND_WORDS, Kind
+from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +102,14 @@ def test_each_command_counts_the_same(tmp_path: Path, number: int) -> None:
                 said = f" {kinds.get('seen', 0):,}: "
                 (line,) = (line for line in words.splitlines() if said in line and host in hosts_of(line))
                 assert sorted(line.partition(": ")[2].split(", ")) == sorted(others)
+    for name in ("one", "two", "three", "four", "five", "six", "seven", "eight") if number % 2 else ():
+        skill(world.top / world.cwd / "skills" / f"offered-{name}")
     checked, _ = run(world, "check", "--json")
+    _, words = run(world, "check")
+    for host, kinds in checked["kinds"].items():
+        others = [f"{count:,} {KIND_WORDS[Kind(kind)]}" for kind, count in kinds.items() if kind != Kind.SEEN]
+        counted = [line.partition(": ")[2].split(", ") for line in words.splitlines() if host in hosts_of(line)]
+        is_offered = len(checked["offered"]) == len(checked["hosts"])
+        assert not others or sorted(others) in map(sorted, counted) or (is_offered and not counted)
     reported, _ = run(world, "report", "--json", "-o", str(world.top / "page.html"))
     assert reported["kinds"] == checked["kinds"]

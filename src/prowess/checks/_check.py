@@ -46,13 +46,9 @@ class Report(Frozen):
     """What the repository offers to others; `None` if it offers nothing, or paths were named."""
 
     @property
-    def comparison_without_offer(self) -> Comparison | None:
-        """How the agents see the skills that the repository does not offer to others."""
-        if self.comparison is None or self.offer is None:
-            return self.comparison
-        offered = {skill.path for skill in self.offer.skills}
-        kept = [skill for skill in self.comparison.skills if offered.isdisjoint((skill.path, skill.copy_of))]
-        return self.comparison.with_changes(skills=tuple(kept))
+    def counted(self) -> Comparison | None:
+        """How the agents see the skills that every command counts: not what the repository offers beside them."""
+        return (self.offer and self.offer.counted) or self.comparison
 
     @property
     def counts(self) -> dict[str, int]:

@@ -29,6 +29,7 @@ from ._output import (
     pluralize,
     terminal_width,
     truncate_or_pad,
+    wrap_for_terminal,
 )
 
 TYPE_CHECKING = False
@@ -70,15 +71,20 @@ def first_screen(question: Question, filesystem: Filesystem, hosts: Sequence[str
 
 
 def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str | None) -> Iterator[str]:
-    total = len(comparison.distinct)
     where = neutral(shorten_home(comparison.cwd, comparison.home))
-    offer = find_offer(comparison, found)
-    counts = comparison.kinds
+    offer, more = find_offer(comparison, found), None
+    if offer is not None and offer.counted is not None:
+        comparison = offer.counted
+        more, offer = (None, offer) if offer.is_all else (offer, None)
+    total, counts = len(comparison.distinct), comparison.kinds
     yield f"{offer.sentence if offer is not None else headline(counts, total)}."
     counted = f"{pluralize(total, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}, in {where}"
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
     if comparison.unsearched:
         yield f"({describe_unsearched(comparison)})"
+    if more is not None:
+        command, what = add_command(more)
+        yield from wrap_for_terminal(f"({more.sentence}; `{command}` installs {what})", "  ")
     if note:
         yield f"({note})"
     yield ""

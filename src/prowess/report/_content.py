@@ -89,8 +89,8 @@ class Content(Frozen):
     """Findings that belong to no skill."""
 
 
-def page_content(comparison: Comparison) -> Content:
-    """Return what the page shows for a comparison."""
+def page_content(comparison: Comparison, note: str = "") -> Content:
+    """Return what the page shows for a comparison, with a sentence about other skills."""
     skills, total = comparison.skills, len(comparison.distinct)
     agents = sorted(
         (_agent(name, number, comparison) for number, name in enumerate(comparison.hosts, 1)),
@@ -104,7 +104,7 @@ def page_content(comparison: Comparison) -> Content:
     kinds = {view.kind for skill in skills for view in skill.views.values()}
     return Content(
         headline=headline(comparison.kinds, total),
-        summary=_summary(agents, total, comparison),
+        summary=" ".join(filter(None, (_summary(agents, total, comparison), note))),
         total=total,
         agents=tuple(agents),
         folders=_folders(skills, names, explained, comparison),

@@ -23,15 +23,19 @@ if TYPE_CHECKING:
     from prowess.visibility import Comparison
 
 
-def render_page(comparison: Comparison) -> str:
+def render_page(comparison: Comparison, *, note: str = "") -> str:
     """Return a page that shows which agents see which skills, what is lost, and what to do.
 
     The same comparison gives the same text.
 
+    Args:
+        comparison: of the skills.
+        note: a sentence about other skills.
+
     Raises:
         ImportError: the extra `report` is not installed; the message says how to install it.
     """
-    page: str = _template().render(page=page_content(comparison))
+    page: str = _template().render(page=page_content(comparison, note))
     return page
 
 

@@ -211,7 +211,7 @@ def _report_lines(
     if args.quiet:
         return
     offer, losses = result.offer, list[str]()
-    comparison = result.comparison if offer is None else result.comparison_without_offer
+    comparison = result.comparison if offer is None else offer.others
     # A path asks about the text of its skills, not about where they are.
     if args.format == "text" and comparison is not None and not args.path:
         limit = None if args.full or args.all else MAX_GROUPS
@@ -239,15 +239,17 @@ def _report_lines(
 
 def _comparison_json(result: Report) -> dict[str, object]:
     """Return what the agents see of each skill, by its path, and how many skills each of them loses."""
-    if result.comparison is None:
+    counted = result.counted
+    if result.comparison is None or counted is None:
         return {}
     return {
         "hosts": {
             skill.path: {host: view.as_dict() for host, view in skill.views.items()}
             for skill in result.comparison.skills
         },
-        "lost": {host: len(result.comparison.lost(host)) for host in result.comparison.hosts},
-        "kinds": result.comparison.kinds,
+        "lost": {host: len(counted.lost(host)) for host in counted.hosts},
+        "kinds": counted.kinds,
+        "offered": [] if result.offer is None else [skill.path for skill in result.offer.skills],
         "evidence": evidence_json(result.comparison.hosts),
     }
 

@@ -41,6 +41,7 @@ def run(args: Arguments) -> Result | int:
         require_folder_of("-o", args.output, [args.cwd or "."])
     from prowess.find import find_repository_skills
     from prowess.report import render_page
+    from prowess.visibility import find_offer
 
     hosts, note = chosen_hosts(args)
     progress = ProgressLine()
@@ -48,8 +49,11 @@ def run(args: Arguments) -> Result | int:
     files = [skill.path for skill in found.skills if not skill.inside]
     comparison = comparison_from_args(args, hosts, files, progress.show_skills)
     progress.clear()
+    offer, more = find_offer(comparison, found.skills), ""
+    if offer is not None and offer.counted is not None:
+        comparison, more = offer.counted, f"{offer.sentence}."
     with OptionalExtra():
-        page = render_page(comparison)
+        page = render_page(comparison, note=more)
     if to_stdout:
         _print_page(page)
         return OK
