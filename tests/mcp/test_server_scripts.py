@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import main
-from support.mcp_clients import INITIALIZE, MODERN, modern, post, serve
+from support.mcp_clients import INITIALIZE, MODERN, modern, post as post_to, serve
 from support.programs import require
 from support.scripts import write_script
 from support.skills import skill
@@ -110,7 +110,10 @@ def test_other_files_are_not_run(project: Path) -> None:
 def test_over_http_each_connection_has_its_own_files(project: Path) -> None:
     """The era without connections has no files: nothing tells whose they are."""
     trust(project)
-    with serve(project, "--scripts", "--http", "127.0.0.1:0") as served:
+    with serve(project, "--scripts", "--http", "127.0.0.1:0", PROWESS_MCP_TOKEN="secret") as served:  # noqa: S106
+
+        def post(address: str, message: Any, **headers: str) -> Any:
+            return post_to(address, message, Authorization="Bearer secret", **headers)
 
         def session() -> dict[str, str]:
             start = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}

@@ -21,6 +21,27 @@ KINDS = ("connected", "head", "body", "unread", "idle")
 """Sends nothing; sends its headers or its body byte by byte; never reads the answers; sends nothing after an answer."""
 
 
+class Client(socket.socket):
+    """A socket whose requests name the server with its port, as they must."""
+
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        """Send bytes."""
+        super().sendall(with_port(data, self.getpeername()[1]), flags)
+
+
+def with_port(data: bytes, port: int) -> bytes:
+    """Return requests in which the host has a port."""
+    return data.replace(b"\r\nHost: 127.0.0.1\r\n", f"\r\nHost: 127.0.0.1:{port}\r\n".encode())
+
+
+def connect(port: int) -> Client:
+    """Return a connection to a server on this machine."""
+    client = Client()
+    client.settimeout(END)
+    client.connect(("127.0.0.1", port))
+    return client
+
+
 def chat_request(text: str, **more: Any) -> bytes:
     """Return the bytes of a request."""
     body = json.dumps({"messages": [{"role": "user", "content": text}], **more}).encode()
@@ -39,12 +60,12 @@ async def slow_client(port: int, kind: str, counts: dict[str, int], pause: float
             counts[kind] = counts.get(kind, 0) + 1
             if kind == "unread":
                 for _ in range(100):
-                    await loop.sock_sendall(client, chat_request("x" * 200_000))
+                    await loop.sock_sendall(client, with_port(chat_request("x" * 200_000), port))
                 continue
             if kind == "idle":
-                await loop.sock_sendall(client, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                await loop.sock_sendall(client, f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
             if kind == "body":
-                await loop.sock_sendall(client, f"{HEAD}Content-Length: 900000\r\n\r\n".encode())
+                await loop.sock_sendall(client, with_port(f"{HEAD}Content-Length: 900000\r\n\r\n".encode(), port))
             for byte in HEAD.encode() * 100:
                 if kind in ("head", "body"):
                     await loop.sock_sendall(client, bytes([byte]))

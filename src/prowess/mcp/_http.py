@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server.transport_security import TransportSecuritySettings
 
-from prowess._internal.bearer import has_bearer_token
+from prowess.errors import ConfigError
+from prowess.net import RequestGuard
+
+from ._server import ScriptServer
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -16,8 +19,6 @@ MAX_BODY_BYTES = 1024 * 1024
 """Bytes of a request; those of skills are short."""
 _MAX_SESSIONS = 1024
 """Sessions of clients of the older era; see `BoundedSessions`."""
-_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-_UNAUTHORIZED = b'{"error": "send the header `Authorization: Bearer TOKEN`"}'
 
 
 def http_app(server: Server[Any], *, token: str | None = None, loopback: bool = True) -> ASGIApp:
@@ -25,30 +26,22 @@ def http_app(server: Server[Any], *, token: str | None = None, loopback: bool = 
 
     Args:
         server: what `prowess.mcp.server` returned.
-        token: what clients must send as a bearer token; `None` requires none.
-        loopback: whether it serves only this machine: then requests must name that as their host and origin.
+        token: what clients must send as a bearer token; `None` requires none, unless they can run scripts.
+        loopback: whether it serves only this machine: then requests must name the loopback address and port to which
+            they came, or `localhost`, as their host. Behind a proxy that has another name, it is false.
+
+    Raises:
+        ConfigError: the token is empty, or missing although clients can run scripts.
     """
-    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    if loopback:
-        hosts = [f"{host}{port}" for host in _LOOPBACK for port in ("", ":*")]
-        security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts])
+    if token is None and isinstance(server, ScriptServer):
+        message = "clients of this server can run scripts, so they need a token"
+        raise ConfigError(message, hint="pass a long one to `http_app` as `token`, or serve without `scripts`")
     inner = server.streamable_http_app(
-        max_request_body_size=MAX_BODY_BYTES, max_sessions=_MAX_SESSIONS, transport_security=security
+        max_request_body_size=MAX_BODY_BYTES,
+        max_sessions=_MAX_SESSIONS,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard does more
     )
-    app = BoundedSessions(inner, _MAX_SESSIONS)
-    return app if token is None else _with_token(app, token)
-
-
-def _with_token(app: ASGIApp, token: str) -> ASGIApp:
-    async def check(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and not has_bearer_token(scope["headers"], token):
-            headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
-            await send({"type": "http.response.start", "status": 401, "headers": headers})
-            await send({"type": "http.response.body", "body": _UNAUTHORIZED})
-            return
-        await app(scope, receive, send)
-
-    return check
+    return RequestGuard(BoundedSessions(inner, _MAX_SESSIONS), token=token, loopback=loopback)
 
 
 _HEADER = b"mcp-session-id"
@@ -98,8 +91,6 @@ class BoundedSessions:
         if session is None:
             return
         del self._requests[session]
-        kept = [(name, value) for name, value in scope["headers"] if name in (b"host", b"origin")]
-
         messages: list[dict[str, Any]] = [{"type": "http.request", "body": b"", "more_body": False}]
 
         async def receive() -> dict[str, Any]:
@@ -108,4 +99,4 @@ class BoundedSessions:
         async def send(_: Message) -> None:
             pass
 
-        await self._app({**scope, "method": "DELETE", "headers": [*kept, (_HEADER, session)]}, receive, send)
+        await self._app({**scope, "method": "DELETE", "headers": [(_HEADER, session)]}, receive, send)

@@ -94,7 +94,7 @@ def server(
     scripts: bool | Scripts = False,
     name: str = "prowess",
 ) -> Server[Any]:
-    """Return a server of the skills of a catalog, for `mcp.server.stdio.stdio_server` or `streamable_http_app`.
+    """Return a server of the skills of a catalog, for `mcp.server.stdio.stdio_server` or `http_app`.
 
     Args:
         catalog: the skills; those of a `LiveCatalog` are looked up for each request, and changes are announced.
@@ -104,6 +104,10 @@ def server(
         name: the name of the server.
     """
     return SkillServer(catalog, only=only, tags=tags, scripts=scripts, name=name).server
+
+
+class ScriptServer(Server[Any]):
+    """A server whose clients can run scripts."""
 
 
 class SkillServer:
@@ -138,7 +142,7 @@ class SkillServer:
         self._sessions: WeakKeyDictionary[Any, Session] = WeakKeyDictionary()
         """The session of each client, for the folder of its scripts, by the channel to it."""
         hint = CacheHint(ttl_ms=_TTL_MS, scope="private")
-        self.server: Server[Any] = Server(
+        self.server: Server[Any] = (Server if self._scripts is None else ScriptServer)(
             name,
             version=version("prowess"),
             title="Agent Skills",

@@ -1,4 +1,4 @@
-"""One HTTP client, and one set of rules for addresses."""
+"""One HTTP client, one guard of servers, and one set of rules for addresses."""
 
 from prowess._internal.lazy import lazy_exports
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         parse_http_url as parse_http_url,
         server_url as server_url,
     )
+    from ._request_guard import RequestGuard as RequestGuard, is_loopback as is_loopback
     from ._rules import (
         MAX_ADDRESSES as MAX_ADDRESSES,
         NetworkRules as NetworkRules,

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from prowess.agent.server._requests import ChatAnswer, ChatRequest
 from support.chat_server import ChatServer
 from support.growth import END, ends
 from support.processes import wait_until
-from support.slow_clients import HEAD, chat_request, talk_beside_slow_clients
+from support.slow_clients import HEAD, Client, chat_request, connect, talk_beside_slow_clients
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -44,10 +44,6 @@ def shared_chat() -> Iterator[ChatServer]:
     """A server for requests that never reach its backend."""
     with ChatServer(limits=SHORT) as server:
         yield server
-
-
-def connect(chat: ChatServer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", chat.port), timeout=END)
 
 
 def read_all(client: socket.socket) -> bytes:
@@ -117,7 +113,7 @@ def test_a_byte_now_and_then_does_not_extend_a_time_limit(
     chat: ChatServer, before: str, dripping: str, part: str | None
 ) -> None:
     """The limit is for the whole head and for the whole body."""
-    with connect(chat) as client:
+    with connect(chat.port) as client:
         client.sendall(before.encode())
         answer = drip(client, dripping.encode())
     if part is not None:
@@ -131,7 +127,7 @@ def test_a_byte_now_and_then_does_not_extend_a_time_limit(
 @pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"], ids=["new", "used"])
 def test_an_idle_connection_is_closed(chat: ChatServer, before: bytes) -> None:
     """Without an answer that would count as that of the next request."""
-    with ends(), connect(chat) as client:
+    with ends(), connect(chat.port) as client:
         client.sendall(before)
         assert read_all(client).count(b"HTTP/1.1") == (1 if before else 0)
 
@@ -140,7 +136,7 @@ def test_an_idle_connection_is_closed(chat: ChatServer, before: bytes) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_client_that_does_not_read_is_dropped(chat: ChatServer, stream: bool) -> None:
     """However small its part of the answer is that does not fit into the buffers of the system."""
-    with socket.socket() as client:
+    with Client() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(END)
         client.connect(("127.0.0.1", chat.port))
@@ -159,7 +155,7 @@ def test_connections_that_send_nothing_make_room_for_a_request() -> None:
     """Long before their time limits."""
     with ChatServer(limits=Limits(connections=8, grace_seconds=0.05)) as chat, ExitStack() as stack:
         for number in range(40):
-            client = stack.enter_context(closing(connect(chat)))
+            client = stack.enter_context(connect(chat.port))
             if number % 2:
                 client.sendall(HEAD.encode())
             if number % 8 == 0:
@@ -172,11 +168,11 @@ def test_connections_that_send_nothing_make_room_for_a_request() -> None:
 def test_a_connection_that_waits_for_an_answer_does_not_make_room() -> None:
     """The new one waits until one of them ends."""
     with ChatServer(limits=Limits(connections=2, grace_seconds=0.05)) as chat, ExitStack() as stack:
-        waiting = [stack.enter_context(closing(connect(chat))) for _ in range(2)]
+        waiting = [stack.enter_context(connect(chat.port)) for _ in range(2)]
         for client in waiting:
             client.sendall(chat_request("wait"))
         wait_until(lambda: len(chat.echo.requests) == 2)
-        client = stack.enter_context(closing(connect(chat)))
+        client = stack.enter_context(connect(chat.port))
         client.sendall(chat_request("hello"))
         chat.wait_for_looks()
         assert chat.connections == 2
@@ -190,7 +186,7 @@ def test_a_connection_that_waits_for_an_answer_does_not_make_room() -> None:
 def test_a_new_connection_has_time_to_send_its_request() -> None:
     """However many others are opened meanwhile."""
     with ChatServer(limits=Limits(connections=8, grace_seconds=5)) as chat, ExitStack() as stack:
-        client, *_ = [stack.enter_context(closing(connect(chat))) for _ in range(20)]
+        client, *_ = [stack.enter_context(connect(chat.port)) for _ in range(20)]
         wait_until(lambda: chat.connections == 8)
         chat.wait_for_looks()
         assert chat.connections == 8
@@ -203,7 +199,7 @@ def test_a_new_connection_has_time_to_send_its_request() -> None:
 def test_too_many_runs_at_once_are_refused_with_a_time_to_try_again(stream: bool) -> None:
     body = {"messages": [{"role": "user", "content": "hello"}], "stream": stream}
     with ChatServer(limits=Limits(runs=1)) as chat:
-        with connect(chat) as client:
+        with connect(chat.port) as client:
             client.sendall(chat_request("wait later", stream=True))
             while b"first" not in client.recv(65536):
                 pass
@@ -249,7 +245,7 @@ def test_a_process_with_few_file_descriptors_answers_beside_more_connections(des
         port = int(url.rpartition(":")[2].partition("/")[0])
         clients = []
         for number in range(400 if bound == "bounded" else 150):
-            clients.append(stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=END))))
+            clients.append(stack.enter_context(connect(port)))
             with suppress(OSError):
                 clients[-1].sendall(("", HEAD, f"{HEAD}Content-Length: 9\r\n\r\n")[number % 3].encode())
         body = {"messages": [{"role": "user", "content": "hello"}]}
@@ -290,7 +286,7 @@ REFUSED = [
 def test_a_request_that_can_be_read_in_two_ways_is_refused(shared_chat: ChatServer, head: str, status: int) -> None:
     """And the connection is closed: nothing after it is read as a request."""
     head = head.replace("{HEAD}", HEAD).replace("{LENGTH}", LENGTH)
-    with connect(shared_chat) as client:
+    with connect(shared_chat.port) as client:
         body = CHUNKED if "chunked" in head.lower() else BODY
         client.sendall(head.encode() + body + chat_request("hidden"))
         answer = read_all(client)
@@ -303,7 +299,7 @@ def test_a_request_that_can_be_read_in_two_ways_is_refused(shared_chat: ChatServ
 
 @pytest.mark.parametrize("method", ["BREW", "x" * 3000, "CONNECT", "OPTIONS", "TRACE", "HEAD"])
 def test_an_unknown_method_is_refused_with_a_short_answer(shared_chat: ChatServer, method: str) -> None:
-    with connect(shared_chat) as client:
+    with connect(shared_chat.port) as client:
         client.sendall(f"{HEAD.replace('POST', method)}Connection: close\r\n\r\n".encode())
         answer = read_all(client)
     assert answer.startswith(b"HTTP/1.1 405 ")
@@ -316,14 +312,14 @@ def test_a_request_to_change_the_protocol_is_answered_in_this_one(chat: ChatServ
     request = chat_request("hello").replace(
         b"Content-Length", f"Connection: Upgrade\r\nUpgrade: {upgrade}\r\nContent-Length".encode()
     )
-    with connect(chat) as client:
+    with connect(chat.port) as client:
         client.sendall(request)
         assert b"parrot: hello" in read_all(client)
 
 
 @pytest.mark.slow
 def test_requests_sent_at_once_are_answered_in_order(chat: ChatServer) -> None:
-    with connect(chat) as client:
+    with connect(chat.port) as client:
         client.sendall(b"".join(chat_request(f"number {number}") for number in range(20)))
         answer = read_all(client)
     places = [answer.index(f'"parrot: number {number}"'.encode()) for number in range(20)]
@@ -333,25 +329,25 @@ def test_requests_sent_at_once_are_answered_in_order(chat: ChatServer) -> None:
 @pytest.mark.slow
 def test_requests_sent_without_waiting_for_answers_are_limited(chat: ChatServer) -> None:
     """Each is looked for in everything that was received."""
-    with connect(chat) as client:
+    with connect(chat.port) as client:
         with suppress(OSError):
             client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 5000)
         # A connection that is closed with unread requests is reset, and the reset may overtake some answers.
         assert 1 <= read_all(client).count(b"HTTP/1.1 200 ") <= 110
     request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-    with connect(chat) as client:
+    with connect(chat.port) as client:
         client.sendall((request + b"\r\n") * 89 + request + b"Connection: close\r\n\r\n")
         assert read_all(client).count(b"HTTP/1.1 200 ") == 90
 
 
 def test_a_client_that_waits_for_permission_gets_it_once_its_headers_are_valid(chat: ChatServer) -> None:
     """`Expect: 100-continue`; a body that would be too large is never asked for."""
-    with connect(chat) as client:
+    with connect(chat.port) as client:
         client.sendall(f"{HEAD}Expect: 100-continue\r\n{LENGTH}\r\n".encode())
         assert client.recv(65536).startswith(b"HTTP/1.1 100 ")
         client.sendall(BODY)
         assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
-    with connect(chat) as client:
+    with connect(chat.port) as client:
         client.sendall(f"{HEAD}Expect: 100-continue\r\nContent-Length: 1000001\r\n\r\n".encode())
         assert read_all(client).startswith(b"HTTP/1.1 413 ")
 

@@ -211,7 +211,6 @@ def error_parts(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
         message = f"{error} ({error.hint})" if error.hint else str(error)
     else:
         message = f"the agent failed: {type(error).__name__}: {neutral(str(error))[:300]}"
-    kinds = {401: "authentication_error", 403: "permission_error"}
-    kind = "server_error" if status >= 500 else kinds.get(status, "invalid_request_error")
-    headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}.get(status, {})
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    headers = {"retry-after": "1"} if status == 503 else {}
     return status, {"error": {"message": message, "type": kind, "param": param, "code": code}}, headers

@@ -49,6 +49,7 @@ the tools activate_skill, read_skill_file and search_skills. Changes are announc
 `check URL` or `check -- COMMAND ARGUMENT...` asks another server for its skills and reads their files; the exit code is
 1 if an answer breaks a rule of SEP-2640."""
 _TOKEN_VARIABLE = "PROWESS_MCP_TOKEN"  # noqa: S105 - a name
+_TOKEN_HINT = f"write one into a file for `--token-file`, or set {_TOKEN_VARIABLE}"
 _MAX_TOKEN_BYTES = 4096
 _CHECK_SECONDS = 30.0
 _M_ARENA_MAX = -8
@@ -70,7 +71,11 @@ def options(parser: Parser) -> None:
         nargs="*",
     )
     group = parser.group("what is served, and how")
-    group.value("--http", "HOST:PORT", "serve over HTTP; clients need a token unless HOST is this machine")
+    group.value(
+        "--http",
+        "HOST:PORT",
+        "serve over HTTP; clients need a token unless HOST is this machine and --scripts is not given",
+    )
     token = f"a file with the token that clients must send (or set {_TOKEN_VARIABLE}), or that `check` sends"
     group.value("--token-file", "FILE", token)
     group.values("--only", "NAME", "serve this skill and no others (repeatable)")
@@ -114,6 +119,9 @@ def run(args: Arguments) -> Result | int:
         return _served(args)
     address = _parse_address(args.http) if args.http is not None else None
     token = _read_token(args.token_file)
+    if address is not None and args.scripts and token is None:
+        message = "with `--scripts`, clients of `--http` need a token: also other users of this machine can connect"
+        raise ConfigError(message, hint=_TOKEN_HINT)
     gc.disable()  # until the server has started: it makes thousands of values, and no garbage
     try:
         _serve(args, address, token)
@@ -189,17 +197,16 @@ def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None)
     Raises:
         ConfigError: the address is invalid, in use, or open to other machines without a token.
     """
-    import ipaddress
-
     from prowess.agent.server import BoundedServer, default_limits, listen
     from prowess.mcp import http_app
+    from prowess.net import is_loopback
 
     with listen(host, port) as listener:
         address, port = listener.getsockname()[:2]
-        loopback = ipaddress.ip_address(str(address).partition("%")[0]).is_loopback
+        loopback = is_loopback(address)
         if not loopback and token is None:
             message = f"{quoted(host)} is open to other machines, so clients need a token"
-            raise ConfigError(message, hint=f"write one into a file for `--token-file`, or set {_TOKEN_VARIABLE}")
+            raise ConfigError(message, hint=_TOKEN_HINT)
         shown = f"[{address}]" if ":" in str(address) else address
         print_message(f"listening on http://{shown}:{port}/mcp")
         app = http_app(server.server, token=token, loopback=loopback)
