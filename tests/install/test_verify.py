@@ -109,6 +109,8 @@ MODES: dict[str, tuple[str, str, str, str]] = {
     "all users": ("chmod o+w SKILL.md", "writable", "SKILL.md", "all users can change it: `chmod go-w`"),
     "a folder": ("chmod 777 scripts", "writable", "scripts", "all users can change it: `chmod go-w`"),
     "the skill": ("chmod 1777 .", "writable", "", "all users can change it: `chmod go-w`"),
+    "the skills": ("chmod 777 ..", "writable", "", "above it, `.agents/skills`: all users can change it"),
+    "a folder above": ("chmod o+w ../..", "writable", "", "above it, `.agents`: all users can change it"),
     "set-user-ID": ("chmod u+s SKILL.md", "special", "SKILL.md", "set-user-ID: `chmod u-s`"),
     "more bits": (
         "chmod 7755 scripts/run.sh",

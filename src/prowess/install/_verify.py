@@ -338,7 +338,8 @@ class _Verifier:
                 for inner, (kind, words) in self._permissions.problems(path, unusual)
                 if inner not in extra and not (is_stored and kind == "writable")  # its folder is closed to others
             )
-        return method, _with_code(path, differences)
+        above = (Difference(kind=kind, found=words) for kind, words in self._permissions.problems_above(path))
+        return method, (*_with_code(path, differences), *above)
 
 
 def _not_opened(error: OSError) -> Difference:

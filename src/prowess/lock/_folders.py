@@ -9,8 +9,10 @@ import os
 import stat
 
 from prowess._internal.file_status import foreign_problem, is_shared
+from prowess._internal.files import is_inside
 from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.ownership import users_of_project
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, InstallError
 
 TYPE_CHECKING = False
@@ -165,6 +167,18 @@ class Permissions:
             for problem in self._known[key]:
                 if problem[0] == "special" or not shared:
                     yield path, problem
+
+    def problems_above(self, folder: str) -> Iterator[Problem]:
+        """Yield what is wrong with the folders of the project above a skill: who can change one can replace the skill.
+
+        Args:
+            folder: of the skill, absolute.
+        """
+        while is_inside(folder := os.path.dirname(folder), self._root) and folder != self._root:
+            for kind, words in () if is_shared(folder) else self._problems(os.lstat(folder)):
+                if kind != "special":
+                    above = quoted(os.path.relpath(folder, self._root), PATH_LIMIT)
+                    yield kind, f"above it, {above}: {words.partition(':')[0]}"
 
     def _problems(self, status: os.stat_result) -> Iterator[Problem]:
         if self._trusted is None:
