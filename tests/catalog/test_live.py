@@ -397,3 +397,11 @@ def test_changes_after_a_start_from_the_cache_are_seen(top: Path, change: Callab
             (top / "home").mkdir(parents=True)
             write_skill(top / "repo/.agents/skills", "pdf")
             write_skill(top / "repo/.agents/skills", "csv")
+
+
+@linux_only
+def test_a_queue_of_events_can_be_closed_while_python_ends() -> None:
+    """The modules are gone before the last objects are."""
+    code = "from prowess._internal import inotify\nqueue = inotify.Inotify()\ninotify.os = None\ndel queue\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

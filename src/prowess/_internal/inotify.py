@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 _ATTRIBUTES = 0x004
@@ -142,11 +142,11 @@ class Inotify:
         # The first field is the type; only its lower 32 bits count.
         return ctypes.c_long.from_buffer(status).value & 0xFFFFFFFF in _LOCAL_FILE_SYSTEMS
 
-    def close(self) -> None:
-        """Close the queue."""
+    def close(self, close_fd: Callable[[int], None] = os.close) -> None:
+        """Close the queue. While Python ends, the modules are gone before the last queue."""
         for fd in (self.fd, self._mounts):
             if fd >= 0:
-                os.close(fd)
+                close_fd(fd)
         self.fd = self._mounts = -1
 
     __del__ = close
