@@ -80,7 +80,7 @@ def _next_request(connection: socket.socket) -> list[str]:
         os.close(file)
     place = os.environ["PYTEST_DEBUG_TEMPROOT"]
     os.environ.clear()
-    os.environ.update({"PYTEST_DEBUG_TEMPROOT": place, **env})
+    os.environ.update({**env, "PYTEST_DEBUG_TEMPROOT": place})
     os.chdir(cwd)
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in env
     sys.path[:0] = [cwd, *filter(None, env.get("PYTHONPATH", "").split(os.pathsep))]
