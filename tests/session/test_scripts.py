@@ -23,6 +23,7 @@ from support.files import write_file, write_files
 from support.growth import END
 from support.sessions import SKILLS, new_session
 from support.skills import skill
+from support.tool_calls import run_as_owner
 from support.web_server import static_server
 from support.wheels import point_to_tarballs, write_npm_package, write_wheel
 
@@ -822,3 +823,25 @@ def test_packages_of_node_are_installed_without_running_their_scripts(
         assert run(session, "x.mjs").splitlines()[:3] == ["exit code 0", "stdout:", "4"]
     assert run(session, "x.cjs").splitlines()[:3] == ["exit code 0", "stdout:", "4"]
     assert not mark.exists()
+
+
+@pytest.mark.needs("git")
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+def test_a_package_of_node_that_needs_a_repository_is_not_installed(
+    project: Path, trust: Trust, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git would use the user's keys."""
+    write_files(tmp_path / "inner", {"package.json": '{"name": "inner", "version": "1.0.0"}'})
+    run_as_owner(tmp_path / "inner", "git init -q; git add .; git commit -qm x")
+    package = {"name": "shapes", "version": "1.5.0", "dependencies": {"inner": f"git+file://{tmp_path}/inner"}}
+    write_npm_package(tmp_path / "registry", package, {"i.js": ""})
+    needs = json.dumps({"dependencies": {"shapes": "^1.0.0"}})
+    write_scripts(project, "pdf", {"x.cjs": "console.log(require('inner/package.json').name)", "package.json": needs})
+    session = active(project, trust)
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    with static_server(tmp_path / "registry") as server:
+        monkeypatch.setenv("npm_config_registry", f"{server.url}/")
+        point_to_tarballs(tmp_path / "registry", server.url)
+        answer = run(session, "x.cjs")
+    assert "cannot be installed" in answer
+    assert "a repository of git, which is never installed" in answer

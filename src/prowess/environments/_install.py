@@ -189,6 +189,8 @@ def _fill_with_npm(npm: str, needs: Needs, folder: str, env: Mapping[str, str], 
     with open(os.path.join(folder, "package.json"), "x", encoding="ascii") as file:
         json.dump({"private": True, "dependencies": packages}, file)
     kinds = [] if builds else ["--ignore-scripts"]
+    # A package may depend on a repository: git would use the user's keys, and settings in it may name programs.
+    kinds += ["--git=false"]
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
     _run([npm, "install", "--omit=dev", "--no-package-lock", *kinds, *quiet], folder, env, needs)
 
@@ -248,6 +250,8 @@ def _hint(output: bytes) -> str | None:
         return (
             "a package has no wheel for this machine; `Scripts(packages='any')` lets uv build it, which runs its code"
         )
+    if b"git error" in output:
+        return "a package that it needs is a repository of git, which is never installed"
     if b"No interpreter found" in output:
         return "install such a Python, for example with `uv python install`"
     if b"dns error" in output or b"Failed to fetch" in output or b"network" in output.lower():
