@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import grp
 import hashlib
 import os
-import pwd
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -147,6 +145,9 @@ def test_what_a_user_shares_on_purpose_can_be_written_to(
 
 def test_the_private_group_of_a_user_can_write(project: Path, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Many systems make a group for each user, and let it write to new files; another group is others."""
+    import grp
+    import pwd
+
     subprocess.run(["chmod", "-R", "g+w", project / PDF], check=True)
     user = pwd.struct_passwd(("ada", "x", os.geteuid(), 4711, "", "/", "/bin/sh"))
     monkeypatch.setattr(pwd, "getpwuid", lambda _: user)

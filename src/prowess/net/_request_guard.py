@@ -87,7 +87,7 @@ class RequestGuard:
             if kind.lower() != "bearer" or not hmac.compare_digest(
                 key.strip(" ").encode("latin-1"), self._token.encode()
             ):
-                return 401, "invalid key; send the header `Authorization: Bearer KEY`"
+                return 401, "invalid API key or token; send it as `Authorization: Bearer KEY`"
         return None
 
 
