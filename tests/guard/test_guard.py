@@ -178,6 +178,15 @@ def test_a_path_that_git_names_can_be_allowed(folder: Path) -> None:
     assert (folder / "ours/pre-commit").read_text() == "x\n"
 
 
+def test_hooks_that_git_does_not_find_yet_do_not_close_a_folder(way: str, folder: Path) -> None:
+    """As after `git clean` with husky; they are protected by their name."""
+    (folder / ".git/config").write_text("[core]\n\thooksPath = .husky/_\n")
+    done = shell(folder, "echo x > report.md; mkdir -p .husky/_; echo x > .husky/_/pre-commit", way)
+    assert (folder / "report.md").exists()
+    assert not (folder / ".husky/_/pre-commit").exists()
+    assert "`.husky` (git)" in done.notes[0]
+
+
 def test_a_folder_to_which_a_protected_link_leads_gets_nothing(way: str, folder: Path) -> None:
     """Not only what is new is obeyed then."""
     (folder / ".claude").mkdir()

@@ -212,7 +212,12 @@ class Guard(Frozen):
         items = {path for path, item in snapshots[0].items.items() if item.target is None}
         aliases = {path for snapshot in snapshots for path in snapshot.aliases}
         missing = {path: source for snapshot in snapshots for path, source in snapshot.missing.items()}
-        sources = [source for path, source in missing.items() if is_inside(path, self.folder)]
+        # One that is protected by its name, too, is removed when it is made.
+        sources = [
+            source
+            for path, source in missing.items()
+            if is_inside(path, self.folder) and not self.protection.kind(path)
+        ]
         added = {
             path
             for path in aliases
