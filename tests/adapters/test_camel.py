@@ -40,7 +40,8 @@ from prowess.adapters.camel import (
 from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
 from prowess.hosts import load_host
 from support.growth import END
-from support.skills import skill
+from support.processes import processes_end
+from support.skills import add_endless_script, skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -642,6 +643,17 @@ def test_a_script_does_not_block_the_event_loop(world: World) -> None:
 
     asyncio.run(both())
     assert "exit code 0" in model.sent[-1][-1]["content"]
+
+
+def test_a_script_ends_with_the_time_of_its_step(world: World) -> None:
+    """CAMEL waits for the thread of a step also when its time is over."""
+    add_endless_script(world.pdf.parent, 66651)
+    model = Script([("activate_skill", {"name": "pdf"})], [("run_skill_script", {"skill": "pdf", "script": "wait.sh"})])
+    scripts = Scripts(sandbox="none", timeout=66651, on_untrusted=lambda _: True)
+    agent = attach(agent_of(model, step_timeout=1), world.session(), catalog=True, scripts=scripts)
+    with pytest.raises(TimeoutError):
+        agent.step("Wait.")
+    assert processes_end("66651")
 
 
 def test_scripts_need_the_tools_of_the_session(world: World) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +23,13 @@ from crewai.state.checkpoint_config import CheckpointConfig
 from crewai.tools import tool
 from pydantic import BaseModel
 
-from prowess import Session
+from prowess import Scripts, Session
 from prowess.adapters.crewai import Skills
 from prowess.errors import ConfigError
 from support.openai_server import ModelServer, results, whole
+from support.processes import processes_end, processes_with, wait_until
 from support.sessions import discover_project
-from support.skills import skill
+from support.skills import add_endless_script, skill
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -324,6 +327,30 @@ def test_skills_of_crewai_itself(folder: Path, server: ModelServer) -> None:
     assert server.counts("Whisper.") == [1, 1, 0]
     assert "-odd" not in whole(server.requests[0])
     assert [row.name for row in session.ledger] == ["secret", "pages"]
+
+
+def test_a_script_ends_with_the_time_of_its_task(folder: Path, server: ModelServer) -> None:
+    """CrewAI waits for the tools of a task also when its time is over."""
+    add_endless_script(folder / ".agents/skills/pages", 66652)
+    server.answers = [PAGES, [("run_skill_script", {"skill": "pages", "script": "wait.sh"})], DONE]
+    scripts = Scripts(sandbox="none", timeout=66652, on_untrusted=lambda _: True)
+    skills = Skills(discover_project(folder), scripts=scripts)
+    agent = agent_of(server, skills, max_execution_time=1)
+    with skills.conversation(), pytest.raises(TimeoutError):
+        Crew(agents=[agent], tasks=[task_of(agent, "Wait.")]).kickoff()
+    assert processes_end("66652")
+
+
+def test_a_script_ends_with_its_conversation(folder: Path, server: ModelServer) -> None:
+    """As a run in another thread goes on."""
+    add_endless_script(folder / ".agents/skills/pages", 66653)
+    server.answers = [PAGES, [("run_skill_script", {"skill": "pages", "script": "wait.sh"})], DONE]
+    scripts = Scripts(sandbox="none", timeout=66653, on_untrusted=lambda _: True)
+    skills = Skills(discover_project(folder), scripts=scripts)
+    with ThreadPoolExecutor(1) as threads, skills.conversation():
+        threads.submit(copy_context().run, agent_of(server, skills).kickoff, "Wait.")
+        wait_until(lambda: len(processes_with("66653")) > 1)
+    assert processes_end("66653")
 
 
 def test_wrong_arguments_say_what_to_pass(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +12,13 @@ pytest.importorskip("smolagents")
 
 from smolagents import ActionStep, AgentError, CodeAgent, LogLevel, OpenAIModel, ToolCallingAgent, tool
 
-from prowess import Session
+from prowess import Scripts, Session
 from prowess.adapters.smolagents import attach, detach, session_of
 from prowess.errors import ConfigError
 from support.openai_server import ModelServer, whole
+from support.processes import processes_end, processes_with, wait_until
 from support.sessions import discover_project
-from support.skills import skill
+from support.skills import add_endless_script, skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -267,3 +269,46 @@ def test_a_directory_is_a_live_catalog(folder: Path, server: ModelServer) -> Non
         attach(agent, given)
         agent.run("Use $pages.")
     assert server.counts(BODY) == [1, 1]
+
+
+WAIT: Any = [("run_skill_script", {"skill": "pages", "script": "wait.sh"})]
+
+
+def test_a_script_ends_with_the_time_of_the_code(folder: Path, server: ModelServer) -> None:
+    """It waits for the thread of the code also when its time is over."""
+    add_endless_script(folder / ".agents/skills/pages", 66654)
+    lines = 'activate_skill("pages")', 'print(run_skill_script("pages", "wait.sh"))'
+    server.answers = [code(*lines), code('final_answer("Done.")')]
+    agent = agent_of(server, CodeAgent, executor_kwargs={"timeout_seconds": 1})
+    scripts = Scripts(sandbox="none", timeout=66654, on_untrusted=lambda _: True)
+    attach(agent, discover_project(folder), scripts=scripts)
+    assert agent.run("Wait.") == "Done."
+    assert processes_end("66654")
+    assert "exceeded the maximum execution time" in whole(server.requests[-1])
+
+
+@pytest.mark.parametrize("kind", [ToolCallingAgent, CodeAgent])
+def test_interrupting_an_agent_ends_its_script(folder: Path, server: ModelServer, kind: Any) -> None:
+    """And not those of its next run."""
+    skill_folder = folder / ".agents/skills/pages"
+    add_endless_script(skill_folder, 66655)
+    (skill_folder / "count.sh").write_text("#!/bin/sh\necho COUNTED\n")
+    count: Any = [("run_skill_script", {"skill": "pages", "script": "count.sh"})]
+    answers: list[Any] = [PAGES, WAIT, count, DONE]
+    if kind is CodeAgent:
+        lines = ("pages", 'run_skill_script("pages", "wait.sh")', 'run_skill_script("pages", "count.sh")')
+        answers = [code('activate_skill("pages")'), *(code(f"print({line})") for line in lines[1:])]
+        answers.append(code('final_answer("Done.")'))
+    server.answers = answers
+    agent = agent_of(server, kind, **({"executor_kwargs": {"timeout_seconds": None}} if kind is CodeAgent else {}))
+    scripts = Scripts(sandbox="none", timeout=66655, on_untrusted=lambda _: True)
+    attach(agent, discover_project(folder), scripts=scripts)
+    with ThreadPoolExecutor(1) as threads:
+        run = threads.submit(agent.run, "Wait.")
+        wait_until(lambda: len(processes_with("66655")) > 1)
+        agent.interrupt()
+        with pytest.raises(AgentError, match="interrupted"):
+            run.result()
+    assert processes_end("66655")
+    assert agent.run("Count.", reset=False) == "Done."
+    assert "COUNTED" in whole(server.requests[-1])

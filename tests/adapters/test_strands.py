@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,11 +22,13 @@ from strands.tools.executors import ConcurrentToolExecutor, SequentialToolExecut
 from strands.types.tools import ToolContext  # noqa: TC002 - Strands reads the annotations of a tool
 from strands.vended_plugins.skills import AgentSkills
 
+from prowess import Scripts
 from prowess.adapters.strands import Skills, catalog_skills
 from prowess.errors import ConfigError
 from support.openai_server import ModelServer, results, whole
+from support.processes import processes_end, processes_with, wait_until
 from support.sessions import discover_project
-from support.skills import skill, write_many_skills
+from support.skills import add_endless_script, skill, write_many_skills
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -346,3 +349,17 @@ def test_the_skills_of_an_agent_can_be_replaced(folder: Path, server: ModelServe
     assert "<name>words</name>" in whole(server.requests[-1])
     assert "<name>pages</name>" not in whole(server.requests[-1])
     assert whole(server.requests[-1]).count("Count words.") == 1
+
+
+def test_cancelling_an_agent_ends_its_script(folder: Path, server: ModelServer) -> None:
+    """Strands has a signal of its own for it, which other threads can give."""
+    add_endless_script(folder / ".agents/skills/pages", 66656)
+    server.answers = [PAGES, [("run_skill_script", {"skill": "pages", "script": "wait.sh"})], DONE]
+    scripts = Scripts(sandbox="none", timeout=66656, on_untrusted=lambda _: True)
+    agent = agent_of(server, Skills(discover_project(folder), scripts=scripts))
+    with ThreadPoolExecutor(1) as threads:
+        run = threads.submit(agent, "Wait.")
+        wait_until(lambda: len(processes_with("66656")) > 1)
+        agent.cancel()
+        assert run.result().stop_reason == "cancelled"
+    assert processes_end("66656")

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from contextvars import copy_context
 from typing import TYPE_CHECKING
 
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import _supervisors as supervisors, run, stop
+from prowess.sandbox import CommandScope, _supervisors as supervisors, run, stop
 from support.commands import SOURCE, run_shell
 from support.growth import END
 from support.processes import is_process_alive, processes_end, processes_with, wait_until
@@ -71,9 +73,16 @@ def test_a_supervisor_killed_from_outside_leaves_nothing(sandbox: str, tmp_path:
     assert processes_end("66609")
 
 
-def test_an_idle_supervisor_that_was_killed_is_replaced(tmp_path: Path) -> None:
+def test_idle_supervisors_that_were_killed_are_replaced(tmp_path: Path) -> None:
     """Without an error."""
-    assert run_shell("echo one", tmp_path).stdout == b"one\n"
+    with ThreadPoolExecutor(3) as threads:
+        waiting = [
+            threads.submit(run_shell, f"touch {number}; while ! test -e go; do sleep 0.01; done", tmp_path)
+            for number in range(3)
+        ]
+        wait_until(lambda: len([*tmp_path.iterdir()]) == 3)
+        (tmp_path / "go").touch()
+    assert {one.result().exit_code for one in waiting} == {0}
     pids = [supervisor._pid for supervisor in supervisors._ALL]
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
@@ -178,3 +187,49 @@ def test_a_command_costs_less_than_twice_subprocess_run(tmp_path: Path) -> None:
         ratios.append((middle - start) / (used() - middle))
     print(f"\nnone: processor time {min(ratios):.2f} to {max(ratios):.2f} times that of subprocess.run")
     assert min(ratios) < 2
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("linux")
+def test_a_scope_stops_all_its_commands_and_those_of_scopes_inside(tmp_path: Path) -> None:
+    """And no others; later ones of the scope are not started."""
+    scope, inner = CommandScope(), CommandScope()
+
+    def inside(*scopes: CommandScope) -> None:
+        with ExitStack() as stack:
+            for one in scopes:
+                stack.enter_context(one)
+            run_shell("sleep 66657", tmp_path)
+
+    def other() -> bytes:
+        return run_shell("while ! test -e go; do sleep 0.01; done; echo well; : 66658", tmp_path).stdout
+
+    with ThreadPoolExecutor(4) as threads:
+        going = threads.submit(other)
+        stopped = [threads.submit(inside, *scopes) for scopes in ((scope,), (scope, inner), (scope,))]
+        wait_until(lambda: len(processes_with("66657")) >= 3 and processes_with("66658"))
+        scope.stop()
+        for one in stopped:
+            with pytest.raises(SandboxError, match="the command was stopped"):
+                one.result()
+        assert processes_end("66657")
+        with pytest.raises(SandboxError, match="the command was not started"):
+            inside(scope)
+        (tmp_path / "go").touch()
+        assert going.result() == b"well\n"
+
+
+@pytest.mark.usefixtures("linux")
+def test_an_exception_that_ends_a_block_stops_the_commands_in_its_threads(tmp_path: Path) -> None:
+    """Such as a cancellation; the end of a block stops nothing."""
+    with ThreadPoolExecutor(2) as threads:
+        with CommandScope():
+            ended = threads.submit(copy_context().run, run_shell, "read line; echo 66659 well", tmp_path)
+        assert ended.result().stdout == b"66659 well\n"
+        with suppress(KeyboardInterrupt), CommandScope():
+            stopped = threads.submit(copy_context().run, run_shell, "sleep 66659", tmp_path)
+            wait_until(lambda: processes_with("66659"))
+            raise KeyboardInterrupt
+        with pytest.raises(SandboxError, match="the command was stopped"):
+            stopped.result()
+    assert processes_end("66659")

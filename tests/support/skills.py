@@ -143,3 +143,8 @@ def write_many_skills(root: Path) -> None:
         skill(root / f"a-{number:02}", description=f"Paints picture {number}. " + "Uses brushes. " * 9)
     skill(root / "y-garden", description="Plans where vegetables are sown.")
     skill(root / "z-books", description="Reconciles bank statements.")
+
+
+def add_endless_script(folder: Path, seconds: int) -> None:
+    """Write a script `wait.sh` into the folder of a skill: two processes that `processes_with(str(seconds))` finds."""
+    (folder / "wait.sh").write_text(f"#!/bin/sh\nsleep {seconds} &\nsleep {seconds}\n", encoding="utf-8")

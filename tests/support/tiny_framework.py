@@ -9,6 +9,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from prowess import Scripts, Session, Tool
+from prowess.sandbox import CommandScope
 from support.growth import END
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ class TinyConversation:
             if not answer.get("tool_calls"):
                 self.end(messages, added)
                 return str(answer["content"])
-            messages += self.call_all(answer["tool_calls"])
+            messages += await self.call_in_thread(answer["tool_calls"])
+
+    async def call_in_thread(self, calls: list[Any]) -> list[Message]:
+        """Call the tools of a message; a script ends if the turn is cancelled."""
+        with CommandScope():
+            return await asyncio.to_thread(self.call_all, calls)
 
     def call_all(self, calls: list[Any]) -> list[Message]:
         """Call the tools of a message, and return their results."""

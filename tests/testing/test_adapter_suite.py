@@ -249,6 +249,16 @@ class StoresHalfTurns(TinyConversation):
             raise
 
 
+class LeavesScripts(TinyConversation):
+    async def call_in_thread(self, calls: list[Any]) -> list[Message]:
+        return await asyncio.to_thread(self.call_all, calls)
+
+
+class Blocks(TinyConversation):
+    async def call_in_thread(self, calls: list[Any]) -> list[Message]:
+        return self.call_all(calls)
+
+
 class TimesOut(TinyConversation):
     async def send(self, text: str) -> str:  # noqa: ARG002
         raise TimeoutError("no connection")
@@ -313,6 +323,8 @@ def test_an_explanation_names_a_claim_and_a_reason() -> None:
             "cancellation",
             f"the adapter raised RuntimeError: {NO_RESULT}",
         ),
+        (LeavesScripts, "cancellation", "expected a cancelled `send` to end its script, with what that has started"),
+        (Blocks, "cancellation", "expected `send` to wait for a script without blocking the event loop"),
         (TimesOut, "file", "the adapter raised TimeoutError: no connection"),
         (NeverEnds, "file", "expected `send` to return within 0.1 seconds"),
         (SavesNothing, "resume", "expected `save` to return JSON; it returned ''"),
@@ -324,6 +336,9 @@ def test_other_faults_have_messages_of_their_own(
 ) -> None:
     if kind is NeverEnds:
         monkeypatch.setattr(_adapter_suite, "SEND_SECONDS", 0.1)
+    if kind in (LeavesScripts, Blocks):
+        monkeypatch.setattr(_adapter_suite, "_SCRIPT_SECONDS", 4)
+        monkeypatch.setattr(_adapter_suite, "_WAIT_SECONDS", 2)
     assert problem(_adapter(kind)(), claim) == message
 
 

@@ -10,20 +10,21 @@ import asyncio
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import partial
-from threading import RLock
+from threading import RLock, Timer
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from prowess._internal.text import quoted
 from prowess.catalog import Catalog, LiveCatalog, join_catalogs, live_catalog
 from prowess.errors import ConfigError
+from prowess.sandbox import CommandScope
 from prowess.session import Session, escape_tags, scripts_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from prowess.session import Scripts, Tool
 
@@ -86,9 +87,34 @@ _THREADS = ThreadPoolExecutor(64, thread_name_prefix="prowess-tool")
 
 
 async def call_in_thread(call: Callable[..., Result], *args: Any, **named: Any) -> Result:
-    """Return the result of a call, made in a thread with the context of the caller."""
-    run = partial(copy_context().run, call, *args, **named)
-    return await asyncio.get_running_loop().run_in_executor(_THREADS, run)
+    """Return the result of a call, made in a thread with the context of the caller.
+
+    If the caller is cancelled, the command that the call runs is ended at once, and it starts no other one. Nothing
+    waits for the thread.
+    """
+    with CommandScope():
+        run = partial(copy_context().run, call, *args, **named)
+        return await asyncio.get_running_loop().run_in_executor(_THREADS, run)
+
+
+@contextmanager
+def stopped_after(seconds: float | None) -> Iterator[None]:
+    """Stop the commands of a block after some time: a framework whose time limit has passed only waits for its threads.
+
+    Args:
+        seconds: `None` for no limit.
+    """
+    if seconds is None:
+        yield
+        return
+    with CommandScope() as scope:
+        timer = Timer(seconds, scope.stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
 
 
 def added_texts(session: Session, visible: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ import os
 import warnings
 from contextlib import aclosing, closing, contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +32,14 @@ from prowess.findings import Severity
 from prowess.session import Session, escape_tags, find_mentions
 from prowess.skill import Requirements, Skill, load
 
-from ._base import require_free_names, unsent_texts, with_tail
+from ._base import call_in_thread, require_free_names, stopped_after, unsent_texts, with_tail
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Catalog
     from prowess.hosts import Host
-    from prowess.session import Scripts
+    from prowess.session import Scripts, Tool
 
 __all__ = [
     "attach",
@@ -142,6 +142,7 @@ class _Turn:
 
     def with_skills(self, messages: list[Any]) -> list[Any]:
         """Return the messages of one request with the skills added; the given list does not change."""
+        messages = _with_all_results(messages)
         texts = [_message_text(message) for message in messages]
         added, session = unsent_texts(self.injected, texts), self.attachment.session
         if self.attachment.catalog:
@@ -207,13 +208,23 @@ class _Attachment:
         """Update the tools of the session, which may change, and wrap the agent's models, which may be new ones."""
         if self.catalog:
             self.agent.remove_tools(self._tools)
-            tools = [_function_tool(self._function_tool, tool) for tool in self.session.tools(scripts=self.scripts)]
+            tools = [self._camel_tool(tool) for tool in self.session.tools(scripts=self.scripts)]
             self.agent.add_tools(tools)
             self._tools = [tool.get_function_name() for tool in tools]
         models = vars(self.agent.model_backend)
         for name in ("run", "arun"):
             if not hasattr(models.get(name), _ATTACHMENT):
                 models[name] = _with_turn_skills(getattr(self.agent.model_backend, name))
+
+    def _camel_tool(self, tool: Tool) -> Any:
+        def call(**arguments: Any) -> str:
+            with stopped_after(self.agent.tool_execution_timeout):
+                return tool.call(**arguments)
+
+        call.__name__ = tool.name
+        call.async_call = partial(call_in_thread, tool.call)  # type: ignore[attr-defined]  # CAMEL looks for it
+        schema = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+        return self._function_tool(call, openai_tool_schema={"type": "function", "function": schema})
 
     def _begin_turn(self, message: Any) -> _Turn:
         text = message if isinstance(message, str) else message.content
@@ -244,7 +255,7 @@ class _Attachment:
         @wraps(step)
         def run_turn(message: Any, *args: Any, **named: Any) -> Any:
             turn = self._begin_turn(message)
-            with self._ending(turn), _running(turn):
+            with self._ending(turn), _running(turn), stopped_after(self.agent.step_timeout):
                 return step(message, *args, **named)
 
         return run_turn
@@ -352,6 +363,16 @@ def _with_turn_skills(run: Callable[..., Any]) -> Callable[..., Any]:
     return run_with_skills
 
 
+def _with_all_results(messages: list[Any]) -> list[Any]:
+    """Return messages with a result for each call of a tool: of a cancelled call, CAMEL stores the call alone."""
+    answered = {message.get("tool_call_id") for message in messages}
+    complete: list[Any] = []
+    for message in messages:
+        missing = [call["id"] for call in message.get("tool_calls") or () if call["id"] not in answered]
+        complete += [message, *({"role": "tool", "tool_call_id": name, "content": "cancelled"} for name in missing)]
+    return complete
+
+
 def _append_to_system(messages: list[Any], block: str) -> list[Any]:
     """Return messages with a text appended to the system message, which is created if missing."""
     if not block:
@@ -367,16 +388,6 @@ def _message_text(message: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part.get("text") or "" for part in content if isinstance(part, dict))
-
-
-def _function_tool(make: Any, tool: Any) -> Any:
-    def call(**arguments: Any) -> str:
-        text: str = tool.call(**arguments)
-        return text
-
-    call.__name__ = tool.name
-    schema = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
-    return make(call, openai_tool_schema={"type": "function", "function": schema})
 
 
 # ── CAMEL's design: the data model ───────────────────────────────────────────────────────────────────────────────────

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
+from prowess.sandbox import CommandScope
 from prowess.session import Session
 
-from ._base import CatalogSkills, Source, call_tool
+from ._base import CatalogSkills, Source, call_tool, stopped_after
 
 try:
     from crewai.hooks import get_before_llm_call_hooks, register_before_llm_call_hook
@@ -126,8 +127,12 @@ class Skills:
         hooks[InterceptionPoint.PRE_TOOL_CALL].append(conversation.after_request)
         token = _conversations.set({**_conversations.get(), self: conversation})
         try:
-            with scoped_hooks(hooks):
-                yield conversation.session
+            # CrewAI runs tools in threads, with this context, and goes on if a run is cancelled.
+            with scoped_hooks(hooks), CommandScope() as scope:
+                try:
+                    yield conversation.session
+                finally:
+                    scope.stop()
         finally:
             _conversations.reset(token)
             conversation.after_request(None)
@@ -175,6 +180,13 @@ class _Conversation:
         self._has_skills, self._lists_skills = has_skills, lists_skills
         self._lock = RLock()
         self._executions: dict[int, _Execution] = {}
+
+    @property
+    def time_limit(self) -> float | None:
+        """Seconds that its tasks may take; CrewAI waits for their tools also when the time is over."""
+        executors = [execution.executor for execution in tuple(self._executions.values())]
+        limits = [executor.agent.max_execution_time for executor in executors if executor.task is not None]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def before_request(self, context: Any) -> None:
         """Add the catalog and active skills to the messages of a request."""
@@ -302,8 +314,10 @@ class _SkillTool(BaseTool):
     def _run(self, **arguments: Any) -> str:
         skills = _owner_of(self)
         conversation = _conversations.get().get(skills)
-        session_tools = skills.session_tools(conversation.session) if conversation is not None else ()
-        return call_tool(session_tools, self.name, arguments)
+        if conversation is None:
+            return call_tool((), self.name, arguments)
+        with stopped_after(conversation.time_limit):
+            return call_tool(skills.session_tools(conversation.session), self.name, arguments)
 
 
 class _NativeSkill(Skill):

@@ -18,7 +18,7 @@ from weakref import ref
 from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError, SkillNotFoundError
 
-from ._base import CatalogSkills, KeptSessions, Source, added_texts, shown_skills
+from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_in_thread, shown_skills
 
 try:
     from haystack.components.agents.state import State, replace_values
@@ -117,8 +117,17 @@ class Skills(SkillToolset):
             self._sessions.save(state, session)
             return text
 
+        async def call_async(state: State, **arguments: Any) -> str:
+            return await call_in_thread(call, state, **arguments)
+
         # Haystack runs tools that take the state one after the other.
-        return Tool(name=tool.name, description=tool.description, parameters=dict(tool.parameters), function=call)
+        return Tool(
+            name=tool.name,
+            description=tool.description,
+            parameters=dict(tool.parameters),
+            function=call,
+            async_function=call_async,
+        )
 
     def run_session(self, state: State) -> Session:
         """Return the session of a run from its state.

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
+from prowess.sandbox import CommandScope
 from prowess.session import Session
 
-from ._base import HINT, Source, added_texts, call_tool, catalog_argument, require_free_names
+from ._base import HINT, Source, added_texts, call_tool, catalog_argument, require_free_names, stopped_after
 
 try:
     from smolagents import ChatMessage, MessageRole, Model, Tool
@@ -67,7 +68,7 @@ def attach(
     model = _ModelWithSkills(agent.model, session, scripts)
     require_free_names(model.session_tools, agent.tools)
     agent.tools.update(model.session_tools)
-    agent.model, agent.run = model, _run_with_turns(agent, session)
+    agent.model, agent.run, agent.interrupt = model, _run_with_turns(agent, session), _interrupt(agent)
     return session
 
 
@@ -77,7 +78,7 @@ def detach(agent: Any) -> Any:
         for name in agent.model.session_tools:
             agent.tools.pop(name, None)
         agent.model = agent.model.model
-        del agent.run
+        del agent.run, agent.interrupt
     return agent
 
 
@@ -96,10 +97,22 @@ def _run_with_turns(agent: Any, session: Session) -> Any:
             session.restart()
         # The model of its manager writes the task of a managed agent, which smolagents marks by `inputs`.
         session.inject("" if hasattr(agent, "inputs") else task)
-        agent.model.add_missing_tools(agent)
+        agent.model.begin_run(agent)
         return run(task, stream, reset, *args, **options)
 
     return run_with_skills
+
+
+def _interrupt(agent: Any) -> Any:
+    """Return the `interrupt` of an agent, which also ends the scripts that run."""
+    interrupt = agent.interrupt
+
+    @wraps(interrupt)
+    def interrupt_with_scripts() -> None:
+        interrupt()
+        agent.model.scope.stop()
+
+    return interrupt_with_scripts
 
 
 class _ModelWithSkills(Model):
@@ -108,6 +121,10 @@ class _ModelWithSkills(Model):
     def __init__(self, model: Any, session: Session, scripts: bool | Scripts) -> None:
         super().__init__(model_id=getattr(model, "model_id", None))
         self.model, self.session, self.scripts = model, session, scripts
+        self.scope = CommandScope()
+        """The scripts of a run."""
+        self.timeout: float | None = None
+        """Seconds that a script of the run can take."""
         self.session_tools = {tool.name: _SkillTool(tool, self) for tool in session.tools(scripts=scripts)}
         if hasattr(model, "generate_stream"):  # smolagents asks for it
             self.generate_stream = self._generate_stream
@@ -115,15 +132,19 @@ class _ModelWithSkills(Model):
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["model"], name)
 
-    def add_missing_tools(self, agent: Any) -> None:
-        """Give an agent the tools that a live catalog needs now."""
+    def begin_run(self, agent: Any) -> None:
+        """Let scripts run, and give an agent the tools that a live catalog needs now."""
+        self.scope = CommandScope()
+        # The only time limit of an agent that writes code.
+        self.timeout = getattr(getattr(agent, "python_executor", None), "timeout_seconds", None)
         for tool in self.session.tools(scripts=self.scripts):
             if tool.name not in self.session_tools and tool.name not in agent.tools:
                 self.session_tools[tool.name] = agent.tools[tool.name] = _SkillTool(tool, self)
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
         """Run a tool of the session, which may have another ledger than when the agent got the tool."""
-        return call_tool(self.session.tools(scripts=self.scripts), name, arguments)
+        with self.scope, stopped_after(self.timeout):
+            return call_tool(self.session.tools(scripts=self.scripts), name, arguments)
 
     def generate(self, messages: Any, *args: Any, **options: Any) -> Any:
         return self.model.generate(self._with_skills(messages), *args, **options)

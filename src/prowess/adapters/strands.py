@@ -16,8 +16,9 @@ from weakref import WeakKeyDictionary
 
 from prowess._internal.installer import missing_extra
 from prowess.errors import SkillError
+from prowess.sandbox import CommandScope
 
-from ._base import CatalogSkills, KeptSessions, Source, added_texts, require_free_names, shown_skills
+from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_in_thread, require_free_names, shown_skills
 
 try:
     from strands.hooks import AfterInvocationEvent, AfterToolCallEvent, BeforeInvocationEvent, BeforeToolCallEvent
@@ -87,12 +88,20 @@ class Skills(AgentSkills):
         return [self._agent_tool(tool) for tool in self._sessions.tools()]
 
     def _agent_tool(self, tool: Any) -> Any:
-        def call(tool_use: dict[str, Any], **invocation_state: Any) -> dict[str, Any]:
-            agent, arguments = invocation_state["agent"], tool_use["input"]
+        def call_and_save(agent: Agent, arguments: dict[str, Any]) -> str:
             session = self.session(agent)
-            arguments = arguments if isinstance(arguments, dict) else {}
             text = self._sessions.call(session, tool.name, arguments)
             self._sessions.save(agent, session)
+            return text
+
+        async def call(tool_use: dict[str, Any], **invocation_state: Any) -> dict[str, Any]:
+            agent, arguments = invocation_state["agent"], tool_use["input"]
+            with CommandScope() as scope:
+                watch = asyncio.create_task(_stop_when_cancelled(agent, scope))
+                try:
+                    text = await call_in_thread(call_and_save, agent, arguments if isinstance(arguments, dict) else {})
+                finally:
+                    watch.cancel()
             return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": [{"text": text}]}
 
         spec = {"name": tool.name, "description": tool.description, "inputSchema": {"json": dict(tool.parameters)}}
@@ -149,6 +158,13 @@ class Skills(AgentSkills):
             ConfigError: neither a directory nor a catalog.
         """
         self._sessions.replace_catalog(skills)
+
+
+async def _stop_when_cancelled(agent: Agent, scope: CommandScope) -> None:
+    """Stop the scripts of a call when its agent is cancelled; the signal cannot be awaited, so Strands polls it too."""
+    while not agent.cancel_signal.is_set():
+        await asyncio.sleep(0.05)
+    scope.stop()
 
 
 def _read_record(agent: Agent) -> object:

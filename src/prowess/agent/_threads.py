@@ -6,7 +6,7 @@ call is stopped, it starts no other one, and its thread ends later.
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,20 +24,11 @@ T = TypeVar("T")
 
 async def run_in_thread(call: Callable[..., T], **arguments: Any) -> T:
     """Run a call in a new thread and return its result, or raise its exception."""
-    scope = CommandScope()
-
-    def work() -> T:
-        with scope:
-            return call(**arguments)
-
-    thread, done = start_call(work)
-    _RUNNING_THREADS.difference_update([other for other in _RUNNING_THREADS if not other.is_alive()])
-    _RUNNING_THREADS.add(thread)
-    try:
+    with CommandScope():
+        thread, done = start_call(partial(call, **arguments))
+        _RUNNING_THREADS.difference_update([other for other in _RUNNING_THREADS if not other.is_alive()])
+        _RUNNING_THREADS.add(thread)
         return await done
-    except asyncio.CancelledError:
-        scope.stop()
-        raise
 
 
 def wait_for_threads(seconds: float = 2.0) -> None:

@@ -24,6 +24,8 @@ from ._processes import kill, pids_with_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Self
+
     from ._messages import Reply, Request
 
 _MAX_IDLE = 8
@@ -47,21 +49,24 @@ def run_supervised(request: Request, marker: bytes) -> Reply:
     Raises:
         SandboxError: a supervisor cannot be started or was killed, or `stop` was called.
     """
-    scope = _SCOPE.get() or CommandScope()
-    scope.require_running()
+    scopes = _SCOPES.get()
+    for scope in scopes:
+        scope.require_running()
     supervisor = _send(request, marker)
     try:
-        scope.attach(supervisor)
+        for scope in scopes:
+            scope.add(supervisor)
         reply = supervisor.receive(request["timeout"] + _HANG_TIMEOUT)
     except BaseException:
-        scope.attach(None)
+        for scope in scopes:
+            scope.discard(supervisor)
         supervisor.end(marker)
         raise
-    scope.attach(None)
+    stopped = [scope.discard(supervisor) for scope in scopes]
     if reply is None:
         supervisor.end(marker)
         raise SandboxError("the command was stopped, with everything it had started", hint="run it again")
-    if reply["has_survivors"] or len(_IDLE) >= _MAX_IDLE:
+    if reply["has_survivors"] or len(_IDLE) >= _MAX_IDLE or any(stopped):
         supervisor.release()
     else:
         _IDLE.append(supervisor)
@@ -69,58 +74,71 @@ def run_supervised(request: Request, marker: bytes) -> Reply:
 
 
 class CommandScope:
-    """The commands that a block of code runs, one after another, so that another thread can stop them."""
+    """The commands of a block of code, which may run in other threads with its context.
+
+    They are stopped if an exception ends the block: `with CommandScope(): await asyncio.to_thread(call)` ends the
+    command that a cancelled call runs. A block inside another one belongs to both scopes.
+    """
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
-        self._supervisor: _Supervisor | None = None
+        self._supervisors: set[_Supervisor] = set()
         self._is_stopped = False
 
-    def __enter__(self) -> None:
-        self._token = _SCOPE.set(self)
+    def __enter__(self) -> Self:
+        _SCOPES.set((*_SCOPES.get(), self))
+        return self
 
-    def __exit__(self, *_: object) -> None:
-        _SCOPE.reset(self._token)
+    def __exit__(self, error: object, *_: object) -> None:
+        _SCOPES.set(_SCOPES.get()[:-1])
+        if error is not None:
+            self.stop()
 
     def stop(self) -> None:
-        """End the command that is running, and start no other one: the block gets a `SandboxError`."""
+        """End the commands that are running, and start no other one: the calls get a `SandboxError`."""
         with self._lock:
             self._is_stopped = True
-            if self._supervisor is not None:
-                self._supervisor.stop()
+            for supervisor in self._supervisors:
+                supervisor.stop()
 
     def require_running(self) -> None:
-        """Check that the block was not stopped.
+        """Check that the commands were not stopped.
 
         Raises:
-            SandboxError: it was.
+            SandboxError: they were.
         """
         if self._is_stopped:
             raise SandboxError("the command was not started, because what it was for has ended")
 
-    def attach(self, supervisor: _Supervisor | None) -> None:
-        """Say which supervisor runs a command of the block now."""
+    def add(self, supervisor: _Supervisor) -> None:
+        """Note that a supervisor runs a command of the block."""
         with self._lock:
-            self._supervisor = supervisor
-            if self._is_stopped and supervisor is not None:
+            self._supervisors.add(supervisor)
+            if self._is_stopped:
                 supervisor.stop()
 
+    def discard(self, supervisor: _Supervisor) -> bool:
+        """Note that the command of a supervisor has ended; return whether it may have been stopped."""
+        with self._lock:
+            self._supervisors.discard(supervisor)
+            return self._is_stopped
 
-_SCOPE: ContextVar[CommandScope | None] = ContextVar("command scope", default=None)
+
+_SCOPES: ContextVar[tuple[CommandScope, ...]] = ContextVar("command scopes", default=())
+"""Those of the blocks that this code runs in, the innermost last."""
 
 
 def _send(request: Request, marker: bytes) -> _Supervisor:
-    """Send a request to an idle supervisor, or to a new one if that was killed while it was idle.
+    """Send a request to an idle supervisor, or to a new one if those were killed while they were idle.
 
     Raises:
         SandboxError: no supervisor can be started.
     """
-    for is_new in (False, True):
+    while True:
         try:
-            supervisor = _IDLE.pop()
+            supervisor, is_new = _IDLE.pop(), False
         except IndexError:
-            supervisor = _Supervisor()
-            is_new = True
+            supervisor, is_new = _Supervisor(), True
         request["group"] = supervisor.group
         try:
             if request["needs_group"]:
@@ -129,13 +147,12 @@ def _send(request: Request, marker: bytes) -> _Supervisor:
         except BrokenPipeError:
             supervisor.end(marker)
             if is_new:
-                break
+                raise SandboxError("the supervisor of commands ended at once", hint=_python_hint()) from None
         except BaseException:
             supervisor.end(marker)
             raise
         else:
             return supervisor
-    raise SandboxError("the supervisor of commands ended at once", hint=_python_hint())
 
 
 def stop() -> None:

@@ -15,13 +15,14 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -417,6 +418,11 @@ async def _fifty_conversations(project: Project) -> None:
 # ── cancelled ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+async def _cancellation(project: Project) -> None:
+    await _cancelled_send(project)
+    await _cancelled_script(project)
+
+
 async def _cancelled_send(project: Project) -> None:
     """Cancel a turn that mentions a skill, and mention another one in the next turn."""
     bread = project.add("bread-timer", "Times the baking of bread.")
@@ -433,6 +439,63 @@ async def _cancelled_send(project: Project) -> None:
     expect_times(requests[0], bread.word, 1, "the body of the active skill once after a turn cancelled in the middle")
     found = requests[0].text.count(stars.word)
     expect(found <= 1, f"expected at most one body of a skill that a cancelled turn activated, found {found}", requests)
+
+
+_SCRIPT_SECONDS = 3 * _WAIT_SECONDS
+"""How long a script works if nothing ends it."""
+
+
+async def _cancelled_script(project: Project) -> None:
+    """Cancel a turn while a script of a skill runs, and run another script in the next turn."""
+    waves, ready = project.add("wave-watch", "Watches waves."), project.folder / "ready"
+    lines = [
+        "#!/bin/sh",
+        "sleep 3600 &",
+        f"echo $$ $! > {shlex.quote(f'{ready}.new')}",
+        f"mv {shlex.quote(f'{ready}.new')} {shlex.quote(str(ready))}",
+        "wait",
+    ]
+    (project.skills / "wave-watch/watch.sh").write_text("\n".join(lines), encoding="utf-8")
+    (project.skills / "wave-watch/count.sh").write_text("#!/bin/sh\necho WAVES_COUNTED\n", encoding="utf-8")
+    Trust().allow(project.catalog().resolve(waves.name))
+    chat = project.chat(scripts=Scripts(sandbox="none", timeout=_SCRIPT_SECONDS))
+    await chat.turn("How are the waves?", call("activate_skill", name=waves.name))
+    chat.model.expect(project.step(call("run_skill_script", skill=waves.name, script="watch.sh")))
+    task = asyncio.ensure_future(chat.conversation.send("Watch them."))
+    await _until(lambda: task.done() or ready.exists())
+    if task.done() and not ready.exists():
+        task.result()  # raises what ended it
+    expect(ready.exists(), "expected `send` to run a script", chat.model.requests)
+    expect(not task.done(), "expected `send` to wait for a script without blocking the event loop")
+    processes = [int(number) for number in ready.read_text(encoding="utf-8").split()]
+    task.cancel()
+    try:
+        ended = await _until(lambda: not any(map(_is_running, processes)))
+        expect(ended, "expected a cancelled `send` to end its script, with what that has started")
+    finally:  # or nothing ends before it
+        for process in filter(_is_running, processes):
+            os.kill(process, signal.SIGKILL)
+    await asyncio.wait([task], timeout=_WAIT_SECONDS)
+    expect(task.cancelled(), "expected a `send` that is cancelled while a script runs to raise `CancelledError`")
+    requests = await chat.turn("Count them.", call("run_skill_script", skill=waves.name, script="count.sh"))
+    expect_times(requests[-1], "WAVES_COUNTED", 1, "the output of a script after a script was cancelled")
+
+
+async def _until(is_true: Callable[[], bool]) -> bool:
+    """Wait until something is true; return whether it is."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_WAIT_SECONDS):
+            while not is_true():
+                await asyncio.sleep(0.01)
+    return is_true()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 async def _cancel_turn(project: Project, chat: Chat, text: str, *steps: Step) -> None:
@@ -708,7 +771,10 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
     "resume": ("A saved conversation goes on in a new process, with its messages and its active skills.", _resume),
     "fifty-conversations": ("Fifty conversations at once see each its own skill and messages.", _fifty_conversations),
     "failed-call": ("The error of a tool call reaches the model, and the conversation goes on.", _failed_call),
-    "cancellation": ("After a turn is cancelled, the next one shows the right skills.", _cancelled_send),
+    "cancellation": (
+        "A cancelled turn ends its script at once, and the next turn shows the right skills.",
+        _cancellation,
+    ),
 }
 """The sentence and the test of each claim."""
 
