@@ -165,3 +165,13 @@ def test_records_are_joined_whichever_comes_first() -> None:
         assert [item["by"] for item in json.loads(merge_sessions(one, other))["ledger"]] == ["model"]
     foreign = json.dumps({"version": 9, "turn": 1, "ledger": [{**row, "path": "b"}]})
     assert json.loads(merge_sessions(foreign, new)) == json.loads(new)
+
+
+def test_a_record_of_an_activation_wins_over_that_of_a_script_beside_it() -> None:
+    """The model was given the content."""
+    row = {"path": "a", "turn": 1, "by": "model", "files": [], "fingerprint": ""}
+    script = json.dumps({"version": 1, "turn": 1, "ledger": [row]})
+    activation = json.dumps({"version": 1, "turn": 1, "ledger": [{**row, "fingerprint": "1"}]})
+    for one, other in ((script, activation), (activation, script)):
+        (joined,) = json.loads(merge_sessions(one, other))["ledger"]
+        assert joined["fingerprint"] == "1"

@@ -75,15 +75,16 @@ def test_the_application_can_ask_its_user(project: Path, folder: Path, trust: Tr
 
     def ask(untrusted: UntrustedSkill) -> bool:
         asked.append(untrusted)
-        assert (Path(untrusted.folder) / "scripts/hello.py").read_text() == HELLO
+        assert (Path(untrusted.folder) / untrusted.script).read_text() == HELLO
         return True
 
     scripts = Scripts(on_untrusted=ask)
     session = active(project, trust, allowed=False)
     assert run(session, scripts=scripts, args=["x"]).startswith("exit code 0")
-    assert run(session, scripts=scripts).startswith("exit code 0")
+    assert run(session, "./scripts/hello.py", scripts).startswith("exit code 0")
     (untrusted,) = asked
     assert (untrusted.entry.name, untrusted.script, untrusted.arguments) == ("pdf", "scripts/hello.py", ("x",))
+    assert untrusted.script_digest == f"sha256:{hashlib.sha256(HELLO.encode()).hexdigest()}"
     assert "prowess trust" in untrusted.reason
     assert trust.all() == ()
     (folder / "more.txt").write_text("1")
@@ -91,6 +92,44 @@ def test_the_application_can_ask_its_user(project: Path, folder: Path, trust: Tr
     assert len(asked) == 2
     run(active(project, trust, allowed=False), scripts=scripts)
     assert len(asked) == 3  # another conversation
+
+
+@pytest.mark.parametrize(
+    ("answer", "runs", "asked"),
+    [
+        pytest.param(True, [True, False], ["scripts/hello.py", "scripts/other.py"], id="one-script"),
+        pytest.param(False, [False, False], ["scripts/hello.py", "scripts/other.py"], id="no-script"),
+        pytest.param("skill", [True, True], ["scripts/hello.py"], id="skill"),
+    ],
+)
+def test_an_answer_is_for_one_script_or_for_the_skill(
+    project: Path, folder: Path, trust: Trust, answer: Any, runs: list[bool], asked: list[str]
+) -> None:
+    """A user who allows `hello.py` has not seen `other.py`."""
+    (folder / "scripts/other.py").write_text(HELLO)
+    shown: list[str] = []
+
+    def ask(untrusted: UntrustedSkill) -> Any:
+        shown.append(untrusted.script)
+        return answer if untrusted.script == "scripts/hello.py" else False
+
+    session, scripts = active(project, trust, allowed=False), Scripts(on_untrusted=ask)
+    for _ in range(2):
+        texts = [run(session, script, scripts) for script in ("scripts/hello.py", "scripts/other.py")]
+        assert [text.startswith("exit code 0") for text in texts] == runs
+    assert shown == asked
+
+
+def test_nothing_is_asked_about_a_script_that_the_skill_does_not_have(
+    project: Path, folder: Path, trust: Trust
+) -> None:
+    def ask(untrusted: UntrustedSkill) -> bool:
+        raise AssertionError(untrusted.script)
+
+    for script in ("scripts/hallo.py", "scripts"):
+        answer = run(active(project, trust, allowed=False), script, Scripts(on_untrusted=ask))
+        assert answer.startswith("error: ")
+        assert "cannot be asked" not in answer
 
 
 @pytest.mark.parametrize("answer", [False, None, "yes", 1])

@@ -173,9 +173,12 @@ def merge_sessions(old: str, new: str) -> str:
         return new or old
 
 
-def _strength(row: dict[str, Any]) -> tuple[int, bool]:
-    """Order two rows of one skill: what a model activated stays active, what a user named only for that turn."""
-    return row["turn"], row["by"] == "model"
+def _strength(row: dict[str, Any]) -> tuple[int, bool, bool]:
+    """Order two rows of one skill: what a model activated stays active, what a user named only for that turn.
+
+    Of a skill whose script ran beside its activation, the model was given the content.
+    """
+    return row["turn"], row["by"] == "model", bool(row.get("fingerprint"))
 
 
 def conversation_of(record: object) -> str | None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.installer import missing_extra
@@ -199,7 +199,7 @@ def _with_interrupts(scripts: Scripts) -> Scripts:
     if ask is None:
         return scripts
 
-    def ask_or_interrupt(skill: UntrustedSkill) -> bool:
+    def ask_or_interrupt(skill: UntrustedSkill) -> bool | Literal["skill"]:
         try:
             return ask(skill)
         except GraphBubbleUp as interrupt:

@@ -40,7 +40,7 @@ class ActivationRecord(Frozen):
     digest: str | None
     """Over its files, at the time it was activated."""
     fingerprint: str
-    """Of the text that the model was given."""
+    """Of the text that the model was given; empty if it only ran a script."""
     arguments: str | None
     turn: int
     """The turn in which it was last activated; the first turn is 1."""

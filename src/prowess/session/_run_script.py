@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 from itertools import accumulate
 
 from prowess._internal.files import is_inside, real_path
-from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.environments import missing_hints
-from prowess.errors import ActivationError, ConfigError, SandboxError, SkillError, SkillFileError
+from prowess.errors import ConfigError, SandboxError, SkillError, SkillFileError
 from prowess.guard import (
     Guard,
     KeptFolder,
@@ -33,9 +31,9 @@ from prowess.skill import FIRST_BYTES, load
 from ._activation import escape_tags
 from ._lookup import find_readable
 from ._remote_files import skill_folder
-from ._resources import open_error, read_text, split_path
+from ._resources import read_text, split_path
 from ._script_program import find_script_program
-from ._scripts import FOLDER_HINT, allowed_copy, check_folder
+from ._scripts import FOLDER_HINT, allowed_copy, check_folder, open_script
 from ._tools import read_written_tool, run_tool
 
 TYPE_CHECKING = False
@@ -63,6 +61,7 @@ _MAX_INPUT = 1024 * 1024
 
 def script_tools(
     ledger: Ledger,
+    activate: Callable[[Entry], object],
     scripts: Scripts,
     catalog: Callable[[], Catalog],
     trust: Callable[[], Trust],
@@ -72,6 +71,8 @@ def script_tools(
 
     Args:
         ledger: what the conversation activated.
+        activate: makes a skill active if it is not: a model may activate it and run its script in one message, whose
+            calls run in any order.
         scripts: how scripts run.
         catalog: returns the skills of the moment.
         trust: returns what the user allowed.
@@ -80,8 +81,7 @@ def script_tools(
 
     def run(skill: str, script: str, args: list[str], text: str) -> str:
         entry = find_readable(catalog(), skill, ledger.records)
-        if ledger.get(entry.path) is None:
-            raise ActivationError(f"the skill {quoted(entry.name)} is not active", hint="call `activate_skill` first")
+        activate(entry)
         return run_script(
             entry,
             script,
@@ -131,19 +131,21 @@ def run_script(
     """
     _check_arguments(args, text)
     parts = split_path(script)
+    script = "/".join(parts)
     with (
         skill_folder(catalog, entry) as folder,
-        allowed_copy(entry, folder, trust, scripts, work, "/".join(parts), tuple(args)) as copy,
+        allowed_copy(entry, folder, trust, scripts, work, script, tuple(args)) as copy,
     ):
-        head = _first_bytes(copy.folder, parts, script)
+        with open_script(copy.folder, script) as file:
+            head = file.read(FIRST_BYTES)
         skill = load(os.path.join(copy.folder, os.path.basename(entry.path)))
         program = find_script_program(skill, copy.folder, parts, head, {**env, **scripts.env}, scripts.packages)
-        limits, network = _declared(skill, "/".join(parts), scripts)
+        limits, network = _declared(skill, script, scripts)
         backend = _backend(scripts.sandbox)
 
         def start(cwd: str = work.path, readable: Sequence[str] = (), **paths: Any) -> Result:
             return run(
-                [*program.words, os.path.join(copy.folder, *parts), *args],
+                [*program.words, os.path.join(copy.folder, script), *args],
                 cwd=cwd,
                 env={**program.env, **scripts.env},
                 stdin=text.encode("utf-8", "replace"),
@@ -318,24 +320,6 @@ def _check_arguments(args: Sequence[str], text: str) -> None:
         raise SkillError(message, hint="pass long text as `input`")
     if len(text) > _MAX_INPUT:
         raise SkillError(f"`input` is longer than {_MAX_INPUT:,} characters", hint="pass less")
-
-
-def _first_bytes(folder: str, parts: list[str], script: str) -> bytes:
-    """Return the first bytes of a script.
-
-    Raises:
-        SkillFileError: it is not a regular file of the skill.
-    """
-    try:
-        fd = open_inside(folder, parts, READ_FLAGS)
-    except (OSError, ValueError) as error:
-        raise open_error(folder, script, error) from None
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise SkillFileError(f"{quoted(script)} is not a file", hint="name a script, as in `scripts/fill.py`")
-        return os.read(fd, FIRST_BYTES)
-    finally:
-        os.close(fd)
 
 
 def _declared(skill: Skill, path: str, scripts: Scripts) -> tuple[Limits, bool | NetworkRules]:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import contextmanager
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
-from prowess.errors import ConfigError, SkillError
+from prowess.errors import ConfigError, SkillError, SkillFileError
 from prowess.guard import folder_problem, kept_folders
 from prowess.sandbox import CHOICES, Limits
 from prowess.skill import sealed_copy
 
+from ._resources import open_error
 from ._work_folders import ScriptSpace, WorkFolders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from io import BufferedReader
+    from typing import Literal
 
     from prowess.catalog import Entry
     from prowess.guard import KeptFolder
@@ -42,6 +47,8 @@ class UntrustedSkill(Frozen):
     """The integrity digest of the copy, which `Trust.allow` takes."""
     script: str
     """The file to run, relative to the folder."""
+    script_digest: str
+    """`sha256:` and the SHA-256 of that file."""
     arguments: tuple[str, ...]
     reason: str
     """Why the skill is not trusted, and the command that trusts it."""
@@ -74,9 +81,10 @@ class Scripts:
             `wheels` for packages that run no code when they are installed; `any` also builds those without a wheel,
             which runs their code outside the sandbox; `none` for nothing.
         env: variables for the scripts, which get none of this process.
-        on_untrusted: asks the user about a skill that is not trusted; if it returns `True`, these bytes may run in this
-            conversation. Nothing is added to the trust record. It is called once for the same bytes, in the thread of
-            the tool.
+        on_untrusted: asks the user about a script of a skill that is not trusted. With `True` this script may run in
+            this conversation while no byte of its skill changes, with `"skill"` all scripts of these bytes; nothing
+            else allows anything. Nothing is added to the trust record. It is called once for each script of the same
+            bytes, in the thread of the tool.
 
     Raises:
         ConfigError: an option is invalid, or the folder does not exist.
@@ -96,7 +104,7 @@ class Scripts:
         allow_paths: Sequence[str | os.PathLike[str]] = (),
         packages: str = "wheels",
         env: Mapping[str, str] = EMPTY,
-        on_untrusted: Callable[[UntrustedSkill], bool] | None = None,
+        on_untrusted: Callable[[UntrustedSkill], bool | Literal["skill"]] | None = None,
     ) -> None:
         if sandbox not in CHOICES:
             hint = f"choose one of {', '.join(CHOICES)}"
@@ -121,7 +129,7 @@ class Scripts:
                 hint = "use True, False or `NetworkRules(...)`"
                 raise ConfigError(f"`network` cannot be {neutral(repr(given)[:40])}", hint=hint)
         if on_untrusted is not None and not callable(on_untrusted):
-            raise ConfigError("`on_untrusted` is not a function", hint="give a function that returns True or False")
+            raise ConfigError("`on_untrusted` is not a function", hint="give one that returns True, False or 'skill'")
         self.cwd = None if cwd is None else real_path(os.fspath(cwd))
         """The folder in which all scripts work, without links."""
         if self.cwd is not None:
@@ -189,30 +197,64 @@ def allowed_copy(
     """Yield a copy of a skill, whose files are in a folder, if the user trusts it or allows it in this conversation.
 
     Raises:
-        SkillError: the user does neither, or the skill cannot be copied.
+        SkillError: the user does neither, the skill cannot be copied, or it has no such script.
     """
     with sealed_copy(folder, lambda _: None, contained=scripts.sandbox != "none") as copy:
         reason = trust.digest_denial_reason(entry, copy.digest)
         if reason is not None:
+            import hashlib
+
+            with open_script(copy.folder, script) as file:
+                script_digest = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
             untrusted = UntrustedSkill(
-                entry=entry, folder=copy.folder, digest=copy.digest, script=script, arguments=arguments, reason=reason
+                entry=entry,
+                folder=copy.folder,
+                digest=copy.digest,
+                script=script,
+                script_digest=script_digest,
+                arguments=arguments,
+                reason=reason,
             )
             if not _is_allowed(untrusted, scripts.on_untrusted, work):
                 raise SkillError(reason, hint="tell the user this, and go on without the script")
         yield copy
 
 
-def _is_allowed(skill: UntrustedSkill, ask: Callable[[UntrustedSkill], bool] | None, work: WorkFolder) -> bool:
-    """Return whether the user allows a skill in this conversation; the same bytes are asked about once.
+def open_script(folder: str, script: str) -> BufferedReader:
+    """Open a script of a skill.
+
+    Args:
+        folder: of the skill's copy.
+        script: the path of the script, relative to the folder.
+
+    Raises:
+        SkillFileError: it is not a regular file of the skill.
+    """
+    try:
+        fd = open_inside(folder, script.split("/"), READ_FLAGS)
+    except (OSError, ValueError) as error:
+        raise open_error(folder, script, error) from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise SkillFileError(f"{quoted(script)} is not a file", hint="name a script, as in `scripts/fill.py`")
+    return os.fdopen(fd, "rb")
+
+
+def _is_allowed(
+    skill: UntrustedSkill, ask: Callable[[UntrustedSkill], bool | Literal["skill"]] | None, work: WorkFolder
+) -> bool:
+    """Return whether the user allows a script in this conversation; the same bytes are asked about once.
 
     Raises:
         SkillError: the question failed.
     """
+    script, all_scripts = (skill.digest, skill.script), (skill.digest, None)
     with work.question:
-        if skill.digest not in work.answers and ask is not None:
+        if not {script, all_scripts} & work.answers.keys() and ask is not None:
             try:
-                work.answers[skill.digest] = ask(skill) is True
+                answer = ask(skill)
             except Exception as error:
                 message = f"the user cannot be asked about {quoted(skill.entry.name)}: {neutral(str(error)[:200])}"
                 raise SkillError(message, hint="go on without the script") from error
-        return work.answers.get(skill.digest, False)
+            work.answers[all_scripts if answer == "skill" else script] = answer is True or answer == "skill"
+        return work.answers.get(script, False) or work.answers.get(all_scripts, False)

@@ -285,6 +285,12 @@ class Session:
             self._ledger.add(entry, activation.digest, fingerprint, arguments, by)
         return activation.content
 
+    def _activate_for_script(self, entry: Entry) -> None:
+        """Record that a skill is active whose script a model runs; its content is given as if that were not so."""
+        with self._lock:
+            if self._ledger.get(entry.path) is None:
+                self._ledger.add(entry, self._render(entry, None).digest, "", None, "model")
+
     def tail(self, budget: int | None = None, *, visible: Iterable[str] = ()) -> str:
         """Return the active skills once more, for the end of a conversation that may have lost them.
 
@@ -328,7 +334,14 @@ class Session:
 
             # With `True`, all calls share one object, which keeps the folder of the conversation.
             self._scripts = self._scripts if scripts is True and self._scripts else scripts_option(scripts)
-            tools += script_tools(self._ledger, self._scripts, lambda: self.catalog, lambda: self.trust, self._env)
+            tools += script_tools(
+                self._ledger,
+                self._activate_for_script,
+                self._scripts,
+                lambda: self.catalog,
+                lambda: self.trust,
+                self._env,
+            )
         return (*tools, search_tool(self.search)) if search or self.shortened else tuple(tools)
 
     def files(self) -> tuple[WrittenFile, ...]:

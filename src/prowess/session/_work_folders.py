@@ -116,8 +116,8 @@ class WorkFolder:
         self.used_at = 0.0
         self._written: dict[str, None] = {}
         self._lock = threading.Lock()
-        self.answers: dict[str, bool] = {}
-        """What the user answered in this conversation."""
+        self.answers: dict[tuple[str, str | None], bool] = {}
+        """What the user answered in this conversation: of a script, or of all, of the skill with a digest."""
         self.question = threading.Lock()
         self._layer = threading.Lock()
 

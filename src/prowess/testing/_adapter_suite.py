@@ -466,8 +466,9 @@ async def _cancelled_script(project: Project) -> None:
     if task.done() and not ready.exists():
         task.result()  # raises what ended it
     expect(ready.exists(), "expected `send` to run a script", chat.model.requests)
-    expect(not task.done(), "expected `send` to wait for a script without blocking the event loop")
     processes = [int(number) for number in ready.read_text(encoding="utf-8").split()]
+    runs = all(map(_is_running, processes))
+    expect(runs, "expected `send` to wait for a script without blocking the event loop")
     task.cancel()
     try:
         ended = await _until(lambda: not any(map(_is_running, processes)))
@@ -694,6 +695,23 @@ async def _script(project: Project) -> None:
     expect_times(requests[-1], "HIGH_WATER_Dover", 1, "the output of a script after its skill is trusted")
 
 
+async def _script_at_once(project: Project) -> None:
+    tides = _tides(project)
+    (project.skills / "tide-tables/scripts").mkdir()
+    (project.skills / "tide-tables/scripts/high-water.sh").write_text(
+        "#!/bin/sh\necho HIGH_WATER_$1\n", encoding="utf-8"
+    )
+    Trust().allow(project.catalog().resolve(tides.name))
+    activate, run = call("activate_skill", name=tides.name), _run_script(tides)
+    for steps in ((activate, run), (run, activate)):
+        chat = project.chat(scripts=Scripts(sandbox="none"))
+        requests = await chat.turn(_FIRST, Step(calls=tuple(tool for step in steps for tool in step.calls)))
+        expect_times(requests[-1], "HIGH_WATER_Dover", 1, "the output of a script that runs beside the activation")
+        expect_times(requests[-1], tides.word, 1, "the body once after a script that runs beside the activation")
+        requests = await chat.turn(_SECOND, activate)
+        expect_times(requests[-1], tides.word, 1, "the body once after `activate_skill` for the same skill")
+
+
 def _run_script(skill: SkillText) -> Step:
     return call("run_skill_script", skill=skill.name, script="scripts/high-water.sh", args=["Dover"])
 
@@ -766,6 +784,7 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
     "file": ("A file of a skill reaches the model when it reads the file.", _file),
     "scripts-off": ("Without the option `scripts`, the model is offered no tool that runs scripts.", _scripts_off),
     "script": ("A script is refused until its user trusts the skill; then its output reaches the model.", _script),
+    "script-at-once": ("A script runs in the message that activates its skill, in any order.", _script_at_once),
     "changed-skill": ("A skill that changes is seen when the next turn begins, and not before.", _changed_skill),
     "compaction": ("An active skill's body still reaches the model after its messages were dropped.", _compaction),
     "resume": ("A saved conversation goes on in a new process, with its messages and its active skills.", _resume),
