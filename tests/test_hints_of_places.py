@@ -96,6 +96,16 @@ def remove_skill(built: Built, item: Item) -> Built:
     return built
 
 
+def show_hidden(built: Built, item: Item) -> Built:
+    (built.project / "pdf-forms/.cache").rename(built.project / "pdf-forms/cache")
+    return built
+
+
+def remove_hidden(built: Built, item: Item) -> Built:
+    shutil.rmtree(built.project / "pdf-forms/.cache")
+    return built
+
+
 def did_you_mean(built: Built, item: Item) -> Built:
     wrong = re.search("unknown key `(?:.+\\.)?(.+)`", item["message"])
     right = re.fullmatch("did you mean `(.+)`\\?", item["hint"])
@@ -110,6 +120,7 @@ FOLLOW: dict[str, tuple[str, tuple[Callable[[Built, Item], Built], ...]]] = {
     "file-missing": ("`prowess new NAME --dir .+` writes a skill", (create,)),
     "file-not-regular": ("put a text file there", (put_file,)),
     "file-is-link": ("put the file itself there", (put_file,)),
+    "code-hidden": ("give it a name without the dot, or remove it", (show_hidden, remove_hidden)),
     "folder-skipped": ("move the skill out of it", (move_up,)),
     "folder-too-deep": ("move its folder up", (move_up,)),
     "folder-link": ("copy the skill here, or pass its folder with `--skill-dir`", (copy_here, pass_folder)),

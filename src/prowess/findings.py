@@ -160,6 +160,7 @@ CODES: Mapping[str, Code] = {
         ("body-too-long", _I, _I, "SKILL.md is longer than 500 lines"),
         ("link-missing", _W, _I, "the body links to a missing file"),
         ("link-escapes", _W, _I, "the body links to a file outside the skill"),
+        ("code-hidden", _I, _I, "a hidden file may run"),
         ("folder-unreadable", _W, _W, "a folder cannot be listed"),
         ("folder-skipped", _I, _I, "a skipped folder contains a skill"),
         ("folder-too-deep", _I, _I, "a skill is deeper than the host scans"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import UnreadableError, is_inside, read_file
 from prowess.guard import ProtectedPath
+from prowess.skill import named_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -186,8 +187,7 @@ def _interpreter_words(folder: str, script: Mapping[str, str | None], default: s
             first = (script["body"] or "").encode() if file is None else read_file(file, _MAX_PROGRAM_BYTES)
         except UnreadableError:
             return []
-        text = first.split(b"\n", 1)[0].decode("utf-8", "replace")
-        line = text[2:] if text.startswith("#!") else ""
+        return [word for word in named_program(file or "", first) if "/" in word]
     try:
         return [word for word in shlex.split(line) if "/" in word]
     except ValueError:

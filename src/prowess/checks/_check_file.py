@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import suppress
 
 from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import State, evaluate_file, sidecar_matches
-from prowess.errors import SkillNotFoundError
+from prowess.errors import SkillError, SkillNotFoundError
 from prowess.filesystem import MAX_FOLDERS, Filesystem, walk_folders
 from prowess.find import wrong_case_finding
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
@@ -141,6 +142,34 @@ def _whole_file_findings(skill: Skill, rule: str, filesystem: Filesystem) -> Ite
     folder = os.path.dirname(skill.path or "")
     yield from check_links(skill, lambda path: _file_exists(folder, path, filesystem))
     yield from check_sidecars(skill, filesystem, None if rule in ("guide", "spec") else (rule,))
+    yield from _check_hidden_code(skill, filesystem)
+
+
+_MAX_NAMED = 3
+"""Files that a finding names; the others are counted."""
+
+
+def _check_hidden_code(skill: Skill, filesystem: Filesystem) -> Iterator[Finding]:
+    """Yield a finding about the hidden files that may run, by the rule of `find_code`."""
+    path = skill.path or ""
+    # Most skills have no hidden file, and then none is read.
+    if not is_skill_file(path) or not any(_is_hidden(file) for file, _ in filesystem.files(path)):
+        return
+    from prowess.skill import find_code
+
+    code: list[str] = []
+    with suppress(SkillError):  # it has no digest: nothing of it runs
+        code = [file for file in find_code(os.path.dirname(path)) if _is_hidden(file)]
+    if code:
+        names = ", ".join(quoted(file, PATH_LIMIT) for file in code[:_MAX_NAMED])
+        names += f" and {len(code) - _MAX_NAMED:,} more" if len(code) > _MAX_NAMED else ""
+        hint = "give it a name without the dot, or remove it"
+        yield finding("code-hidden", f"hidden, and may run: {names}", path=path, hint=hint)
+
+
+def _is_hidden(path: str) -> bool:
+    parts = path.split("/")
+    return not _SKIPPED_FOLDERS.intersection(parts) and any(part.startswith(".") for part in parts)
 
 
 def _file_exists(folder: str, path: str, filesystem: Filesystem) -> bool:

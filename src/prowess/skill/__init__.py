@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         FIRST_BYTES as FIRST_BYTES,
         find_code as find_code,
         is_code as is_code,
+        named_program as named_program,
         program_words as program_words,
     )
     from ._core_values import core_mapping as core_mapping

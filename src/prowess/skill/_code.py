@@ -223,20 +223,30 @@ def program_words(path: str, first: bytes) -> list[str]:
     Raises:
         SkillFileError: neither its first line nor its name tells the program, or its first line cannot name one.
     """
+    words = named_program(path, first)
+    hint = "its first line must name a program, as in `#!/usr/bin/env ruby`"
+    if not words:
+        raise SkillFileError(f"{quoted(path)} does not say which program runs it", hint=hint)
+    name = posixpath.basename(words[0])
+    if name in ("", ".", "..") or "\0" in "".join(words):
+        raise SkillFileError(f"the first line of {quoted(path)} is invalid", hint=hint)
+    # Any Python is this one, whose packages the requirements were compared with.
+    return ["python3" if _PYTHON(name) else name, *words[1:]]
+
+
+def named_program(path: str, first: bytes) -> list[str]:
+    """Return the program that the first line of a file names, or else its ending, with options; empty without either.
+
+    Args:
+        path: of the file.
+        first: its first bytes.
+    """
     line = first.split(b"\n", 1)[0].rstrip(b"\r")
     words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
     if words and posixpath.basename(words[0]) == "env":
         words = [word for word in words[1:] if word != "-S"]
         while words and (words[0].startswith("-") or "=" in words[0]):
             words = words[1:]
-    hint = "its first line must name a program, as in `#!/usr/bin/env ruby`"
-    if not words:
-        program = _PROGRAMS.get(_ending(path))
-        if program is None:
-            raise SkillFileError(f"{quoted(path)} does not say which program runs it", hint=hint)
-        return [program]
-    name = posixpath.basename(words[0])
-    if name in ("", ".", "..") or b"\0" in line:
-        raise SkillFileError(f"the first line of {quoted(path)} is invalid", hint=hint)
-    # Any Python is this one, whose packages the requirements were compared with.
-    return ["python3" if _PYTHON(name) else name, *words[1:]]
+    if not words and (program := _PROGRAMS.get(_ending(path))):
+        words = [program]
+    return words

@@ -20,6 +20,7 @@ from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
 from prowess.errors import ConfigError
 from prowess.sandbox import describe_result, find_user_program, search_path
+from prowess.skill import FIRST_BYTES, named_program
 
 from ._commands import command_network, run_command, scratch_folder
 from ._making import Argument, make_agent_tool
@@ -179,12 +180,7 @@ def _load_file(name: str, folder: str, path: str | None, body: str | None, conte
 
 
 def _interpreter(script: _Script, ready: ReadyScript) -> Sequence[str]:
-    if script.interpreter:
-        return script.interpreter
-    line = ready.first_bytes.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    # Like the system, pass everything after the program as one argument.
-    command = line[2:].split(None, 1) if line.startswith("#!") else ()
-    return command or (("python3",) if ready.path.endswith(".py") else ("/bin/sh",))
+    return script.interpreter or named_program(ready.path, ready.first_bytes) or ("/bin/sh",)
 
 
 def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
@@ -221,10 +217,6 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
         return describe_result(done, script.timeout)
 
     return run_script
-
-
-_MAX_FIRST_LINE_BYTES = 1024
-"""Bytes of a script's first line, which may name its interpreter."""
 
 
 class ReadyScript(Frozen):
@@ -303,7 +295,7 @@ class ScriptFile(Frozen):
                 yield self._write(scratch, self.body).with_changes(copy=copy.folder)
                 return
             parts = _split(self.path, copy.folder)
-            head = _read_file(copy.folder, parts, self.path)[:_MAX_FIRST_LINE_BYTES]
+            head = _read_file(copy.folder, parts, self.path)[:FIRST_BYTES]
             yield ReadyScript(path=os.path.join(copy.folder, *parts), first_bytes=head, copy=copy.folder)
 
     def _unchanged_file(self) -> bytes:
@@ -321,7 +313,7 @@ class ScriptFile(Frozen):
         path = os.path.join(folder, self.name if self.path is None else os.path.basename(self.path))
         with open(path, "xb") as file:
             file.write(content or b"")
-        return ReadyScript(path=path, first_bytes=(content or b"")[:_MAX_FIRST_LINE_BYTES])
+        return ReadyScript(path=path, first_bytes=(content or b"")[:FIRST_BYTES])
 
 
 def _split(path: str, folder: str) -> list[str]:
