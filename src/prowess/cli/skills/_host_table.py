@@ -139,6 +139,21 @@ def shown_findings(findings: Iterable[Finding], *codes: str) -> list[Finding]:
     return [item for item in findings if item.severity is not Severity.INFO or item.code in codes]
 
 
+def _elsewhere_hint(catalog: Catalog) -> list[Message]:
+    """Return the hint about skills that Prowess finds, and the agent does not search for; `check` names them all."""
+    if catalog.host.name == DEFAULT_HOST:
+        return []
+    from prowess.catalog import discover
+
+    found = len(discover(catalog.cwd, home=catalog.home).skills)
+    if not found:
+        return []
+    command = f"prowess check --host {catalog.host.name}"
+    are, them = ("is 1 skill", "it") if found == 1 else (f"are {found:,} skills", "them")
+    text = f"there {are} in folders that {catalog.host.title} does not search; `{command}` says how to show {them}"
+    return [Message(f"\nhint: {text}")]
+
+
 def empty_hint(catalog: Catalog) -> list[Message]:
     """Return the hint that says where skills are that the agent does not search, or else where `new` creates one."""
     if not catalog.scan_roots:
@@ -147,7 +162,7 @@ def empty_hint(catalog: Catalog) -> list[Message]:
 
     from prowess.cli._references import unsearched_hint
 
-    if hints := unsearched_hint(catalog):
+    if hints := unsearched_hint(catalog) or _elsewhere_hint(catalog):
         return hints
     from ._new_skill import SkillPlace
 
