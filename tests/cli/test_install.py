@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -74,3 +75,16 @@ def test_a_link_that_leads_to_other_files_is_made_again(change: str, machine: Ma
     machine.run("verify", code=1)
     machine.run("install")
     machine.run("verify")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no umask")
+@pytest.mark.parametrize("mask", [0, 0o002])
+def test_only_their_user_can_change_what_is_installed(mask: int, machine: Machine) -> None:
+    """Nor the folders above it, whatever the umask is."""
+    skill(machine.source / "skills/umask")
+    old = os.umask(mask)
+    try:
+        machine.run("add", "../source", "umask", "--yes")
+    finally:
+        os.umask(old)
+    machine.run("verify", "umask")

@@ -50,6 +50,11 @@ def caller_of_sudo() -> int | None:
     return int(caller) if caller.isascii() and caller.isdecimal() and int(caller) < 1 << 32 else None
 
 
+def shared_bits() -> int:
+    """Return the permissions that others have in what is installed: they can write only if the user shares a folder."""
+    return 0o022 if os.environ.get(SHARED_VARIABLE) else 0
+
+
 def own_users() -> frozenset[int]:
     """Return who counts as this user: the effective one, and for root also the one who called `sudo`."""
     user, caller = os.geteuid(), caller_of_sudo()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
+from prowess._internal.file_status import shared_bits
 from prowess._internal.files import real_path
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd
 from prowess._internal.locked import unlock_and_close, wait_for_lock
@@ -89,12 +90,13 @@ class LockedProject(LockedFolder):
 
     prefix = _PREFIX
     is_durable = removes_emptied = True
-    folder_mode, file_mode = 0o777, 0o666
+    file_mode = 0o666
 
     def __init__(self, project: str, lock_file: str, data: str, fd: int, deliver_signals: Callable[[], None]) -> None:
         super().__init__(project, lock_file.removeprefix(project.rstrip(os.sep) + os.sep), fd, deliver_signals)
         self.tokens = os.path.join(data, "transactions")
         self.token_start = _name_of(project)
+        self.folder_mode = 0o755 | shared_bits()
 
     def claim(self) -> str:
         token = f"{self.token_start}{os.urandom(8).hex()}"

@@ -35,7 +35,7 @@ from functools import cmp_to_key, partial
 from hashlib import sha256
 from itertools import islice
 
-from prowess._internal.file_status import SHARED_VARIABLE
+from prowess._internal.file_status import shared_bits
 from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, read_up_to
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
@@ -172,8 +172,7 @@ class _CopyWriter:
     def __init__(self, into_fd: int, name: str) -> None:
         self._into_fd, self._name = into_fd, name
         self._fd = -1
-        # Others can write to what is installed only if the user shares a folder with them.
-        self._shared = 0o022 if os.environ.get(SHARED_VARIABLE) else 0
+        self._shared = shared_bits()
 
     def _target(self, path: str) -> str:
         return f"{self._name}/{path}" if path else self._name
