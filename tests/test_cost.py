@@ -129,10 +129,11 @@ def test_testing_skills_loads_nothing_of_the_tests_of_adapters() -> None:
     assert not loaded & {"asyncio", "http.server", "socketserver", "prowess.testing._adapter_suite"}
 
 
-def test_mounting_a_path_loads_no_discovery(project: Path) -> None:
-    """Only mounting by name needs the catalog."""
-    arguments = ["mount", ".agents/skills/pdf", "--to", str(project.parent / "agent")]
-    loaded = command(project, *arguments)
+def test_removing_a_mounted_skill_loads_no_discovery(project: Path) -> None:
+    """Only `mount` itself says who sees a skill."""
+    home = ["--to", str(project.parent / "agent")]
+    command(project, "mount", ".agents/skills/pdf", *home)
+    loaded = command(project, "mount", "--remove", "pdf", *home)
     assert {module for module in loaded if module.startswith("prowess.cli.")} == {
         *("prowess.cli._arguments", "prowess.cli._commands", "prowess.cli._output", "prowess.cli._parser"),
         *("prowess.cli._files", "prowess.cli.agents", "prowess.cli.agents.mount"),

@@ -186,7 +186,7 @@ def _source(text: str, cwd: str, home: str) -> Source:
     try:
         source = parse_source(text)
     except InstallError as error:
-        if os.path.isdir(os.path.join(cwd, text)):
+        if os.path.isdir(os.path.join(cwd, text)) and not text.startswith("./"):
             raise InstallError(
                 str(error), hint=f"write {quoted(f'./{text}', PATH_LIMIT)} for the folder here"
             ) from None

@@ -107,8 +107,6 @@ def _mount(args: Arguments, home: str) -> Result:
             raise combine_errors([*problems, *_plan_errors(args, config, home)], "nothing was mounted")
         report = mount(config, home, host=args.host, scope=_scope(args))
     lines = [*map(_format_mounted, report.skills)]
-    if not args.project:  # a home for one agent, which is started elsewhere
-        return Result(report.as_dict, lines)
     from prowess.cli._losses import describe_seen
 
     seen = _comparison(args, report)
@@ -117,14 +115,20 @@ def _mount(args: Arguments, home: str) -> Result:
 
 
 def _comparison(args: Arguments, report: MountReport) -> Comparison:
-    """Return how the agent that skills were mounted for, and those in use, see them in the project."""
+    """Return how the agent that skills were mounted for sees them, and in a project or the user's home those in use."""
     from prowess.filesystem import Question
     from prowess.hosts import detected_hosts
     from prowess.visibility import compare
 
-    cwd, project = real_path(args.cwd or "."), real_path(report.home)
-    question = Question.about(cwd if f"{cwd}{os.sep}".startswith(f"{project}{os.sep}") else project, args.home)
-    hosts = dict.fromkeys([load_host(report.host).name, *detected_hosts(question.cwd, question.home, [project])])
+    cwd, top = real_path(args.cwd or "."), real_path(report.home)
+    home = args.home if args.project else report.home
+    is_own = not args.project and top == real_path(os.path.expanduser("~"))
+    if not args.project:  # a home for one agent, unless it is that of the user
+        question = Question.about(cwd, None if is_own else home)
+    else:
+        question = Question.about(cwd if f"{cwd}{os.sep}".startswith(f"{top}{os.sep}") else top, home)
+    others = detected_hosts(question.cwd, question.home, [top]) if args.project or is_own else ()
+    hosts = dict.fromkeys([load_host(report.host).name, *others])
     files = [os.path.join(skill.destination, SKILL_FILE) for skill in report.skills]
     return compare(question, hosts=hosts, files=files, only_files=True)
 

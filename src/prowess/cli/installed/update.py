@@ -102,8 +102,7 @@ def _plan_lines(plan: UpdatePlan, shown: Shown) -> Iterator[str]:
     if not os.path.lexists(shown.target.lock_file):
         yield note(f"no lock: {shown.path(shown.target.lock_file)} does not exist")
     for update in plan.updates:
-        new = update.new.item.entry
-        yield f"{neutral(update.name)}: {_short(update.old.revision)} -> {_short(new.revision)}"
+        yield f"{neutral(update.name)}: {_versions(update)}"
         yield from (f"  older? {neutral(reason)}" for reason in update.new.older)
         for sign, paths in (("+", update.added), ("~", update.changed), ("-", update.removed)):
             yield from (f"  {sign} {neutral(path)}" for path in paths)
@@ -117,8 +116,12 @@ def _plan_lines(plan: UpdatePlan, shown: Shown) -> Iterator[str]:
     yield Message(f"{count}, {len(plan.current):,} current, {len(plan.pinned):,} pinned")
 
 
-def _short(revision: str | None) -> str:
-    return "other files" if revision is None else neutral(revision[:19])
+def _versions(update: PlannedUpdate) -> str:
+    """Return the versions before and after, or where the files have changed: a folder has no versions."""
+    old, new = update.old.revision, update.new.item.entry
+    if old is None or new.revision is None:
+        return f"changed in {neutral(new.source)}"
+    return f"{neutral(old[:19])} -> {neutral(new.revision[:19])}"
 
 
 def _short_value(text: str) -> str:
