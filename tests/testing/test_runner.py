@@ -505,14 +505,14 @@ def test_trust_does_not_replace_a_sandbox_that_was_requested(bare: Path, capsys:
     capsys.readouterr()
 
 
-def test_no_file_of_a_project_can_turn_the_sandbox_off(bare: Path) -> None:
+def test_no_file_of_a_project_can_turn_the_sandbox_off(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by a program called bwrap, and not by a variable in its config."""
     (bare / "bwrap").write_text("#!/bin/sh\nexit 7\n")
     (bare / "bwrap").chmod(0o755)
     (bare / "tests/test-config.json").write_text('{"version": 1, "env": {"PATH": ".", "PROWESS_SANDBOX": "none"}}')
     assert run_tests(bare).counts["error"] == 2
-    os.chdir(bare)
-    os.environ["PATH"] = ".:"
+    monkeypatch.chdir(bare)
+    monkeypatch.setenv("PATH", ".:")
     assert run_tests(bare).counts["error"] == 2
 
 
