@@ -130,6 +130,10 @@ class InstalledSkills:
         """
         self._question, self._filesystem = question, filesystem
 
+    def read(self) -> None:
+        """Read the locks now: later they may be other ones than those that the agents' answers belong to."""
+        _ = self._skills
+
     def at(self, folder: str) -> InstalledSkill | None:
         """Return the skill that a lock installed into a folder, or from it."""
         found = self._by_folder

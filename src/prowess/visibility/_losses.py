@@ -141,6 +141,7 @@ class CureQueue:
 
     def add(self, find: Callable[[], Loss]) -> Callable[[], Loss]:
         """Add one; return a function that finds it once."""
+        self.installed.read()
         cure = _Cure(find)
         self._waiting.append(cure)
         return cure
