@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,9 @@ from prowess.environments import (
     remove_environment,
 )
 from prowess.errors import InstallError
+from prowess.sandbox import CommandScope
 from support.files import write_file
+from support.processes import processes_end, processes_with, wait_until
 from support.users import MALLORY, only_root
 from support.wheels import write_wheel
 
@@ -119,6 +122,28 @@ def test_two_that_need_one_environment_at_once_make_one(
     assert len(found) == 4
     assert len({*found}) == 1
     assert log.read_text().split() == ["venv", "pip"]
+
+
+def test_an_installation_that_is_stopped_ends_at_once_and_leaves_nothing(
+    index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the call of the script that needs it is cancelled."""
+    scope, wrapper = CommandScope(), write_file(tmp_path / "bin/uv", "#!/bin/sh\nsleep 66671 & sleep 66671\n")
+    wrapper.chmod(0o755)
+
+    def work() -> None:
+        with scope, pytest.raises(InstallError, match="`shapes` cannot be installed"):
+            install(needs("shapes"), os.environ)
+
+    with ThreadPoolExecutor(1) as threads, monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", str(tmp_path / "bin/python3"))
+        working = threads.submit(work)
+        wait_until(lambda: len(processes_with("66671")) > 1)
+        scope.stop()
+        working.result()
+    assert processes_end("66671")
+    assert not environments(os.environ)
+    assert run(install(needs("shapes"), os.environ), "import shapes; print(shapes.AREA)") == "4"
 
 
 def test_a_package_without_a_wheel_is_built_only_if_the_user_allows_it(index: Path, tmp_path: Path) -> None:

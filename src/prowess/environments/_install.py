@@ -199,10 +199,12 @@ def _run(command: Sequence[str], cwd: str, env: Mapping[str, str], needs: Needs)
     """Run uv or npm.
 
     Raises:
-        InstallError: it fails, or takes too long.
+        InstallError: it fails, takes too long, or is stopped.
     """
     import signal
     import subprocess
+
+    from prowess.sandbox import stopped_by_scopes
 
     allowed = {name: value for name, value in env.items() if name in _VARIABLES.split()}
     with subprocess.Popen(
@@ -214,11 +216,16 @@ def _run(command: Sequence[str], cwd: str, env: Mapping[str, str], needs: Needs)
         stderr=subprocess.STDOUT,
         start_new_session=True,
     ) as process:
-        try:
-            output, _ = process.communicate(timeout=_MAX_SECONDS)
-        except BaseException as error:
+
+        def end() -> None:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
+
+        try:
+            with stopped_by_scopes(end):
+                output, _ = process.communicate(timeout=_MAX_SECONDS)
+        except BaseException as error:
+            end()
             if isinstance(error, subprocess.TimeoutExpired):
                 message = f"{_listed(needs)} could not be installed in {_MAX_SECONDS // 60} minutes"
                 raise InstallError(message) from None

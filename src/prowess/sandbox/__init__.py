@@ -25,6 +25,6 @@ if TYPE_CHECKING:
         user_server_command as user_server_command,
         user_variables as user_variables,
     )
-    from ._supervisors import CommandScope as CommandScope, stop as stop
+    from ._supervisors import CommandScope as CommandScope, stop as stop, stopped_by_scopes as stopped_by_scopes
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import allocate_lock
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from time import monotonic, sleep
 
@@ -24,6 +24,7 @@ from ._processes import kill, pids_with_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Self
 
     from ._messages import Reply, Request
@@ -55,14 +56,14 @@ def run_supervised(request: Request, marker: bytes) -> Reply:
     supervisor = _send(request, marker)
     try:
         for scope in scopes:
-            scope.add(supervisor)
+            scope.add(supervisor.stop)
         reply = supervisor.receive(request["timeout"] + _HANG_TIMEOUT)
     except BaseException:
         for scope in scopes:
-            scope.discard(supervisor)
+            scope.discard(supervisor.stop)
         supervisor.end(marker)
         raise
-    stopped = [scope.discard(supervisor) for scope in scopes]
+    stopped = [scope.discard(supervisor.stop) for scope in scopes]
     if reply is None:
         supervisor.end(marker)
         raise SandboxError("the command was stopped, with everything it had started", hint="run it again")
@@ -82,7 +83,7 @@ class CommandScope:
 
     def __init__(self) -> None:
         self._lock = allocate_lock()
-        self._supervisors: set[_Supervisor] = set()
+        self._commands: set[Callable[[], None]] = set()
         self._is_stopped = False
 
     def __enter__(self) -> Self:
@@ -98,8 +99,8 @@ class CommandScope:
         """End the commands that are running, and start no other one: the calls get a `SandboxError`."""
         with self._lock:
             self._is_stopped = True
-            for supervisor in self._supervisors:
-                supervisor.stop()
+            for stop_command in self._commands:
+                stop_command()
 
     def require_running(self) -> None:
         """Check that the commands were not stopped.
@@ -110,22 +111,39 @@ class CommandScope:
         if self._is_stopped:
             raise SandboxError("the command was not started, because what it was for has ended")
 
-    def add(self, supervisor: _Supervisor) -> None:
-        """Note that a supervisor runs a command of the block."""
+    def add(self, stop_command: Callable[[], None]) -> None:
+        """Note what stops a command of the block that runs."""
         with self._lock:
-            self._supervisors.add(supervisor)
+            self._commands.add(stop_command)
             if self._is_stopped:
-                supervisor.stop()
+                stop_command()
 
-    def discard(self, supervisor: _Supervisor) -> bool:
-        """Note that the command of a supervisor has ended; return whether it may have been stopped."""
+    def discard(self, stop_command: Callable[[], None]) -> bool:
+        """Note that a command has ended; return whether it may have been stopped."""
         with self._lock:
-            self._supervisors.discard(supervisor)
+            self._commands.discard(stop_command)
             return self._is_stopped
 
 
 _SCOPES: ContextVar[tuple[CommandScope, ...]] = ContextVar("command scopes", default=())
 """Those of the blocks that this code runs in, the innermost last."""
+
+
+@contextmanager
+def stopped_by_scopes(stop_command: Callable[[], None]) -> Iterator[None]:
+    """Let the scopes around a block stop a command that is not one of `run`.
+
+    Args:
+        stop_command: does not wait for its end.
+    """
+    scopes = _SCOPES.get()
+    try:
+        for scope in scopes:
+            scope.add(stop_command)
+        yield
+    finally:
+        for scope in scopes:
+            scope.discard(stop_command)
 
 
 def _send(request: Request, marker: bytes) -> _Supervisor:
