@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         named_files as named_files,
     )
     from ._copies import first_entry as first_entry, rows_of_entries as rows_of_entries
+    from ._installed import stays_behind as stays_behind
     from ._kinds import (
         KIND_MEANINGS as KIND_MEANINGS,
         KIND_WORDS as KIND_WORDS,

@@ -15,6 +15,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError
+from prowess.filesystem import Filesystem
 from prowess.hosts import load_host, skills_folder
 from prowess.skill import is_portable_name
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Literal
 
-    from prowess.filesystem import Filesystem, Question
+    from prowess.filesystem import Question
     from prowess.lock import LockedSkill
 
     Scope = Literal["project", "user"]
@@ -193,6 +194,19 @@ class InstalledSkills:
                 skill = InstalledSkill(entry=entry, scope=scope, root=root, lock_folder=os.path.dirname(file))
                 if _is_known(skill):
                     yield skill
+
+
+def stays_behind(source: str, copy: str, question: Question) -> bool:
+    """Return whether a copy of an installed skill stays as it is when `prowess update` changes that skill.
+
+    Args:
+        source: the folder of the skill that was copied.
+        copy: the folder of the copy.
+        question: where the locks are.
+    """
+    filesystem = Filesystem()
+    installed = InstalledSkills(question, filesystem).at(source)
+    return installed is not None and not filesystem.real(copy).startswith(os.path.join(installed.root, ""))
 
 
 def _is_known(skill: InstalledSkill) -> bool:

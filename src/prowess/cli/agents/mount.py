@@ -10,7 +10,7 @@ from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import REACHABLE
 from prowess.cli._arguments import catalog_from_args
 from prowess.cli._files import place_to_write
-from prowess.cli._output import Message, Result, format_size, pluralize
+from prowess.cli._output import Message, Result, format_size, note, pluralize
 from prowess.errors import ConfigError, SkillError, combine_errors
 from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
@@ -108,10 +108,14 @@ def _mount(args: Arguments, home: str) -> Result:
         report = mount(config, home, host=args.host, scope=_scope(args))
     lines = [*map(_format_mounted, report.skills)]
     from prowess.cli._losses import describe_seen
+    from prowess.filesystem import Question
+    from prowess.visibility import stays_behind
 
-    seen = _comparison(args, report)
+    seen, here = _comparison(args, report), Question.about(args.cwd or ".", args.home)
+    old = [item.name for item in report.skills if stays_behind(item.source, item.destination, here)]
+    notes = [note(f"`prowess update` does not change {', '.join(old)} here; mount again after it")] if old else []
     hosts = {skill.path: {host: view.as_dict() for host, view in skill.views.items()} for skill in seen.skills}
-    return Result(lambda: {**report.as_dict(), "hosts": hosts}, [*lines, *map(Message, describe_seen(seen))])
+    return Result(lambda: {**report.as_dict(), "hosts": hosts}, [*lines, *map(Message, describe_seen(seen)), *notes])
 
 
 def _comparison(args: Arguments, report: MountReport) -> Comparison:
