@@ -9,7 +9,7 @@ import pytest
 
 from prowess.environments import find_needs, find_node_needs
 from support.files import write_files
-from support.growth import ends
+from support.growth import assert_linear, ends
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,6 +93,42 @@ def test_one_meaning_has_one_form(tmp_path: Path, one: str, other: str) -> None:
         for name, text in (("one", one), ("other", other))
     ]
     assert found[0].requirements == found[1].requirements == (other,)
+
+
+@pytest.mark.parametrize(
+    ("text", "requirements"),
+    [
+        ("# /// script\n# dependencies = ['a']\n# ///\n#\n# ///\n", ()),  # the last end counts: no TOML
+        ("# /// script\n# dependencies = ['a']\n#\n# ///\n\n# ///", ("a",)),
+        ("# /// script\n# ///\n# /// script\n\n# /// script\n# dependencies = ['b']\n# ///", ("b",)),
+        ("# /// script\n# dependencies = ['a']\nx = 1\n# ///\n", ()),
+        ("# /// other\n# dependencies = ['a']\n# ///\n", ()),
+        (" # /// script\n# dependencies = ['a']\n# ///\n", ()),
+        ("# /// script\n#dependencies = ['a']\n# ///\n", ()),
+    ],
+)
+def test_inline_metadata_begins_and_ends_as_the_specification_says(
+    tmp_path: Path, text: str, requirements: tuple[str, ...]
+) -> None:
+    """The regular expression of packaging.python.org matches these, and as much of them."""
+    write_files(tmp_path, {"x.py": text})
+    assert find_needs(str(tmp_path), ("x.py",)).requirements == requirements
+
+
+@pytest.mark.parametrize(
+    ("name", "repeated", "times"),
+    [("x.py", "# /// script\n", 2000), ("requirements.txt", " ", 300), ("requirements.txt", "\\\n", 300)],
+)
+def test_time_grows_linearly_with_a_file_that_is_made_to_be_slow(
+    tmp_path: Path, name: str, repeated: str, times: int
+) -> None:
+    """`prowess show` and `prowess trust` read these files before a user trusts the skill."""
+
+    def write(count: int) -> str:
+        text = repeated * count
+        return str(write_files(tmp_path / str(count), {"x.py": "", name: text if name == "x.py" else f"a{text}b"}))
+
+    assert_linear(lambda folder: find_needs(folder, ("x.py",)), times, setup=write)
 
 
 def test_a_thousand_packages_are_refused(tmp_path: Path) -> None:

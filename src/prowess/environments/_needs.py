@@ -34,8 +34,6 @@ _MAX_MODULES = 200
 """Files of a skill whose imports are read for one script."""
 _MAX_LEVELS = 8
 """Folders above a script in which `requirements.txt` and `package.json` are looked for; skills are not deeper."""
-_INLINE_METADATA = re.compile(r"^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$", re.MULTILINE)
-"""As the specification "Inline script metadata" of packaging.python.org has it."""
 _REQUIREMENT = re.compile(
     r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?)"
     r"[ \t]*(?P<extras>\[[A-Za-z0-9._, \t-]{0,200}\])?"
@@ -184,13 +182,11 @@ def needs_of_skill(folder: str, scripts: Iterable[str], packages: Iterable[str] 
 
 def inline_requirements(source: bytes) -> tuple[str, list[str]] | None:
     """Return the versions of Python and the packages that a comment of a script names; `None` without the comment."""
-    text = source.decode("utf-8", "replace").replace("\r\n", "\n")
-    match = _INLINE_METADATA.search(text)
-    if match is None:
+    content = _inline_metadata(source.decode("utf-8", "replace").replace("\r\n", "\n"))
+    if content is None:
         return None
     import tomllib
 
-    content = "".join(line[2:] if line.startswith("# ") else line[1:] for line in match["content"].splitlines(True))
     try:
         table: Mapping[str, object] = tomllib.loads(content)
     except (ValueError, RecursionError):
@@ -202,11 +198,31 @@ def inline_requirements(source: bytes) -> tuple[str, list[str]] | None:
     )
 
 
+def _inline_metadata(text: str) -> str | None:
+    """Return the TOML of the first comment of type `script`, up to the last `# ///` of the comment.
+
+    What the regular expression of the specification matches; that takes quadratic time if the last line is missing.
+    """
+    block: list[str] | None = None
+    end = 0
+    for line in (*text.split("\n"), ""):
+        if block is None:
+            block, end = ([] if line == "# /// script" else None), 0
+        elif line == "#" or line.startswith("# "):
+            end = len(block) if line == "# ///" else end
+            block.append(line[2:])
+        elif end:
+            return "\n".join(block[:end])
+        else:
+            block = None
+    return None
+
+
 def _lines(source: bytes) -> list[str]:
     """Return the requirements and options of a `requirements.txt`: no comments, and lines that go on joined."""
     text = re.sub(r"\\\r?\n", " ", source.decode("utf-8", "replace"))
-    lines = [re.sub(r"(?:^|\s)#.*", "", line).strip() for line in text.splitlines()]
-    return [re.sub(r"\s+--hash[= ]\S+", "", line) for line in lines if line]
+    lines = [re.sub(r"(?:^|\s)#.*|\s--hash[= ]\S+", "", line).strip() for line in text.splitlines()]
+    return [line for line in lines if line]
 
 
 def _declared(source: str, texts: Iterable[str], python: str = "") -> Needs:
@@ -223,14 +239,15 @@ def _declared(source: str, texts: Iterable[str], python: str = "") -> Needs:
     if len(found) > MAX_REQUIREMENTS:
         refused.append((f"{len(found):,} packages", f"{MAX_REQUIREMENTS} is the most"))
         found = {}
-    if python and not _PYTHON.fullmatch(python.strip()):
+    python = _with_single_spaces(python)
+    if python and not _PYTHON.fullmatch(python):
         refused.append((python, "it is not a version of Python"))
         python = ""
     names = {_name(requirement) for requirement in found}
     return Needs(
         source=source,
         requirements=tuple(sorted(found)),
-        python=re.sub(r"[ \t]+", "", python).strip(","),
+        python=python.replace(" ", "").strip(","),
         refused=tuple(refused[:MAX_REQUIREMENTS]),
         lookalikes=tuple((name, other) for name in sorted(names) if (other := _known_like(name))),
     )
@@ -243,13 +260,18 @@ def _python_version(requirement: str) -> str | None:
 
 def normal_requirement(text: str) -> str | None:
     """Return a requirement in one form for all spellings; `None` if it is more than a name and versions."""
-    match = _REQUIREMENT.fullmatch(text.strip())
+    match = _REQUIREMENT.fullmatch(_with_single_spaces(text))
     if match is None:
         return None
     extras = sorted(filter(None, (extra.strip().lower() for extra in (match["extras"] or "[]")[1:-1].split(","))))
-    version = ",".join(filter(None, (part.replace(" ", "").replace("\t", "") for part in match["version"].split(","))))
+    version = ",".join(filter(None, (part.replace(" ", "") for part in match["version"].split(","))))
     name = canonical_name(match["name"])
     return name + (f"[{','.join(extras)}]" if extras else "") + version + (match["marker"] or "").rstrip()
+
+
+def _with_single_spaces(text: str) -> str:
+    """Return a text in which a pattern tries no long row of blanks in several places."""
+    return re.sub(r"[ \t]+", " ", text).strip()
 
 
 def canonical_name(name: str) -> str:
