@@ -16,7 +16,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import remove_tree
 from prowess._internal.locked import locked
 from prowess._internal.ownership import ForeignError, check_own, own_folder
-from prowess._internal.text import neutral
+from prowess._internal.text import describe_os_error, neutral
 from prowess._internal.user_dirs import cache_folder
 from prowess.errors import InstallError
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from ._needs import Needs
 
 _FORM = "1"
-"""What an environment is made like; another one is not used."""
+"""The layout of an environment. One with another layout is not used."""
 _MAX_SECONDS = 900
 """How long an installation may take."""
 _RECORD = "prowess.json"
-"""What is in an environment, for `prowess env`."""
+"""The file that says what is in an environment, for `prowess env`."""
 _VARIABLES = """
     ALL_PROXY CURL_CA_BUNDLE HOME HTTPS_PROXY HTTP_PROXY LANG LOGNAME NETRC NO_PROXY PATH REQUESTS_CA_BUNDLE
     SSL_CERT_DIR SSL_CERT_FILE TMPDIR USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME all_proxy http_proxy
@@ -52,8 +52,8 @@ class Environment(Frozen):
     folder: str
     requirements: tuple[str, ...]
     """What was asked for; what that needs is there too."""
-    python: str
-    """The version of its Python, or an empty text if its record cannot be read."""
+    python: str = ""
+    """The version of its Python, as `environments` finds it; empty without a Python, or if that cannot be read."""
     size: int = 0
     """Bytes of its files."""
     used: float = 0.0
@@ -100,9 +100,7 @@ def find_environment(needs: Needs, env: Mapping[str, str], *, builds: bool = Fal
         raise InstallError(f"the environment is not used: {error.strerror}", hint=error.hint) from None
     with suppress(OSError):
         os.utime(os.path.join(folder, _RECORD))
-    return Environment(
-        name=os.path.basename(folder), folder=folder, requirements=needs.requirements, python=needs.python
-    )
+    return Environment(name=os.path.basename(folder), folder=folder, requirements=needs.requirements)
 
 
 def install(needs: Needs, env: Mapping[str, str], *, builds: bool = False) -> Environment:
@@ -114,7 +112,8 @@ def install(needs: Needs, env: Mapping[str, str], *, builds: bool = False) -> En
         builds: whether packages without a wheel are built, which runs code of theirs outside the sandbox.
 
     Raises:
-        InstallError: something needed cannot be installed, there is no uv, no cache, or no such Python.
+        InstallError: something needed cannot be installed, uv or npm is missing, there is no cache, or no such
+            Python.
     """
     if known := find_environment(needs, env, builds=builds):
         return known
@@ -138,7 +137,7 @@ def install(needs: Needs, env: Mapping[str, str], *, builds: bool = False) -> En
     except ForeignError as error:
         raise InstallError(f"nothing was installed: {error.strerror}", hint=error.hint) from None
     except OSError as error:
-        raise InstallError(f"nothing was installed: {error.strerror}: {neutral(str(error.filename))}") from None
+        raise InstallError(f"nothing was installed: {_words(error)}") from None
     if made is None:
         raise InstallError("the environment was removed while it was made", hint="try again")
     return made
@@ -182,7 +181,7 @@ def _fill_with_uv(uv: str, needs: Needs, folder: str, env: Mapping[str, str], *,
 
 
 def _fill_with_npm(npm: str, needs: Needs, folder: str, env: Mapping[str, str], *, builds: bool) -> None:
-    """Install packages of Node.js, whose scripts of installation run only if that is allowed."""
+    """Install packages of Node.js. Their install scripts run only if that is allowed."""
     import json
 
     packages = dict(requirement.rsplit("@", 1) for requirement in needs.requirements)
@@ -305,7 +304,7 @@ def _name(needs: Needs, *, builds: bool) -> str:
 
 
 def _version(folder: str) -> str:
-    """Return the version of the Python of an environment, as that says."""
+    """Return the version of an environment's Python, as its `pyvenv.cfg` says."""
     with open(os.path.join(folder, "pyvenv.cfg"), encoding="utf-8", errors="replace") as file:
         rows = dict(line.replace(" ", "").rstrip().partition("=")[::2] for line in file)
     return rows.get("version_info", rows.get("version", ""))[:40]
@@ -320,9 +319,16 @@ def _top(env: Mapping[str, str]) -> str | None:
 
 
 def environments(env: Mapping[str, str]) -> list[Environment]:
-    """Return all environments, the one used last first."""
+    """Return all environments, the one used last first.
+
+    Raises:
+        InstallError: their folder cannot be listed.
+    """
     top = _top(env)
-    found = [_described(os.path.join(top, name)) for name in _names(top)] if top else []
+    try:
+        found = [_described(os.path.join(top, name)) for name in _names(top)] if top else []
+    except OSError as error:
+        raise InstallError(f"the environments cannot be listed: {_words(error)}") from None
     return sorted(found, key=lambda each: (-each.used, each.name))
 
 
@@ -330,12 +336,19 @@ def remove_environment(environment: Environment) -> None:
     """Remove an environment; what uses it meanwhile fails.
 
     Raises:
-        OSError: it cannot be removed.
+        InstallError: it cannot be removed.
     """
     top, name = os.path.split(environment.folder)
-    with locked(top, f".{name}.lock"):
-        remove_tree(environment.folder)
-        os.unlink(os.path.join(top, f".{name}.lock"))
+    try:
+        with locked(top, f".{name}.lock"):
+            remove_tree(environment.folder)
+            os.unlink(os.path.join(top, f".{name}.lock"))
+    except OSError as error:
+        raise InstallError(f"the environment `{name}` cannot be removed: {_words(error)}") from None
+
+
+def _words(error: OSError) -> str:
+    return describe_os_error(error) + (f": {neutral(str(error.filename))}" if error.filename is not None else "")
 
 
 def _names(top: str) -> Iterator[str]:

@@ -34,6 +34,7 @@ def run(args: Arguments) -> Result:
 
     Raises:
         ConfigError: no environment has such a name, or names are given without `clear`.
+        InstallError: the environments cannot be listed, or one cannot be removed.
     """
     from prowess.environments import environments, remove_environment
 
@@ -44,7 +45,7 @@ def run(args: Arguments) -> Result:
         return Result({"environments": [each.as_dict() for each in found]}, _table(found))
     chosen = [each for each in found if not args.names or any(each.name.startswith(name) for name in args.names)]
     for name in args.names:
-        if not any(each.name.startswith(name) for each in found):
+        if not name or not any(each.name.startswith(name) for each in found):
             raise ConfigError(f"no environment is called {quoted(name)}", hint="`prowess env` lists them")
     for each in chosen:
         remove_environment(each)
@@ -57,16 +58,19 @@ def _table(found: Sequence[Environment]) -> Iterator[str]:
     if not found:
         yield Message("no environments: no script has needed one yet")
         return
+    rows = [_row(each) for each in found]
+    yield from format_table([("NAME", "BYTES", "LAST USED", "PYTHON", "PACKAGES"), *rows])
+
+
+def _row(environment: Environment) -> tuple[str, ...]:
     import time
 
-    rows = [
-        (
-            each.name,
-            f"{each.size:,}",
-            time.strftime("%Y-%m-%d", time.localtime(each.used)) if each.used else "unknown",
-            each.python or "unknown",
-            neutral(" ".join(each.requirements)) or "unknown",
-        )
-        for each in found
-    ]
-    yield from format_table([("NAME", "BYTES", "LAST USED", "PYTHON", "PACKAGES"), *rows])
+    used, python, packages = environment.used, environment.python, " ".join(environment.requirements)
+    missing = "-" if python or packages else "unknown"  # packages of Node.js have no Python
+    return (
+        environment.name,
+        f"{environment.size:,}",
+        time.strftime("%Y-%m-%d", time.localtime(used)) if used else "unknown",
+        neutral(python) or missing,
+        neutral(packages) or missing,
+    )
