@@ -54,6 +54,6 @@ def test_a_file_that_is_missing_is_no_program(text: str) -> None:
 
 def test_a_program_that_is_missing_is_named_before_the_script_runs() -> None:
     with pytest.raises(SkillFileError, match=r"`x\.rb` needs `nosuch`") as failure:
-        require_program("nosuch", "x.rb", needed=False)
+        require_program("nosuch", "x.rb", is_found=False)
     assert failure.value.hint == "ask the user to install `nosuch`, or go on without the script"
-    require_program("sh", "x.sh", needed=False)
+    require_program("sh", "x.sh", is_found=False)

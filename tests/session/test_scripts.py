@@ -799,7 +799,7 @@ def test_without_the_project_a_script_works_in_a_folder_of_its_own(
 
 def test_a_script_that_finds_no_file_is_answered_with_where_it_looked(project: Path, trust: Trust) -> None:
     write_scripts(project, "pdf", {"x.py": "import sys\nsys.exit('cannot read orders.csv: No such file or directory')"})
-    hint = f"hint: relative paths of the script start at `{project}`; the application shows scripts another folder"
+    hint = f"hint: relative paths of the script start at `{project}`; the application can show scripts another folder"
     assert hint in run(active(project, trust), "x.py")
 
 

@@ -28,18 +28,22 @@ _COMMANDS = (
 """How a shell, Python and Node.js say that a program is missing. A name with a dot is a file for Python."""
 
 
-def require_program(name: str, path: str, needed: bool) -> None:
+def require_program(name: str, path: str, is_found: bool) -> None:
     """Check that a program is installed.
 
     Args:
-        name: of the program, or its path if it was found outside of the system's folders.
+        name: of the program, or its path if it was found in a folder of the user.
         path: of the script.
-        needed: whether the program was found there.
+        is_found: whether it was found there; otherwise the system's folders are searched.
 
     Raises:
-        SkillFileError: it is not.
+        SkillFileError: it is missing.
     """
-    if needed or name == "python3" or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":")):
+    if (
+        is_found
+        or name == "python3"
+        or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":"))
+    ):
         return
     how = _how_to_install(name)
     hint = f"ask the user to install {quoted(name)}{f' ({how})' if how else ''}, or go on without the script"

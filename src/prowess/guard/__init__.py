@@ -16,7 +16,11 @@ if TYPE_CHECKING:
         own_paths as own_paths,
     )
     from ._kinds import folder_kinds as folder_kinds, name_kind as name_kind, suspect_names as suspect_names
-    from ._layers import can_have_layer as can_have_layer, forget_layers as forget_layers, open_layer as open_layer
+    from ._layers import (
+        can_have_layer as can_have_layer,
+        open_layer as open_layer,
+        remember_layer_failure as remember_layer_failure,
+    )
     from ._protection import ProtectedPath as ProtectedPath, Protection as Protection
     from ._removed_files import RemovedFiles as RemovedFiles
     from ._table import KINDS as KINDS, ProtectedKind as ProtectedKind

@@ -26,7 +26,7 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.sandbox import LayerError, make_temp_folder
 
 from ._in_place import find_protected, removing_new
-from ._layers import can_have_layer, forget_layers, open_layer
+from ._layers import can_have_layer, open_layer, remember_layer_failure
 from ._merge import Merge
 from ._obeyed import obeyed_kinds, protected_right_in
 from ._removed_files import KEPT_DAYS, RemovedFiles
@@ -97,7 +97,7 @@ class Guard(Frozen):
             try:
                 return self._run_in_layer(command)
             except LayerError:
-                forget_layers(self.folder, self.protection.temporary)
+                remember_layer_failure(self.folder, self.protection.temporary)
         with _lock(self._top):
             return self._run_in_place(command)
 

@@ -36,7 +36,7 @@ def can_have_layer(folder: str, temporary: str) -> bool:
     )
 
 
-def forget_layers(folder: str, temporary: str) -> None:
+def remember_layer_failure(folder: str, temporary: str) -> None:
     """Remember that a layer over a folder did not work."""
     _without_layers.add((os.stat(folder).st_dev, temporary))
 

@@ -20,9 +20,9 @@ from prowess.guard import (
     Protection,
     can_have_layer,
     folder_problem,
-    forget_layers,
     kept_folders,
     own_paths,
+    remember_layer_failure,
 )
 from prowess.net import NetworkRules, canonical_host
 from prowess.sandbox import LayerError, Limits, describe_result, find_backend, run
@@ -194,7 +194,7 @@ def _run_beside(
                 done = start(cwd=project, writable=(project,), layers=(layer,))
             return done, _changed(before, _list_files(work.path)), quoted(project, PATH_LIMIT)
         except LayerError:
-            forget_layers(project, work.place)
+            remember_layer_failure(project, work.place)
     done = start(writable=(work.path,), readable=() if project is None else (project,))
     place = "a folder of the conversation, which has only what scripts wrote"
     if project is not None:
@@ -206,10 +206,10 @@ _MISSING_FILE = re.compile(rb"No such file|ENOENT|not found|does not exist", re.
 
 
 def _place_hints(done: Result, place: str) -> list[str]:
-    """Return where a script looked that did not find a file, and what shows it more."""
+    """Return where relative paths start, for a script that did not find a file, and how it can see another folder."""
     if not _MISSING_FILE.search(done.stderr) and not _MISSING_FILE.search(done.stdout):
         return []
-    shown = "the application shows scripts another folder with `Scripts(cwd=...)`"
+    shown = "the application can show scripts another folder, with `Scripts(cwd=...)`"
     return [f"relative paths of the script start at {place}; {shown}"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class WrittenFile(Frozen):
-    """A file that a script of a skill wrote in a conversation. Its name and its bytes are those of the script."""
+    """A file that a script of a skill wrote in a conversation. The script chose its name and its bytes."""
 
     name: str
     """Its path in the working folder, with `/`; unsafe to show as it is."""
@@ -26,7 +27,7 @@ class WrittenFile(Frozen):
     digest: str
     """`sha256:` and 64 hexadecimal digits."""
     folder: str
-    """The folder that has it."""
+    """The folder that contains it, absolute."""
 
     def open(self) -> BufferedReader:
         """Open it for reading, as bytes. No link is followed.
@@ -37,7 +38,7 @@ class WrittenFile(Frozen):
         file = os.fdopen(open_inside(self.folder, self.name.split("/"), READ_FLAGS), "rb")
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file.close()
-            raise FileNotFoundError(2, os.strerror(2), self.name)
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.name)
         return file
 
 
