@@ -88,22 +88,23 @@ test-registries:
 test-conformance:
 	@$(MAKE) --no-print-directory $(CONFORMANCE)/.ready || echo 'make: the official conformance suite of MCP is missing, so its tests are skipped' >&2
 
-# Two at a time: they often wait, for example for a lease or a time limit.
+# Two at a time: they often wait, for example for a lease or a time limit. The small ones have one process: to load a
+# framework in three costs more than it saves.
 adapters:  ## test the adapters, each with its real framework
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres socat
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target adapter-frameworks $(APART:%=adapter-%)
 
-# A folder for the files of these tests alone: pytest ends with an error if another run tidies the folder that both share.
-pytest-apart = folder=$$(mktemp -d) && { $(<D)/bin/python -m pytest -q -n auto --dist worksteal --basetemp "$$folder/t" $(1); code=$$?; rm -rf "$$folder"; exit $$code; }
+# OPTIONS, TESTS. A folder for the files of these tests alone: pytest ends with an error if another run tidies the folder that both share.
+pytest-apart = folder=$$(mktemp -d) && { $(<D)/bin/python -m pytest -q $(1) --basetemp "$$folder/t" $(2); code=$$?; rm -rf "$$folder"; exit $$code; }
 
 # Some tests of test_role_files.py need the package of MCP too.
 adapter-frameworks: $(FRAMEWORKS)/.ready
-	$(call pytest-apart,tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py'))
+	$(call pytest-apart,-n auto --dist worksteal,tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py'))
 
 $(APART:%=adapter-%): module = $(subst -,_,$*)
 $(APART:%=adapter-%): adapter-%: .venv-%/.ready
 	@$(SYSTEM_PACKAGES) bwrap
-	$(call pytest-apart,$(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py)
+	$(call pytest-apart,-n 0,$(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py)
 
 .venv-%/.ready: pyproject.toml | $(READY)
 	$(environment)
