@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.environments import find_needs, find_node_needs
+from prowess.environments import find_needs, find_node_needs, needs_of_skill
 from support.files import write_files
-from support.growth import assert_linear, ends
+from support.growth import assert_linear, calls_at_most, ends
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,6 +129,16 @@ def test_time_grows_linearly_with_a_file_that_is_made_to_be_slow(
         return str(write_files(tmp_path / str(count), {"x.py": "", name: text if name == "x.py" else f"a{text}b"}))
 
     assert_linear(lambda folder: find_needs(folder, ("x.py",)), times, setup=write)
+
+
+def test_scripts_that_all_import_each_other_are_read_once(tmp_path: Path) -> None:
+    """Forty with forty imports each: at most two hundred calls for an import."""
+    names = [f"m{number}" for number in range(40)]
+    text = "".join(f"import {name}\n" for name in (*names, "numpy"))
+    write_files(tmp_path, {f"{name}.py": text for name in names})
+    with calls_at_most(40 * 40 * 200):
+        found = needs_of_skill(str(tmp_path), [f"{name}.py" for name in names])
+    assert [(needs.requirements, len(scripts)) for needs, scripts in found.items()] == [(("numpy",), 40)]
 
 
 def test_a_thousand_packages_are_refused(tmp_path: Path) -> None:

@@ -103,6 +103,11 @@ def find_needs(folder: str, parts: Sequence[str], packages: Iterable[str] = (), 
         packages: what `requires.packages` of the front matter says.
         imports: whether it is a Python script, so that the modules which it imports count.
     """
+    return _find_needs(_Imports(folder), parts, packages, imports=imports)
+
+
+def _find_needs(read: _Imports, parts: Sequence[str], packages: Iterable[str], *, imports: bool) -> Needs:
+    folder = read.folder
     source = _read(folder, parts)
     inline = inline_requirements(source)
     if inline is not None:
@@ -115,7 +120,7 @@ def find_needs(folder: str, parts: Sequence[str], packages: Iterable[str] = (), 
         names.insert(0, place)
     if declared or not imports:
         return _declared(" and ".join(names), declared)
-    known, unknown = imported_packages(folder, parts)
+    known, unknown = _imported_packages(read, parts)
     return Needs(source="imports" if known or unknown else "", requirements=known, unknown=unknown)
 
 
@@ -166,7 +171,7 @@ def needs_of_skill(folder: str, scripts: Iterable[str], packages: Iterable[str] 
         scripts: the paths of what may run, with `/`.
         packages: as for `find_needs`.
     """
-    packages = tuple(packages)
+    packages, read = tuple(packages), _Imports(folder)
     found: dict[Needs, list[str]] = {}
     for path in scripts:
         if path.endswith(("requirements.txt", "package.json")):
@@ -174,7 +179,7 @@ def needs_of_skill(folder: str, scripts: Iterable[str], packages: Iterable[str] 
         if path.endswith((".js", ".mjs", ".cjs")):
             needs = find_node_needs(folder, path.split("/"))
         else:
-            needs = find_needs(folder, path.split("/"), packages, imports=path.endswith(".py"))
+            needs = _find_needs(read, path.split("/"), packages, imports=path.endswith(".py"))
         if needs.packages or needs.refused:
             found.setdefault(needs, []).append(path)
     return found
@@ -315,38 +320,64 @@ def _is_near(one: str, other: str) -> bool:
 # ── imports ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def imported_packages(folder: str, parts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+class _Imports:
+    """What the files of a skill import: each file is read once, though many scripts import it."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self._modules: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[dict[tuple[str, ...], None], set[str]]] = {}
+
+    def of(self, file: tuple[str, ...], start: tuple[str, ...]) -> tuple[dict[tuple[str, ...], None], set[str]]:
+        """Return the files of the skill that a file imports, and the first names of its other modules.
+
+        Args:
+            file: its path in the skill.
+            start: the folder of the script that runs, in which Python looks for modules.
+        """
+        if (file, start) not in self._found:
+            if file not in self._modules:
+                self._modules[file] = tuple(dict.fromkeys(imported_modules(_read(self.folder, file))))
+            own: dict[tuple[str, ...], None] = {}
+            others: set[str] = set()
+            for module in self._modules[file]:
+                files = _own_files(self.folder, file, start, module)
+                own.update(dict.fromkeys(files))
+                if not files:
+                    others.add(module.partition(".")[0])
+            self._found[file, start] = own, others
+        return self._found[file, start]
+
+
+def _imported_packages(read: _Imports, parts: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the known packages that a script imports, and the modules of which none is known.
 
     What files of the skill have is not looked for on PyPI: they are read for their own imports.
 
     Args:
-        folder: of the skill.
+        read: what files of the skill import.
         parts: the path of the script in it.
     """
-    known: dict[str, None] = {}
-    unknown: dict[str, None] = {}
+    names: set[str] = set()
     pending, seen = [tuple(parts)], {tuple(parts)}
     while pending and len(seen) <= _MAX_MODULES:
-        file = pending.pop()
-        for module in dict.fromkeys(imported_modules(_read(folder, file))):
-            top = module.partition(".")[0]
-            if own := _own_files(folder, file, parts, module):
-                new = [path for path in own if path not in seen]
-                seen.update(new)
-                pending += new
-            elif top in DISTRIBUTIONS:
-                known[canonical_name(DISTRIBUTIONS[top])] = None
-            elif top and top not in sys.stdlib_module_names and top != "__future__":
-                unknown[top] = None
+        own, others = read.of(pending.pop(), tuple(parts[:-1]))
+        names |= others
+        new = [path for path in own if path not in seen]
+        seen.update(new)
+        pending += new
+    known = {canonical_name(DISTRIBUTIONS[name]) for name in names if name in DISTRIBUTIONS}
+    unknown = names - DISTRIBUTIONS.keys() - sys.stdlib_module_names - {"", "__future__"}
     return tuple(sorted(known)), tuple(sorted(unknown))
 
 
-def _own_files(folder: str, file: tuple[str, ...], script: Sequence[str], module: str) -> list[tuple[str, ...]]:
+def _own_files(
+    folder: str, file: tuple[str, ...], script_folder: tuple[str, ...], module: str
+) -> list[tuple[str, ...]]:
     """Return the files of the skill that an import runs; a relative import starts at the file's own folder."""
     names = module.lstrip(".").split(".") if module.lstrip(".") else []
     dots = len(module) - len(module.lstrip("."))
-    starts = [file[: len(file) - dots]] if dots else [tuple(script[:-1]), (), file[:-1]]
+    starts = [file[: len(file) - dots]] if dots else [script_folder, (), file[:-1]]
     for start in starts:
         found = []
         for length in range(1, len(names) + 1):
