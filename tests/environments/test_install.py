@@ -218,9 +218,11 @@ def test_environments_are_listed_and_removed(index: Path) -> None:
     assert listed[0].size > 1000
     Path(listed[0].folder, "prowess.json").write_text("[" * 100_000)
     assert environments(os.environ)[0].requirements in ((), ("lines",))
+    os.rename(made[0].folder, f"{made[0].folder}.new")
+    assert {each.name for each in environments(os.environ)} == {each.name for each in made}
     for each in environments(os.environ):
         remove_environment(each)
-    assert os.listdir(_top()) == ["other"]
+    assert [name for name in os.listdir(_top()) if not name.startswith(".")] == ["other"]
 
 
 def _top() -> str:

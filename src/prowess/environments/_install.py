@@ -22,7 +22,7 @@ from prowess.errors import InstallError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ._needs import Needs
 
@@ -341,8 +341,10 @@ def remove_environment(environment: Environment) -> None:
     top, name = os.path.split(environment.folder)
     try:
         with locked(top, f".{name}.lock"):
-            remove_tree(environment.folder)
-            os.unlink(os.path.join(top, f".{name}.lock"))
+            # The file of the lock stays: others may wait for it.
+            for folder in (environment.folder, f"{environment.folder}.new"):
+                if os.path.lexists(folder):
+                    remove_tree(folder)
     except OSError as error:
         raise InstallError(f"the environment `{name}` cannot be removed: {_words(error)}") from None
 
@@ -351,12 +353,14 @@ def _words(error: OSError) -> str:
     return describe_os_error(error) + (f": {neutral(str(error.filename))}" if error.filename is not None else "")
 
 
-def _names(top: str) -> Iterator[str]:
+def _names(top: str) -> set[str]:
+    """Return the names of environments, also of one that is being made, or whose making was interrupted."""
     try:
         with os.scandir(top) as entries:
-            yield from (entry.name for entry in entries if entry.is_dir(follow_symlinks=False) and _is_name(entry.name))
+            names = {entry.name.removesuffix(".new") for entry in entries if entry.is_dir(follow_symlinks=False)}
     except FileNotFoundError:
-        return
+        return set()
+    return {name for name in names if _is_name(name)}
 
 
 def _is_name(name: str) -> bool:
@@ -376,9 +380,10 @@ def _described(folder: str) -> Environment:
         if isinstance(record, dict) and isinstance(listed := record.get("requirements"), list):
             requirements, python = tuple(map(str, listed)), str(record.get("python", ""))
     size = 0
-    for parent, _, files in os.walk(folder):
-        for name in files:
-            with suppress(OSError):
-                size += os.lstat(os.path.join(parent, name)).st_size
+    for top in (folder, f"{folder}.new"):
+        for parent, _, files in os.walk(top):
+            for name in files:
+                with suppress(OSError):
+                    size += os.lstat(os.path.join(parent, name)).st_size
     name = os.path.basename(folder)
     return Environment(name=name, folder=folder, requirements=requirements, python=python, size=size, used=used)
