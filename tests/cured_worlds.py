@@ -2,9 +2,9 @@
 
 `python tests/cured_worlds.py` makes 400 worlds (`make cures`): skills of a lock, mounted copies, plugins, broken and
 misnamed files, names that are taken, settings, folders that no agent searches. In each one every command that a cure
-consists of is typed as it is printed: alone, and all of them in their order. Afterwards the agents see what was
-promised, also after `update`; no agent has lost anything; nothing was copied beside a lock; `verify` passes; and
-`remove` leaves no copy.
+consists of is typed as it is printed: alone, and all of them in their order; a folder that a cure moves away first is
+moved. Afterwards the agents see what was promised, also after `update`; no agent has lost anything; nothing was copied
+beside a lock; `verify` passes; and `remove` leaves no copy.
 """
 
 from __future__ import annotations
@@ -217,12 +217,12 @@ class World:
 
     # ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def comparison(self) -> Comparison:
-        """Return what `check` computes."""
+    def comparison(self, *, losses: bool = False) -> Comparison:
+        """Return what `check` computes, or that without the skills that the repository offers: these are not lost."""
         question = Question.about(self.cwd, self.home, env={**os.environ, **self.env})
-        found = report(question, hosts=self.hosts, agents=self.hosts).comparison
-        assert found is not None
-        return found
+        found = report(question, hosts=self.hosts, agents=self.hosts)
+        assert found.comparison is not None
+        return found.offer.others if losses and found.offer is not None else found.comparison
 
     def locks(self) -> dict[str, Path]:
         """Return the locks that there are, by the option of the commands for them."""
@@ -317,6 +317,14 @@ def commands(comparison: Comparison) -> Iterator[tuple[LossGroup, Cure]]:
         yield from ((group, cure) for cure in group.cures if cure.is_command)
 
 
+def by_hand(comparison: Comparison) -> Iterator[tuple[LossGroup, Cure]]:
+    """Yield the cures that move one folder away by hand, and then need a command."""
+    for group in group_losses(comparison):
+        yield from (
+            (group, cure) for cure in group.cures if re.fullmatch(r"move [^;\s]+ away; then `[^`]*`", cure.text)
+        )
+
+
 def check_words(world: World, comparison: Comparison) -> None:
     """Check what is true of all printed commands, before one is typed."""
     shown = world.run("check", "--full", *(part for host in world.hosts for part in ("--host", host))).out.decode()
@@ -349,8 +357,8 @@ class Before:
     """What there is before any cure."""
 
     def __init__(self, world: World) -> None:
-        self.comparison = world.comparison()
-        self.views, self.files = views_of(self.comparison), world.skill_files()
+        self.comparison = world.comparison(losses=True)
+        self.views, self.files = views_of(world.comparison()), world.skill_files()
         self.mounted, self.old = world.mounted_from(), world.old_copies()
         self.is_verified = world.verified()
 
@@ -474,6 +482,17 @@ def _follow(world: World, snapshot: Snapshot) -> int:
             check_later(world, promised, cure)
             check_removal(world, before.files, is_locked, cure)
 
+    for group, cure in by_hand(before.comparison):
+        snapshot.restore()
+        path, command = cure.text.removeprefix("move ").split(" away; then ")
+        moved = Path(world.cwd, os.path.expanduser(path))
+        moved.rename(moved.with_name(f"moved-{moved.name}.away"))
+        world.events.append(f"moved away: {moved}")
+        world.type(command.strip("`"))
+        for path, host in promises(group, cure):
+            seen = view_of(views_of(world.comparison()), path, host)
+            if seen is None or not is_kept(seen):
+                raise FaultError(f"{host} does not see {path} after `{cure.text}`: {seen and seen.reason}")
     for group, cure in found:
         snapshot.restore()
         world.type(cure.text)
