@@ -23,8 +23,9 @@ if TYPE_CHECKING:
         ({f".{name}.py": "" for name in "edcba"}, "hidden, and may run: `.a.py`, `.b.py`, `.c.py` and 2 more"),
         ({"run.sh": "", ".notes.txt": "", ".gitignore": "", ".assets/a.png": ""}, None),
         ({".git/hooks/commit-msg": "#!/bin/sh\n"}, None),
+        ({".env": "KEY=1\n", ".env.example": "KEY=\n"}, None),
     ],
-    ids=["folder", "file", "first-line", "many", "data", "git"],
+    ids=["folder", "file", "first-line", "many", "data", "git", "variables"],
 )
 def test_hidden_code_is_named(tmp_path: Path, files: dict[str, str], message: str | None) -> None:
     folder = write_files(skill(tmp_path / "pdf").parent, files)

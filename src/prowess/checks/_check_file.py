@@ -169,6 +169,9 @@ def _check_hidden_code(skill: Skill, filesystem: Filesystem) -> Iterator[Finding
 
 def _is_hidden(path: str) -> bool:
     parts = path.split("/")
+    # A file of variables counts as code, since shells read it, but a program needs its usual name.
+    if parts[-1] == ".env" or parts[-1].startswith(".env."):
+        return False
     return not _SKIPPED_FOLDERS.intersection(parts) and any(part.startswith(".") for part in parts)
 
 
