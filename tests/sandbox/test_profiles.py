@@ -40,7 +40,7 @@ def test_only_writable_paths_can_be_changed(bwrap: str, tmp_path: Path) -> None:
     for name in ("skill", "named", "scratch"):
         (tmp_path / name).mkdir()
     (tmp_path / "skill/SKILL.md").write_text("as it was")
-    folders = [".", "/", "/etc", "/usr", "/usr/bin", runtime_folder(), runtime_folder() + "/bin", sys.prefix]
+    folders = [".", "/", "/etc", "/usr", "/usr/bin", runtime_folder(), runtime_folder() + "/bin", sys.prefix + "/bin"]
     line = f"for at in {' '.join(folders)}; do touch $at/new 2>/dev/null && echo $at; done; echo x >SKILL.md"
     line += f"; rm -f SKILL.md; touch {tmp_path}/new; touch {tmp_path}/named/new $HOME/new /tmp/new && echo well"
     options: dict[str, Any] = {"writable": [tmp_path / "named"], "scratch": tmp_path / "scratch"}
