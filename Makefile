@@ -88,8 +88,8 @@ test-registries:
 test-conformance:
 	@$(MAKE) --no-print-directory $(CONFORMANCE)/.ready || echo 'make: the official conformance suite of MCP is missing, so its tests are skipped' >&2
 
-# Two at a time: they often wait, for example for a lease or a time limit. The small ones have one process: to load a
-# framework in three costs more than it saves.
+# Two at a time: they often wait, for example for a lease or a time limit. The small ones have one process, as it costs more
+# than it saves to load a framework in three; but the tests of CrewAI wait for minutes.
 adapters:  ## test the adapters, each with its real framework
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres socat
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target adapter-frameworks $(APART:%=adapter-%)
@@ -104,7 +104,7 @@ adapter-frameworks: $(FRAMEWORKS)/.ready
 $(APART:%=adapter-%): module = $(subst -,_,$*)
 $(APART:%=adapter-%): adapter-%: .venv-%/.ready
 	@$(SYSTEM_PACKAGES) bwrap
-	$(call pytest-apart,-n 0,$(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py)
+	$(call pytest-apart,-n $(if $(filter crewai,$*),4,0),$(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py)
 
 .venv-%/.ready: pyproject.toml | $(READY)
 	$(environment)
