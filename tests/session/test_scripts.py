@@ -682,7 +682,7 @@ def test_nothing_is_installed_if_the_application_says_so(project: Path, trust: T
     write_scripts(project, "pdf", {"x.py": "import lifelines", "y.py": "", "requirements.txt": "lifelines"})
     session = active(project, trust)
     answer = run(session, "x.py", Scripts(packages="none"))
-    assert answer.startswith("error: `x.py` cannot run: its packages are missing, and nothing is installed here")
+    assert answer.startswith("error: `x.py` cannot run: it needs `lifelines`, and nothing is installed here")
     with pytest.raises(ConfigError, match="`packages` cannot be 'all'"):
         Scripts(packages="all")
 

@@ -166,7 +166,7 @@ def run_script(
                 guarded = _guard(scripts, work.path, catalog, entry, trust, layers=backend.name == "bwrap").run(start)
                 done, written = guarded.result, guarded.written
                 notes += guarded.notes
-        lines = [describe_result(done, limits.timeout), *_written_lines(work, written), *notes, *program.notes]
+        lines = [describe_result(done, limits.timeout), *program.notes, *_written_lines(work, written), *notes]
         if done.exit_code != 0:
             hints = [*missing_hints(done.stderr)] or _place_hints(done, place)
             lines += [f"hint: {hint}" for hint in hints]

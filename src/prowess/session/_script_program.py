@@ -110,7 +110,8 @@ def _link_modules(folder: str, modules: str) -> str:
 def _install(needs: Needs, packages: str) -> Environment:
     # Where packages come from and are kept is a setting of this process, as for the store and the cache.
     if packages == "none":
-        raise InstallError("its packages are missing, and nothing is installed here")
+        listed = ", ".join(f"`{each}`" for each in needs.packages[:5])
+        raise InstallError(f"it needs {listed}, and nothing is installed here")
     return install(needs, os.environ, builds=packages == "any")
 
 

@@ -216,7 +216,8 @@ def _text(details: _SkillDetails) -> Iterator[str]:
     yield neutral(entry.name)
     yield from (f"  {key:<10}{text}" for key, text in facts.items() if text)
     for needs, scripts in details.needs.items():
-        yield f"  packages  {needs.describe(len(scripts))}: {_STATES[_state(needs)]}"
+        state = f": {_STATES[_state(needs)]}" if needs.packages else ""
+        yield f"  packages  {needs.describe(len(scripts))}{state}"
         yield from (f"            {note}" for note in needs.notes())
     if details.skill.fields:
         yield from ("", "fields")
