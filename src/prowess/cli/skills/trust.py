@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from prowess.cli._parser import Arguments, Parser
     from prowess.environments import Needs
     from prowess.session import TrustedSkill
-    from prowess.skill import Value
+    from prowess.skill import Skill, Value
 
 EPILOG = f"""\
 SKILL is {SKILL_NAME}.
@@ -153,15 +153,16 @@ def _summarize(trust: Trust, entry: Entry, fetched: str | None) -> _TrustSummary
         hint = "`prowess check` says what to fix"
         raise SkillError(f"cannot trust {quoted(entry.name)}: {entry.reason}", hint=hint)
     if not needs_trust(entry):
-        return _summary(entry, entry.real, os.path.dirname(entry.path))
+        return _summary(entry, load(entry.path, real=entry.real), os.path.dirname(entry.path))
     try:
         folder = fetched or trusted_folder(entry)
         integrity = read_integrity(folder)
         # What is shown is read from a copy of the bytes that are trusted: the skill may change and change back.
         with sealed_copy(folder, partial(_check_unchanged, integrity.digest), compiled=True) as copy:
             file = real_path(os.path.join(copy.folder, os.path.basename(entry.path)))
-            summary, scripts = _summary(entry, file, copy.folder), find_code(copy.folder)
-            needs = needs_of_skill(copy.folder, scripts, load(entry.path, real=file).requirements.packages)
+            skill = load(entry.path, real=file)
+            summary, scripts = _summary(entry, skill, copy.folder), find_code(copy.folder)
+            needs = needs_of_skill(copy.folder, scripts, skill.requirements.packages)
     except SkillError as error:
         raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
     place = trusted_place(entry)
@@ -178,9 +179,8 @@ def _check_unchanged(expected: str, digest: str) -> None:
         raise SkillError("the skill changed while it was read", hint="try again")
 
 
-def _summary(entry: Entry, file: str, folder: str) -> _TrustSummary:
-    """Return what a file and the folder that it is in show of a skill."""
-    skill = load(entry.path, real=file)
+def _summary(entry: Entry, skill: Skill, folder: str) -> _TrustSummary:
+    """Return what a skill and the folder that it is in show."""
     for problem in skill.findings:
         if problem.code in ALWAYS_ERRORS:
             raise SkillError(problem.message, hint=problem.hint)
