@@ -884,3 +884,14 @@ def test_a_package_of_node_that_needs_a_repository_is_not_installed(
         answer = run(session, "x.cjs")
     assert "cannot be installed" in answer
     assert "a repository of git, which is never installed" in answer
+
+
+def test_a_file_that_became_a_folder_leaves_nothing_open(project: Path, trust: Trust) -> None:
+    write_scripts(project, "pdf", {"x.py": "open('one.txt', 'w').write('one')"})
+    session = active(project, trust)
+    run(session, "x.py", Scripts(cwd=project))
+    (project / "one.txt").unlink()
+    (project / "one.txt").mkdir()
+    before = os.listdir("/proc/self/fd")
+    assert session.files() == ()
+    assert len(os.listdir("/proc/self/fd")) == len(before)

@@ -35,11 +35,11 @@ class WrittenFile(Frozen):
         Raises:
             OSError: it was removed, or is no regular file by now.
         """
-        file = os.fdopen(open_inside(self.folder, self.name.split("/"), READ_FLAGS), "rb")
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            file.close()
+        fd = open_inside(self.folder, self.name.split("/"), READ_FLAGS)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.name)
-        return file
+        return os.fdopen(fd, "rb")
 
 
 def written_files(work: WorkFolder | None) -> Iterator[WrittenFile]:
