@@ -18,7 +18,7 @@ from prowess._internal.files import skill_digest
 from prowess.errors import SkillMountError, SkillNotFoundError
 from prowess.mount import SkillConfig, SkillMount, apply, mount, plan, unmount
 from prowess.mount._skills_folder import read_record
-from prowess.skill import from_document, integrity_digest
+from prowess.skill import from_document, portable_digest
 from prowess.skill._fix import change_name
 from prowess.skill._frontmatter import parse_frontmatter
 from support import strategies
@@ -54,14 +54,14 @@ def test_a_copy_is_identical_to_its_source(top: Path, home: Path) -> None:
     assert report.skills[0].digest == skill_digest(str(copy))
 
 
-def test_the_mount_record_contains_the_integrity_digest_of_each_copy(top: Path, home: Path) -> None:
+def test_the_mount_record_contains_the_portable_digest_of_each_copy(top: Path, home: Path) -> None:
     """And the folders that were created."""
     mount([SkillMount(varied_skill(top / "pdf")), SkillMount(skill(top / "ink").parent)], home, host=HOST)
     assert json.loads((home / ".claude/.prowess-skills.json").read_text()) == {
         "version": 1,
         "made": [".claude", ROOT],
         "skills": [
-            {"name": name, "source": str(top / name), "seal": integrity_digest(str(home / ROOT / name))}
+            {"name": name, "source": str(top / name), "seal": portable_digest(str(home / ROOT / name))}
             for name in ("ink", "pdf")
         ],
     }
@@ -94,7 +94,7 @@ def test_another_name_is_written_only_into_the_copy(top: Path, home: Path) -> No
     assert content(copy) == {path: (kind, mode & ~0o022, data) for path, (kind, mode, data) in expected.items()}
     assert mounted.digest == skill_digest(str(copy))
     (row,) = json.loads((home / ".claude/.prowess-skills.json").read_text())["skills"]
-    assert row["seal"] == integrity_digest(str(copy))
+    assert row["seal"] == portable_digest(str(copy))
 
 
 RENAMED: dict[str, tuple[bytes, bytes | None]] = {
@@ -326,7 +326,7 @@ def test_any_skill_is_mounted_identically_and_removed_completely(what: dict[str,
         assert content(mounted.destination) == expected
         assert mounted.digest == skill_digest(str(top / "pdf")) == skill_digest(mounted.destination)
         (row,) = json.loads((top / "home/.claude/.prowess-skills.json").read_text())["skills"]
-        assert row["seal"] == integrity_digest(mounted.destination)
+        assert row["seal"] == portable_digest(mounted.destination)
         once = content(top / "home")
         mount([SkillMount(top / "pdf")], top / "home", host=HOST)
         assert content(top / "home") == once

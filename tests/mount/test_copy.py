@@ -17,7 +17,7 @@ from prowess._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES,
 from prowess.errors import SkillMountError
 from prowess.mount import SkillMount, mount
 from prowess.mount._copy import MAX_MOUNTED_FILES, copy_tree, measure_file, measure_folder
-from prowess.skill._integrity import integrity_digest
+from prowess.skill import portable_digest
 from support.files import write_file
 from support.mounting import HOST, SMALLER_HINT, refused
 from support.skills import skill
@@ -327,7 +327,7 @@ def test_short_reads_and_writes_make_the_same_copy(size: int, work: Path) -> Non
     with opened(work / "into") as into, patch.multiple(os, **little):
         copied = copy_tree(tree, into, "pdf")
     assert copied.digest == skill_digest(str(work / "pdf")) == skill_digest(str(work / "into/pdf"))
-    assert copied.integrity == integrity_digest(str(work / "into/pdf"))
+    assert copied.integrity == portable_digest(str(work / "into/pdf"))
 
 
 def test_an_existing_target_is_not_written_to(work: Path) -> None:

@@ -238,7 +238,7 @@ CHANGED: dict[str, Callable[[Path], object]] = {
     "a file more": lambda copy: write_file(copy / "more.md", ""),
     "a file less": lambda copy: (copy / "references/a.md").unlink(),
     "a folder more": lambda copy: (copy / "new").mkdir(),
-    "a permission": lambda copy: (copy / "references/a.md").chmod(0o600),
+    "the right to execute": lambda copy: (copy / "references/a.md").chmod(0o755),
     "a link in it": lambda copy: (copy / "l").symlink_to("SKILL.md"),
     "a link that leads out": lambda copy: (copy / "l").symlink_to("/etc"),
     "another folder": lambda copy: skill(removed(copy)),

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from prowess.cli import main
 from prowess.filesystem import Question
 from prowess.find import find_repository_skills
+from prowess.skill import integrity_digest
 from prowess.visibility import Comparison, compare, group_losses
 from support.skills import skill
 from support.trees import write_repository
@@ -319,3 +321,37 @@ def test_a_record_cannot_name_another_source(project: Path) -> None:
     assert main(["mount", "other/pdf", "--project", "--host", "codex"]) == 0
     commands, _ = cures(compared("codex"))
     assert not any("skills/pdf --project" in command and "other" not in command for command in commands)
+
+
+@pytest.mark.parametrize("umask", ["022", "002", "077"])
+@pytest.mark.parametrize("record", ["new", "old"])
+def test_a_clone_knows_its_mounted_copies_under_each_umask(
+    project: Path, umask: str, record: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What git does not keep does not count: where the project is, and all of the modes but the right to execute."""
+    run("prowess new slug --dir .agents/skills")
+    (project / ".agents/skills/slug/run.sh").write_text("#!/bin/sh\n")
+    (project / ".agents/skills/slug/run.sh").chmod(0o755)
+    run("prowess mount .agents/skills/slug --project --host claude-code")
+    file, clone = project / ".claude/.prowess-skills.json", project.with_name("clone")
+    assert json.loads(file.read_text())["skills"][0]["source"] == "../.agents/skills/slug"
+    if record == "old":  # as it was written before: the path was absolute, and the digest had the modes
+        data = json.loads(file.read_text())
+        data["skills"][0]["source"] = str(clone / ".agents/skills/slug")
+        data["skills"][0]["seal"] = integrity_digest(str(project / ".claude/skills/slug"))
+        file.write_text(json.dumps(data))
+    script = f"umask {umask}; cp -R project clone; chmod -R =rwX clone"  # `=` without `a` obeys the umask, as git does
+    subprocess.run(["sh", "-c", script], cwd=project.parent, check=True)
+    monkeypatch.chdir(clone)
+    assert [(item.path, item.copy_of) for item in compared("claude-code", "codex").skills] == [
+        (str(clone / ".agents/skills/slug/SKILL.md"), None),
+        (str(clone / ".claude/skills/slug/SKILL.md"), str(clone / ".agents/skills/slug/SKILL.md")),
+    ]
+    (clone / ".agents/skills/slug/run.sh").write_text("#!/bin/sh\ntrue\n")
+    run("prowess mount .agents/skills/slug --project --host claude-code")
+    assert (clone / ".claude/skills/slug/run.sh").read_text() == "#!/bin/sh\ntrue\n"
+    (clone / ".claude/skills/slug/run.sh").chmod(0o644)
+    assert main(["mount", "--remove", "slug", "--project", "--host", "claude-code"]) == 1
+    (clone / ".claude/skills/slug/run.sh").chmod(0o755)
+    run("prowess mount --remove slug --project --host claude-code")
+    assert not (clone / ".claude").exists()

@@ -48,7 +48,7 @@ class Mounts:
             target: the project or home.
             records: the mount records, by skills folder.
         """
-        self._records = records
+        self._target, self._records = target, records
         self._copies = [*_copies_in(target, records)]
 
     def of(self, folders: Collection[str], name: str, digest: str | None) -> list[MountedCopy]:
@@ -104,7 +104,7 @@ class Mounts:
                 if paths.get(skill.name) not in forgotten
             )
             if skills:
-                stage_record(staging, root, record.with_changes(skills=skills))
+                stage_record(staging, self._target.root, root, record.with_changes(skills=skills))
             else:
                 gone.append((os.path.dirname(root), record_file_name(root)))
         return gone
@@ -151,18 +151,18 @@ def _record(root: str) -> tuple[str, str]:
 
 
 def _copies_in(target: Target, records: Mapping[str, MountRecord]) -> Iterator[MountedCopy]:
-    from prowess.skill import integrity_digest
+    from prowess.skill import has_integrity
 
     for root, record in records.items():
         for recorded in record.skills:
             path = os.path.join(target.root, root, recorded.name)
-            if not os.path.islink(path) and integrity_digest(path) == recorded.integrity:
+            if not os.path.islink(path) and has_integrity(path, recorded.integrity):
                 source = real_path_or_none(recorded.source) or ""
                 yield MountedCopy(name=recorded.name, source=source, root=root, path=path)
 
 
 def _stage_copy(staging: Staging, opened: OpenStore, copy: MountedCopy, digest: str) -> str:
-    """Make a new copy under the name of the old one, and return its integrity digest.
+    """Make a new copy under the name of the old one, and return its portable integrity digest.
 
     Raises:
         InstallError: the store has no such skill, or it cannot get that name.
@@ -184,4 +184,4 @@ def _stage_copy(staging: Staging, opened: OpenStore, copy: MountedCopy, digest: 
                 stream.write(renamed)
     except (UnreadableError, OSError) as error:
         raise InstallError(f"{quoted(copy.path, PATH_LIMIT)} cannot be copied: {error}", hint="try again") from None
-    return read_integrity(folder).digest
+    return read_integrity(folder).portable

@@ -23,7 +23,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SkillError, SkillMountError, SkillValidationError
-from prowess.skill import MAX_DEPTH, digest_of_records, integrity_record
+from prowess.skill import MAX_DEPTH, digest_of_records, integrity_record, portable_mode
 
 from ._validate import REPOSITORY_HINT, is_repository_name, repository_problem
 
@@ -266,7 +266,7 @@ class CopyResult(Frozen):
     digest: str
     """As `files.skill_digest` computes it."""
     integrity: str
-    """As `skill.integrity_digest` computes it."""
+    """As `skill.portable_digest` computes it."""
 
 
 def copy_tree(tree: MeasuredTree, into_fd: int, name: str, overrides: Mapping[str, bytes] = EMPTY) -> CopyResult:
@@ -334,7 +334,7 @@ class _Copier:
                 with open_unchanged(inner, fd, inner_measured.status, FOLDER_FLAGS) as inner_fd:
                     self.copy_folder(inner_measured, inner_fd, into_fd, inner, f"{path}/{inner}" if path else inner)
             os.fchmod(into_fd, mode)
-        self.integrity_records.append((os.fsencode(path), integrity_record("d", mode)))
+        self.integrity_records.append((os.fsencode(path), integrity_record("d", portable_mode(mode))))
 
     def copy_file(self, name: str, new_name: str, measured: os.stat_result, fd: int, into_fd: int, path: str) -> None:
         """Copy a file from one open folder into another."""
@@ -356,7 +356,7 @@ class _Copier:
         self.size += size
         encoded_path, digest = os.fsencode(path), content.hexdigest()
         self.file_digests.append((encoded_path, digest))
-        self.integrity_records.append((encoded_path, integrity_record("f", mode, size, digest)))
+        self.integrity_records.append((encoded_path, integrity_record("f", portable_mode(mode), size, digest)))
 
     def _chunks(self, fd: int, size: int, path: str) -> Iterator[bytes]:
         """Yield the content of a file, or its override."""

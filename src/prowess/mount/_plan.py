@@ -10,7 +10,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError, SkillValidationError, combine_errors
 from prowess.hosts import DEFAULT_HOST
-from prowess.skill import change_name, from_document, integrity_digest, parse_frontmatter
+from prowess.skill import change_name, from_document, has_integrity, parse_frontmatter
 
 from ._config import SkillConfig, SkillMount, absolute_home, as_items, path_text, resolve_skill_name, skills_root
 from ._copy import MeasuredTree, measure_file, measure_folder
@@ -50,7 +50,7 @@ def check_unchanged(target: str, recorded: RecordedMount) -> None:
     Raises:
         SkillMountError: it is not.
     """
-    if os.path.islink(target) or integrity_digest(target) != recorded.integrity:
+    if os.path.islink(target) or not has_integrity(target, recorded.integrity):
         message = f"{quoted(target, PATH_LIMIT)} has changed since it was mounted"
         raise SkillMountError(message, hint="copy what you need from it, then remove the folder")
 

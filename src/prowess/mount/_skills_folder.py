@@ -4,8 +4,10 @@ Read the mount record: the file beside a skills folder that says what Prowess mo
 
     record = {"version": 1, "made": [FOLDER ...], "skills": [{"name", "source", "seal"} ...]}
 
-It is not inside the copies, so that a copy is identical to its source. Anyone may have written it. So its paths cannot
-lead out of the home, and Prowess acts on it only if the integrity digest (`seal`) of the copy matches.
+It is not inside the copies, so that a copy is identical to its source. Anyone may have written it. So its folders
+cannot lead out of the home, and Prowess acts on it only if the integrity digest (`seal`) of the copy matches. A source
+in the same project is relative to the record's folder, and the digest is a portable one, so that both are also right in
+a clone of the project.
 
     HOME/.claude/                     the parent folder: locked
         skills/NAME                   what the client sees
@@ -32,6 +34,7 @@ from prowess._internal.locked import unlock_and_close, wait_for_lock
 from prowess._internal.signals import deferred_signals
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import SkillMountError, SkillNotFoundError
+from prowess.filesystem import git_root
 from prowess.transaction import LockedFolder, inode, is_file_name
 
 TYPE_CHECKING = False
@@ -52,10 +55,6 @@ class RecordedMount(Frozen):
     integrity: str
     """The integrity digest of the copy. A copy with another one has changed, and is neither replaced nor removed."""
 
-    def as_dict(self) -> dict[str, str]:
-        """Return it in the shape of the record."""
-        return {"name": self.name, "source": self.source, "seal": self.integrity}
-
 
 class MountRecord(Frozen):
     """The content of the mount record of a skills folder."""
@@ -64,12 +63,26 @@ class MountRecord(Frozen):
     created: tuple[str, ...] = ()
     """Folders that were created for it, relative to the home, the outermost first."""
 
-    def to_text(self) -> str:
-        """Return the text of the file."""
+    def to_text(self, home: str, root: str) -> str:
+        """Return the text of the file.
+
+        Args:
+            home: the home or project, absolute.
+            root: the skills folder, relative to it.
+        """
         import json
 
-        table = {"version": 1, "made": [*self.created], "skills": [skill.as_dict() for skill in self.skills]}
-        return json.dumps(table, indent=2) + "\n"
+        folder, project = real_path(os.path.join(home, os.path.dirname(root))), real_path(git_root(home) or home)
+
+        def recorded_source(path: str) -> str:
+            real = real_path(path)
+            return os.path.relpath(real, folder) if real.startswith(os.path.join(project, "")) else path
+
+        skills = [
+            {"name": skill.name, "source": recorded_source(skill.source), "seal": skill.integrity}
+            for skill in self.skills
+        ]
+        return json.dumps({"version": 1, "made": [*self.created], "skills": skills}, indent=2) + "\n"
 
 
 def record_file_name(root: str) -> str:
@@ -77,17 +90,18 @@ def record_file_name(root: str) -> str:
     return f".prowess-{os.path.basename(root)}.json"
 
 
-def stage_record(staging: Staging, root: str, record: MountRecord) -> None:
+def stage_record(staging: Staging, home: str, root: str, record: MountRecord) -> None:
     """Write the mount record of a skills folder into the staging folder of a transaction that changes more than that.
 
     Args:
         staging: the staging folder; its transaction holds the lock of the skills folder too.
-        root: the skills folder, relative to the folder of the transaction.
+        home: the folder of the transaction, absolute.
+        root: the skills folder, relative to it.
         record: its new record.
     """
     parent, name = os.path.dirname(root), record_file_name(root)
     with open_fd(name, CREATE_FLAGS, 0o600, dir_fd=staging.place(parent, name)) as fd:
-        write_all(fd, record.to_text().encode())
+        write_all(fd, record.to_text(home, root).encode())
 
 
 def read_record(home: str, root: str) -> MountRecord:
@@ -107,21 +121,21 @@ def read_record(home: str, root: str) -> MountRecord:
         os.close(fd)
 
 
-def read_record_at(dir_fd: int, name: str, display_folder: str) -> MountRecord:
+def read_record_at(dir_fd: int, name: str, folder: str) -> MountRecord:
     """Return a mount record in an open folder; an empty one if it is missing.
 
     Args:
         dir_fd: a descriptor of the folder.
         name: the file name of the record.
-        display_folder: the path of the folder, for errors.
+        folder: the path of the folder.
 
     Raises:
         SkillMountError: the record is invalid.
     """
-    path = os.path.join(display_folder, name)
+    path = os.path.join(folder, name)
     data = read_small_file(dir_fd, name, path)
     try:
-        return MountRecord() if data is None else parse_record(parse_json(data))
+        return MountRecord() if data is None else parse_record(parse_json(data), folder)
     except ValueError as error:
         raise _invalid_record(path, str(error)) from None
 
@@ -171,8 +185,12 @@ def parse_json(data: bytes) -> object:
     return value
 
 
-def parse_record(table: object) -> MountRecord:
+def parse_record(table: object, folder: str) -> MountRecord:
     """Make a mount record from its JSON.
+
+    Args:
+        table: the JSON.
+        folder: the path of its folder, from which sources are relative.
 
     Raises:
         ValueError: a field is missing or has an invalid value.
@@ -189,7 +207,10 @@ def parse_record(table: object) -> MountRecord:
         values = [entry.get(key) for key in ("name", "source", "seal")]
         if not all(isinstance(value, str) for value in values) or not is_file_name(values[0]):
             raise ValueError("a skill has no `name`, `source` or `seal`")
-        skills.append(RecordedMount(name=values[0], source=values[1], integrity=values[2]))
+        if "\0" in values[1]:
+            raise ValueError("a `source` is not a path")
+        source = os.path.normpath(os.path.join(real_path(folder), values[1]))
+        skills.append(RecordedMount(name=values[0], source=source, integrity=values[2]))
     return MountRecord(skills=tuple(skills), created=tuple(created))
 
 
@@ -288,7 +309,7 @@ class LockedSkillsFolder(LockedFolder):
         skills = (*(skill for skill in record.skills if skill.name not in changed), *mounted)
         after = MountRecord(skills=tuple(sorted(skills, key=lambda skill: skill.name)), created=created)
         staging.seals.update({skill.name: skill.integrity for skill in mounted})
-        staging.commit(after.to_text(), [(self.name, name) for name in removed])
+        staging.commit(after.to_text(self.home, self.root), [(self.name, name) for name in removed])
 
     def release(self) -> None:
         """Release the lock; if nothing is mounted, remove the folders that were created for it."""
@@ -306,9 +327,9 @@ class LockedSkillsFolder(LockedFolder):
             unlock_and_close(self.fd)
 
     def seal_of(self, root: str, name: str) -> str | None:
-        from prowess.skill import integrity_digest
+        from prowess.skill import portable_digest
 
-        return integrity_digest(os.path.join(self.path, root, name))
+        return portable_digest(os.path.join(self.path, root, name))
 
     def is_ours(self, name: str) -> bool:
         status = os.stat(name, dir_fd=self.fd, follow_symlinks=False)

@@ -47,8 +47,11 @@ if TYPE_CHECKING:
         EntryWriter as EntryWriter,
         check_link as check_link,
         digest_of_records as digest_of_records,
+        has_integrity as has_integrity,
         integrity_digest as integrity_digest,
         integrity_record as integrity_record,
+        portable_digest as portable_digest,
+        portable_mode as portable_mode,
         read_integrity as read_integrity,
     )
     from ._json_nodes import json_value as json_value

@@ -6,6 +6,9 @@
 All bytes are read each time; time stamps and caches are not used. Another process may write into the folder meanwhile,
 so each entry is opened from the descriptor of its folder, never through a link, and compared with its status before.
 A walk can also write what it reads (`_sealed_copy`): then the digest is that of the bytes that were written.
+
+A copy that is committed has other modes in a clone: git keeps only whether a file is executable, the rest comes from
+the umask. So such a copy has the *portable* digest, made of the modes 0755 and 0644 alone.
 """
 
 from __future__ import annotations
@@ -60,6 +63,11 @@ class FolderIntegrity(Frozen):
     records: tuple[tuple[bytes, bytes], ...] = ()
     """The path and record of each entry, as the digest is made of them; in no order."""
 
+    @property
+    def portable(self) -> str:
+        """The portable digest, which a clone has too."""
+        return digest_of_records((path, _portable_record(record)) for path, record in self.records)
+
 
 def integrity_digest(folder: str) -> str | None:
     """Return the integrity digest of a folder, or `None` if `read_integrity` raises an error."""
@@ -67,6 +75,23 @@ def integrity_digest(folder: str) -> str | None:
         return read_integrity(folder).digest
     except SkillError:
         return None
+
+
+def portable_digest(folder: str) -> str | None:
+    """Return the portable digest of a folder, or `None` if `read_integrity` raises an error."""
+    try:
+        return read_integrity(folder).portable
+    except SkillError:
+        return None
+
+
+def has_integrity(folder: str, digest: object) -> bool:
+    """Return whether a folder has a digest, the portable one or that of its exact modes, as older records have it."""
+    try:
+        found = read_integrity(folder)
+    except SkillError:
+        return False
+    return digest in (found.portable, found.digest)
 
 
 def read_integrity(folder: str, writer: EntryWriter | None = None, skipped: Collection[str] = ()) -> FolderIntegrity:
@@ -96,6 +121,16 @@ def read_integrity(folder: str, writer: EntryWriter | None = None, skipped: Coll
 def integrity_record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:
     """Return the record of one entry; `digest` is the SHA-256 of its bytes in hexadecimal."""
     return f"{kind} {stat.S_IMODE(mode):04o} {size} {digest}".encode()
+
+
+def portable_mode(mode: int) -> int:
+    """Return the mode of a file or folder for the portable digest."""
+    return 0o755 if mode & stat.S_IXUSR else 0o644
+
+
+def _portable_record(record: bytes) -> bytes:
+    kind, mode, rest = record.split(b" ", 2)
+    return b"%b %04o %b" % (kind, 0o755 if kind == b"d" else portable_mode(int(mode, 8)), rest)
 
 
 def digest_of_records(records: Iterable[tuple[bytes, bytes]]) -> str:

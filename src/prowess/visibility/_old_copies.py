@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import SKILL_FILE, UnreadableError
-from prowess.skill import integrity_digest
+from prowess.skill import has_integrity
 
 from ._copies import are_copies
 from ._mount_cures import is_typable, mount_argument, mount_command, mount_folder
@@ -56,9 +56,9 @@ def mounted_from(copy: str, filesystem: Filesystem, records: dict[str, dict[str,
         return None
     source = recorded.get("source")
     filesystem.files(copy)  # what the digest is of is recorded
-    if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != recorded.get("seal"):
+    if not isinstance(source, str) or "\0" in source or not has_integrity(folder, recorded.get("seal")):
         return None
-    return filesystem.real(source)
+    return filesystem.real(os.path.join(filesystem.real(os.path.dirname(root)), source))
 
 
 def mounts_in(root: str, filesystem: Filesystem, records: dict[str, dict[str, Any]]) -> dict[str, Any]:
