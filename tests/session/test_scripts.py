@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -775,6 +776,19 @@ def test_a_folder_with_temporary_files_or_of_the_system_is_no_project(
         session.activate("pdf")
         trust.allow(catalog.resolve("pdf"))
         assert "stdout:\nsecret\nend" in run(session, "x.sh", args=["own.txt", "own.txt"])
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no folder in memory")
+def test_a_project_in_memory_is_one_like_any_other(project: Path, trust: Trust) -> None:
+    """Of `/dev`, only `/dev/shm` is for files."""
+    write_scripts(project, "pdf", {"x.py": "import os\nprint(os.listdir())"})
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        write_files(Path(folder), {"orders.csv": "a,b\n"})
+        catalog = discover(folder, skill_dirs=[str(project / SKILLS)], home=project.parent, env={}, cache=False)
+        session = Session(catalog, env={}, trust=trust)
+        session.activate("pdf")
+        trust.allow(catalog.resolve("pdf"))
+        assert run(session, "x.py").splitlines()[2] == "['orders.csv']"
 
 
 @pytest.mark.parametrize("option", ["no project", "no layers", "home"])

@@ -227,7 +227,8 @@ def _project(catalog: Catalog, scripts: Scripts, trust: Trust, backend: Backend)
     problem = folder_problem(folder, _kept(catalog, trust), catalog.home)
     if problem or not os.path.isdir(folder) or is_inside(real_path(temporary_directory_root()), folder):
         return None
-    return None if any(is_inside(folder, top) for top in _OF_THE_SYSTEM) else folder
+    is_in_memory = folder.startswith("/dev/shm/")  # noqa: S108 - files, as in /tmp
+    return None if any(is_inside(folder, top) for top in _OF_THE_SYSTEM) and not is_in_memory else folder
 
 
 def _kept(catalog: Catalog, trust: Trust) -> tuple[KeptFolder, ...]:
