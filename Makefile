@@ -11,6 +11,7 @@ TABLES := src/prowess/hosts/_tables.py
 FRAMEWORKS := .venv-frameworks
 # Frameworks with an environment each, as they need other versions than the others, and of each other.
 APART := agent-framework camel crewai google-adk haystack llama-index smolagents strands
+ADAPTERS := adapter-frameworks $(APART:%=adapter-%)
 INSTALLED := .clients
 CONFORMANCE := .conformance
 SKILLS_TOOL := .skills-tool
@@ -20,7 +21,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser test-registries test-conformance quick adapters adapter-frameworks $(APART:%=adapter-%) clients conformance observe lint mutations cures endurance shared long proofs faults size docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-most test-packages test-programs quick adapters $(ADAPTERS) clients conformance observe lint mutations cures endurance shared long proofs faults size docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -28,18 +29,17 @@ help:            ## list these tasks
 check-python = @command -v $(PYTHON) >/dev/null || { echo 'make: there is no $(PYTHON); install Python 3.11 or newer (Debian and Ubuntu: apt install python3 python3-venv), or name one with `make PYTHON=/path/to/python3.11`' >&2; exit 1; }; \
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
 
-# A virtual environment in the directory of the target; one that could not be finished is removed.
+# [OPTION]: a virtual environment in the directory of the target; one that could not be finished is removed.
 define environment
 	$(check-python)
-	@test -x $(@D)/bin/pip || { $(SYSTEM_PACKAGES) venv && $(PYTHON) -m venv $(@D); } || { rm -rf $(@D); exit 1; }
+	@test -x $(@D)/bin/$(if $(1),python,pip) || { $(SYSTEM_PACKAGES) venv && $(PYTHON) -m venv $(1) $(@D); } || { rm -rf $(@D); exit 1; }
 	@echo "setting up $(@D) (once) ..."
 endef
 
 # DIRECTORY, GROUP[, OPTION]: install Prowess and a group in seconds, with uv. uv does not read the settings of pip: where only they
 # name an index, pip does it.
-with-uv = $(BIN)/uv pip install --quiet $(3) --python $(1)/bin/python --editable . --group $(2) || { \
-	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1' && \
-	    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(2); }
+with-uv = $(BIN)/uv pip install --quiet $(3) --python $(1)/bin/python --editable . --group $(2) || \
+	    $(BIN)/python -m pip --python $(1)/bin/python install --quiet --disable-pip-version-check --editable . --group $(2)
 
 # git does not have it. Every environment asks for it, so that each task sees the host files of today.
 $(TABLES): tools/host_tables.py src/prowess/hosts/_schema.py $(wildcard src/prowess/hosts/*.toml)
@@ -62,40 +62,44 @@ $(AGENT)/.ready: pyproject.toml | $(TABLES)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[agent,report]'
 	@touch $@
 
+# Two jobs at a time: lint beside what comes from a network, then the adapters beside the other tests, as all of them often wait.
 test: export PROWESS_SKIPPED := $(CURDIR)/$(VENV)/.skipped
-test: test-packages test-browser test-registries test-conformance lint  ## run all checks and tests, as CI does; the last line names skipped tests
+test: $(READY)   ## run all checks and tests, as CI does; the last line names skipped tests
 	@rm -f "$(PROWESS_SKIPPED)"
-	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
-	@$(MAKE) --no-print-directory adapters
+	@$(MAKE) --no-print-directory --jobs 2 test-programs lint
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-most $(ADAPTERS)
 	@$(BIN)/python tests/support/programs.py "$(PROWESS_SKIPPED)"
 
+# The `+` lets make print at once what this prints, and not at the end; but make would run it in a dry run, too.
+test-most: $(READY)
+	$(if $(findstring n,$(firstword -$(MAKEFLAGS))),,+)@$(call pytest-apart,-n auto --dist worksteal,--ignore tests/adapters --ignore tests/real)
+
 # Hypothesis tries an eighth of its examples here. The adapters are only imported, `make adapters` tests them.
-quick: test-packages lint  ## lint and run the tests that find nine faults of ten (about a minute on two cores)
-	PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py
+quick: $(READY) test-packages lint  ## lint and run the tests that find nine faults of ten (about a minute on two cores)
+	@export PROWESS_HYPOTHESIS=quick; $(call pytest-apart,-n auto --dist worksteal -m "not slow",--ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py)
 
 test-packages:
 	$(check-python)
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres zsh fish
 
-# Apart, because some systems have no such package, and then nothing else would be installed either.
-test-browser:
-	@$(SYSTEM_PACKAGES) chromium libatomic
-
-test-registries:
-	@$(SYSTEM_PACKAGES) docker-registry skopeo
-
+# Several lines, because some systems lack such a package, and then nothing else would be installed either.
 # The tests of MCP need a suite from npm. Without it they are skipped.
-test-conformance:
+test-programs: test-packages
+	@$(SYSTEM_PACKAGES) chromium libatomic
+	@$(SYSTEM_PACKAGES) docker-registry skopeo
+	@$(SYSTEM_PACKAGES) socat
 	@$(MAKE) --no-print-directory $(CONFORMANCE)/.ready || echo 'make: the official conformance suite of MCP is missing, so its tests are skipped' >&2
 
 # Two at a time: they often wait, for example for a lease or a time limit. The small ones have one process, as it costs more
 # than it saves to load a framework in three; but the tests of CrewAI wait for minutes.
 adapters:  ## test the adapters, each with its real framework
 	@$(SYSTEM_PACKAGES) bwrap git openssl postgres socat
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target adapter-frameworks $(APART:%=adapter-%)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(ADAPTERS)
 
-# OPTIONS, TESTS. A folder for the files of these tests alone: pytest ends with an error if another run tidies the folder that both share.
-pytest-apart = folder=$$(mktemp -d) && { $(<D)/bin/python -m pytest -q $(1) --basetemp "$$folder/t" $(2); code=$$?; rm -rf "$$folder"; exit $$code; }
+# OPTIONS, TESTS. A folder for the files of these tests alone, in memory if there is room, is removed at the end. The tests that
+# start a make must not share the jobs of this one.
+pytest-apart = unset MAKEFLAGS MAKELEVEL; folder=$$($(<D)/bin/python tests/support/temporary.py) && trap 'rm -rf "$$folder"' EXIT && \
+	    trap 'exit 1' HUP INT TERM && $(<D)/bin/python -m pytest -q $(1) --basetemp "$$folder/t" $(2)
 
 # Some tests of test_role_files.py need the package of MCP too.
 adapter-frameworks: $(FRAMEWORKS)/.ready
@@ -106,8 +110,9 @@ $(APART:%=adapter-%): adapter-%: .venv-%/.ready
 	@$(SYSTEM_PACKAGES) bwrap
 	$(call pytest-apart,-n $(if $(filter crewai,$*),4,0),$(wildcard tests/adapters/test_$(module)*.py) tests/adapters/test_contract.py tests/adapters/test_docs_as_installed.py)
 
+# pip would take most of the time.
 .venv-%/.ready: pyproject.toml | $(READY)
-	$(environment)
+	$(call environment,--without-pip)
 	@$(call with-uv,$(@D),$*)
 	@touch $@
 
@@ -199,7 +204,8 @@ faults: $(READY)  ## plant random faults in a copy of the source, and say which 
 docs: $(READY)   ## write the generated pages of docs/
 	$(BIN)/python docs/generate.py
 
-picture: $(READY) test-browser  ## take the picture of a report that the README shows, after a change of the page
+picture: $(READY)  ## take the picture of a report that the README shows, after a change of the page
+	@$(SYSTEM_PACKAGES) chromium libatomic
 	$(BIN)/python docs/report_picture.py
 
 # It builds as a release would, from files that are not installed here.
