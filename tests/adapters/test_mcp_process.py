@@ -44,7 +44,7 @@ def see():
         network = False
     try:
         import urllib.request
-        proxied = urllib.request.urlopen("http://127.0.0.1:" + sys.argv[2], timeout=5).read().decode()
+        proxied = urllib.request.urlopen("http://127.0.0.1:" + sys.argv[2], timeout=600).read().decode()
     except OSError as error:
         proxied = str(error)
     try:

@@ -38,11 +38,13 @@ def test_processes_that_a_command_leaves_behind_are_killed(sandbox: str, tmp_pat
         mark = f"777{number:05}"
         slow = number % 10 == 9
         line = line.format(n=mark)
-        limits = Limits(timeout=0.2 if slow else END)
         line = line.replace("exit 3", f"sleep {mark}") if slow else line
-        with ends():
-            done = run_shell(line, tmp_path, sandbox=sandbox, limits=limits)
-        assert processes_end(mark), name
+        for seconds in (0.2, 2, 20) if slow else (END,):  # until a busy machine has started it
+            with ends():
+                done = run_shell(line, tmp_path, sandbox=sandbox, limits=Limits(timeout=seconds))
+            assert processes_end(mark), name
+            if done.killed:
+                break
         assert done.exit_code == (None if slow else 3), name
         assert done.killed >= 1, name
 
@@ -67,7 +69,10 @@ def test_the_timeout_ends_the_whole_process_tree(line: str, sandbox: str, tmp_pa
 def test_a_command_gets_sigterm_before_sigkill(sandbox: str, tmp_path: Path) -> None:
     """So that it can clean up."""
     line = "trap 'echo cleaned; exit 9' TERM; echo began; sleep 60 & wait"
-    done = run_shell(line, tmp_path, sandbox=sandbox, limits=Limits(timeout=0.3))
+    for seconds in (0.3, 3, 30):  # until a busy machine has started it
+        done = run_shell(line, tmp_path, sandbox=sandbox, limits=Limits(timeout=seconds))
+        if done.stdout:
+            break
     assert (done.stdout, done.exit_code, done.timed_out) == (b"began\ncleaned\n", None, True)
 
 

@@ -16,6 +16,7 @@ from prowess.hosts import host_names
 from prowess.prompt import estimate_tokens
 from prowess.session import Session
 from support import strategies  # noqa: F401 - its profile makes every run the same
+from support.proofs import short_or_long
 from support.sessions import new_session, tools_by_name
 from support.skills import make_catalog, make_entry
 
@@ -88,6 +89,7 @@ def test_an_invalid_budget_is_an_error(wrong: dict[str, Any]) -> None:
         Session(MANY, **wrong)
 
 
+@pytest.mark.proof
 @pytest.mark.slow
 @given(SKILLS, st.sampled_from(["chars", "tokens"]), st.sampled_from([None, "xml", "markdown", "json"]))
 def test_no_budget_is_exceeded_and_more_never_shows_less(skills: dict[str, str], unit: str, form: str | None) -> None:
@@ -96,7 +98,7 @@ def test_no_budget_is_exceeded_and_more_never_shows_less(skills: dict[str, str],
     whole = size(Session(catalog, budget=math.inf, format=form), unit)
     sessions = [
         Session(catalog, budget=budget, unit=unit, format=form)
-        for budget in sorted({*range(0, whole + 20, max(1, whole // 40)), whole - 1, whole})
+        for budget in sorted({*range(0, whole + 20, max(1, whole // short_or_long(10, 40))), whole - 1, whole})
     ]
     for session in sessions:
         budget = session._listing_options["budget"]
@@ -120,11 +122,12 @@ def descriptions(session: Session) -> dict[str, str]:
     return {skill.findtext("name", ""): skill.findtext("description", "") for skill in skills}
 
 
+@pytest.mark.proof
 @pytest.mark.slow
 @pytest.mark.parametrize("host", host_names())
 def test_the_text_of_every_host_keeps_the_budget(host: str) -> None:
     catalog = catalog_of({f"s{number}": "Does a thing. " * 30 for number in range(30)}, host)
-    for budget in range(0, 16_000, 271):
+    for budget in range(0, 16_000, short_or_long(1231, 271)):
         assert size(Session(catalog, budget=budget), "chars") <= budget
 
 
