@@ -1,7 +1,8 @@
 """Kill processes that serve conversations from one database, and check that each turn is stored once and in order.
 
 `python tests/durability.py` has 100 conversations of 20 turns on PostgreSQL, over four processes of `prowess run
---serve`, one of which is killed every second. `tests/adapters/test_durability.py` does the same with smaller numbers.
+--serve`, one of which is killed every second. With other numbers, and `--within SECONDS`, it shows that a conversation
+whose process was killed goes on at once. `tests/adapters/test_durability.py` does the same with smaller numbers.
 
 Clients do what a careful client does: they send a request with an `Idempotency-Key`, to any of the processes, and send
 it again until it is answered.
@@ -48,6 +49,7 @@ class Outcome:
     """Requests that were sent again, by the reason."""
     problems: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    """From the moment that all processes were ready."""
 
 
 class Farm:
@@ -199,11 +201,13 @@ async def _run(
 ) -> None:
     farm = Farm(folder, url, processes, outcome)
     await farm.start()
+    start = time.monotonic()
     killer = asyncio.create_task(farm.kill_often(interval))
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         async with httpx2.AsyncClient(timeout=END, limits=limits, trust_env=False) as client:
             await asyncio.gather(*(converse(farm, client, number, turns, pause) for number in range(conversations)))
+        outcome.seconds = time.monotonic() - start
     finally:
         killer.cancel()
         await farm.stop()
@@ -218,7 +222,7 @@ def run(url: str, *, conversations: int, turns: int, **options: Any) -> Outcome:
         turns: of each.
         options: `processes`, the seconds between two kills (`interval`) and before each turn (`pause`).
     """
-    outcome, start = Outcome(), time.monotonic()
+    outcome = Outcome()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "role.yaml").write_text(ROLE)
@@ -231,7 +235,6 @@ def run(url: str, *, conversations: int, turns: int, **options: Any) -> Outcome:
         skill(folder / "skills/tides")
         asyncio.run(_run(folder, url, outcome, conversations=conversations, turns=turns, **options))
     outcome.problems += check(url, conversations, turns)
-    outcome.seconds = time.monotonic() - start
     return outcome
 
 
@@ -241,9 +244,14 @@ def main() -> int:
     parser.add_argument("--conversations", type=int, default=100)
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--interval", type=float, default=1.0, help="seconds between two kills")
+    parser.add_argument("--within", type=float, metavar="SECONDS", help="more are a problem")
     options = parser.parse_args()
     with start_postgres() as server:
-        outcome = run(server.new_database(), interval=1.0, pause=0.0, **vars(options))
+        given = {name: value for name, value in vars(options).items() if name != "within"}
+        outcome = run(server.new_database(), pause=0.0, **given)
+    if options.within is not None and outcome.seconds > options.within:
+        outcome.problems.append(f"it took {outcome.seconds:.0f} s, not {options.within:.0f}")
     again = ", ".join(f"{count} after {reason}" for reason, count in outcome.sent_again.most_common())
     print(
         f"{options.conversations} conversations of {options.turns} turns in {outcome.seconds:.0f} s: "

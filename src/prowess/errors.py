@@ -8,6 +8,7 @@ ProwessError
 ├── StoreError (RuntimeError)             a database of conversations cannot be used
 │   ├── ConversationBusyError (TimeoutError)  another turn of the conversation is running
 │   ├── RequestReusedError (ValueError)   an idempotency key was used for another request
+│   ├── StoreUnavailableError             its database failed
 │   └── TurnLostError                     a turn cannot be saved: another one began
 └── SkillError
     ├── SkillNotFoundError (LookupError)  no skill has that name
@@ -46,6 +47,7 @@ __all__ = [
     "SkillSyntaxError",
     "SkillValidationError",
     "StoreError",
+    "StoreUnavailableError",
     "TurnLostError",
     "combine_errors",
 ]
@@ -92,6 +94,10 @@ class ConversationBusyError(StoreError, TimeoutError):
 
 class RequestReusedError(StoreError, ValueError):
     """An idempotency key was used for another request before."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database of conversations failed; the message names it."""
 
 
 class TurnLostError(StoreError):

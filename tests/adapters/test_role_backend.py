@@ -16,7 +16,7 @@ from prowess.agent.server import RoleBackend
 from prowess.testing import ScriptedModel
 from support.chat_server import ChatServer
 from support.growth import END
-from support.openai_server import ModelServer
+from support.openai_server import GARBAGE, NOTHING, ModelServer
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -107,6 +107,53 @@ def test_the_role_is_served_as_a_model(top: Path) -> None:
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (100, 10)
 
 
+def test_settings_reach_the_model_and_its_limit_stays(top: Path) -> None:
+    """A client may ask for fewer tokens than the role allows, not for more."""
+    (top / "role.yaml").write_text(
+        ROLE.replace("openai:m", "{provider: openai, name: m, temperature: 1, max_tokens: 50}")
+    )
+    role = RoleReloader(str(top / "role.yaml"), home=str(top / "home"), env={})
+    with (
+        ModelServer("Calm.") as server,
+        ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat,
+    ):
+        send(chat, "One")
+        send(chat, "Two", max_tokens=20, temperature=0, stop=["END"])
+        send(chat, "Three", max_tokens=100)
+        with openai(chat) as client:
+            client.responses.create(model="helper", input="Four", max_output_tokens=9)
+    names = ("temperature", "max_completion_tokens", "max_tokens", "stop")
+    asked = [{name: one[name] for name in names if name in one} for one in server.requests]
+    limit = "max_completion_tokens" if "max_completion_tokens" in asked[0] else "max_tokens"
+    assert asked == [
+        {"temperature": 1, limit: 50},
+        {"temperature": 0, limit: 20, "stop": ["END"]},
+        {"temperature": 1, limit: 50},
+        {"temperature": 1, limit: 9},
+    ]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("answer", [401, 500, NOTHING, GARBAGE])
+def test_an_error_names_no_address_of_the_model(top: Path, answer: int | str, stream: bool) -> None:
+    """The user who serves the role reads it, and the model's own message."""
+    notes: list[str] = []
+    with ModelServer(answer) as server:
+        role = make_reloader(top)
+        model = make_model(role.current().role.model, server.model, {})[0]
+        with ChatServer(RoleBackend(role, model, notify=notes.append)) as chat, openai(chat) as client:
+            messages: Any = [{"role": "user", "content": "hello"}]
+            with pytest.raises(APIError) as caught:
+                client.chat.completions.create(model="helper", messages=messages, stream=stream)
+            with pytest.raises(APIError):
+                client.responses.create(model="helper", input="hello", stream=stream)
+    text = str(caught.value)
+    assert "the model" in text
+    assert not re.search(r"127\.0\.0\.1|localhost|html|API key|had an error", text)
+    assert len(notes) == 2
+    assert notes[0].startswith(("the model server answered", "no answer from the model", "the model returned"))
+
+
 def test_an_unknown_conversation_starts_with_the_client_s_messages(top: Path) -> None:
     """As after a restart, with its system messages too."""
     with ModelServer("Yes.") as server:
@@ -127,7 +174,7 @@ def test_a_failed_turn_can_be_repeated(top: Path, stream: bool) -> None:
         named: Any = {"extra_headers": {"X-Conversation-Id": "a"}}
         with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
             assert send(chat, "First", **named) == "One."
-            with pytest.raises(APIError, match="API key is invalid"):
+            with pytest.raises(APIError, match="the model server answered 401"):
                 send(chat, "Second", stream=stream, **named)
             assert send(chat, "Third", **named) == "Two."
     spoken = [one["content"] for one in server.requests[-1]["messages"] if one["role"] in ("user", "assistant")]

@@ -206,9 +206,9 @@ def test_a_conversation_that_stays_in_use_is_status_409(tmp_path: Path, store: S
 
 
 def client_of(api_key: str) -> str:
-    from prowess.agent.server._requests import _client_digest
+    from prowess.agent.server._parameters import client_digest
 
-    return _client_digest({"authorization": f"Bearer {api_key}"})
+    return client_digest({"authorization": f"Bearer {api_key}"})
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -107,7 +107,7 @@ def test_an_older_file_is_closed_to_others(mode: int, umask: int, tmp_path: Path
         os.umask(before)
 
 
-@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal", "-turns"])
 @pytest.mark.parametrize("target", ["precious", "missing", "folder"])
 def test_no_file_of_a_store_is_a_link(ending: str, target: str, tmp_path: Path) -> None:
     """SQLite would write through it."""
@@ -122,7 +122,7 @@ def test_no_file_of_a_store_is_a_link(ending: str, target: str, tmp_path: Path) 
     assert not (tmp_path / "out/missing").exists()
 
 
-@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("ending", ["-wal", "-shm", "-journal", "-turns"])
 def test_no_file_of_a_store_is_a_fifo(ending: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / f"store.db{ending}")
     with pytest.raises(ConfigError, match="is not a regular file"):
@@ -207,6 +207,16 @@ def test_an_error_of_the_database_has_no_text_of_the_conversation(url: str) -> N
         assert SECRET not in str(caught.value)
         assert "\n" not in str(caught.value)
         assert "prowess_conversations" in str(caught.value)
+
+
+@pytest.mark.parametrize(("encoding", "locale"), [("SQL_ASCII", "C"), ("LATIN1", "C")])
+def test_a_database_that_is_not_in_utf8_is_refused(postgres_server: Postgres, encoding: str, locale: str) -> None:
+    """Texts would be lost, or be bytes."""
+    name = f"in_{encoding.lower()}_{os.getpid()}"
+    postgres_server.run(f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE '{locale}' TEMPLATE template0")
+    with pytest.raises(ConfigError, match=f"has the encoding {encoding}, not UTF-8$") as caught:
+        open_store(postgres_server.url(name))
+    assert caught.value.hint == "create its database with `ENCODING 'UTF8' TEMPLATE template0`"
 
 
 @pytest.mark.slow

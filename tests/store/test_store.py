@@ -17,6 +17,7 @@ from sqlalchemy import update
 from prowess import discover
 from prowess.errors import ConfigError, ConversationBusyError, RequestReusedError, StoreError, TurnLostError
 from prowess.store import Store, open_store
+from prowess.store._alive import Alive
 from prowess.store._store import conversations, leases, take_lease
 from support.growth import END
 from support.skills import skill
@@ -140,17 +141,17 @@ def test_a_request_that_is_answered_while_another_turn_takes_its_lease_does_not_
 HOLDER = """
 import sys, time
 from prowess.store import open_store
-store = open_store(sys.argv[1], lease=1)
+store = open_store(sys.argv[1], lease=float(sys.argv[2]))
 turn = store.turn("c", key="k", request="b")
 print("holds", flush=True)
 time.sleep(60)
 """
 
 
-def start_holder(url: str) -> subprocess.Popen[str]:
+def start_holder(url: str, lease: int) -> subprocess.Popen[str]:
     """Start a process that holds the conversation."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, url],
+        [sys.executable, "-c", HOLDER, url, str(lease)],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         stdout=subprocess.PIPE,
         text=True,
@@ -161,10 +162,13 @@ def start_holder(url: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_a_killed_process_holds_a_conversation_no_longer_than_its_lease(store: Store, url: str) -> None:
-    """While it lives it renews its lease; what it began is as if it had never been sent."""
+def test_a_killed_process_holds_a_conversation_no_longer_than_its_lease(
+    store: Store, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing shows that it has ended. While it lives it renews its lease."""
+    monkeypatch.setattr(store, "_alive", Alive(store._engine))
     append(store, "a")
-    with start_holder(url) as process:
+    with start_holder(url, lease=1) as process:
         with pytest.raises(ConversationBusyError):
             store.turn("c", wait=2)
         process.send_signal(signal.SIGKILL)
@@ -172,6 +176,50 @@ def test_a_killed_process_holds_a_conversation_no_longer_than_its_lease(store: S
         append(store, "another", key="k")
     assert append(store, "b", key="k", wait=END) == "answer to b"
     assert history(store) == "ab"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="locks files of SQLite as Linux does")
+def test_a_conversation_of_a_killed_process_is_free_at_once(url: str) -> None:
+    """Long before its lease ends; what it began is as if it had never been sent."""
+    with open_store(url) as store:
+        append(store, "a")
+        with start_holder(url, lease=3600) as process:
+            for _ in range(2):
+                with pytest.raises(ConversationBusyError):
+                    store.turn("c", wait=0)
+            process.send_signal(signal.SIGKILL)
+        with pytest.raises(RequestReusedError):
+            append(store, "another", key="k")
+        assert append(store, "b", key="k", wait=END) == "answer to b"
+        assert history(store) == "ab"
+
+
+def test_a_store_takes_no_conversation_from_another_one_that_is_open(url: str) -> None:
+    """In one process too; and what a closed one held is free."""
+    with open_store(url, lease=3600) as other:
+        with open_store(url, lease=3600) as store:
+            store.turn("c")
+            for _ in range(2):
+                with pytest.raises(ConversationBusyError):
+                    other.turn("c", wait=0)
+                with pytest.raises(ConversationBusyError):
+                    store.turn("c", wait=0)
+        append(other, "a", wait=END)
+
+
+@pytest.mark.slow
+def test_a_store_whose_connections_were_cut_is_still_alive(postgres_server: Postgres) -> None:
+    """It takes its lock again, as soon as it looks after its leases."""
+    url = postgres_server.new_database()
+    database = url.partition("@/")[2].partition("?")[0]
+    with open_store(url, lease=3600) as store, open_store(url) as other:
+        store.turn("c")
+        cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"  # noqa: S608
+        assert postgres_server.run(cut).startswith("t")
+        store._alive.keep()
+        with pytest.raises(ConversationBusyError):
+            other.turn("c", wait=0)
 
 
 @pytest.mark.slow

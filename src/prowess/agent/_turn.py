@@ -33,6 +33,8 @@ class Turn(Frozen):
     """The answer, or `None` after an error."""
     error: str | None = None
     """What failed, and what to do."""
+    public_error: str | None = None
+    """The same for a client of a served role, if `error` may name the model's server or repeat what it sent."""
     activations: tuple[Mapping[str, object], ...] = ()
     """Skills that are active in the conversation: name, digest, turn."""
     tool_calls: tuple[ToolCall, ...] = ()

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.frozen import EMPTY
 from prowess._internal.installer import missing_extra
 from prowess._internal.text import neutral, quoted
 from prowess.errors import ProwessError
@@ -103,22 +104,30 @@ class Conversation:
         else:
             self.session.update(assembly.catalog)
 
-    async def ask(self, prompt: str, *, on_text: OnText | None = None, on_call: OnCall | None = None) -> Turn:
+    async def ask(
+        self,
+        prompt: str,
+        *,
+        on_text: OnText | None = None,
+        on_call: OnCall | None = None,
+        settings: Mapping[str, Any] = EMPTY,
+    ) -> Turn:
         """Send a prompt and return the turn.
 
         Args:
             prompt: the user's message.
             on_text: called with each part of the answer as it arrives.
             on_call: called with each tool call when it has ended.
+            settings: for the model, in place of the role's; of `max_tokens`, the smaller number counts.
         """
         run = _RunningTurn(self, on_text, on_call)
         timeout = self.assembly.role.guardrails.timeout_seconds
         budget = tokens_left(self.assembly.role, self.history, self.lost_tokens)
         if budget is not None and budget <= 0:
             return run.finish(None, "the conversation has used all its tokens (`guardrails.session_token_budget`)")
-        output = error = None
+        output = error = public_error = None
         try:
-            agent = self._make_agent(run)
+            agent = self._make_agent(run, settings)
             # Entered, the model closes its connections when the last turn that needs them ends.
             async with (
                 self.model,
@@ -139,18 +148,18 @@ class Conversation:
         except TimeoutError:
             error = f"the run took longer than {timeout:g} seconds (`guardrails.timeout_seconds`)"
         except Exception as problem:  # noqa: BLE001 - a model server can fail in any way
-            error = describe_run_error(problem)
+            error, public_error = describe_run_error(problem), describe_publicly(problem)
         if error is not None:
             self.lost_tokens += usage_counts(run.usage)["total_tokens"]
-        return run.finish(output, error)
+        return run.finish(output, error, public_error)
 
-    def _make_agent(self, run: _RunningTurn) -> Any:
+    def _make_agent(self, run: _RunningTurn, settings: Mapping[str, Any]) -> Any:
         agent: Any = Agent(
             self.model,
             instructions=self.assembly.instructions or None,
             toolsets=[run.toolset],
             capabilities=[] if self.session is None else [Skills(self.session)],
-            model_settings=model_settings(self.assembly.role),
+            model_settings=model_settings(self.assembly.role, settings),
             retries=2,
         )
         agent.instrument = self.instrument
@@ -228,7 +237,7 @@ class _RunningTurn:
         if limit is not None and self.started_calls > limit:
             raise UsageLimitExceeded(f"The next tool call(s) would exceed the tool_calls_limit of {limit}")
 
-    def finish(self, output: str | None, error: str | None) -> Turn:
+    def finish(self, output: str | None, error: str | None, public_error: str | None = None) -> Turn:
         """Return the turn."""
         session = self.conversation.session
         ledger = () if session is None else session.ledger
@@ -239,6 +248,7 @@ class _RunningTurn:
         return Turn(
             output=output,
             error=error,
+            public_error=public_error,
             activations=tuple({"name": record.name, "digest": record.digest, "turn": record.turn} for record in ledger),
             tool_calls=tuple(self.calls.values()),
             usage=usage_counts(self.usage),
@@ -341,11 +351,16 @@ class _RoleToolset(AbstractToolset[Any]):
         return await self.run.call(self.offered[name], tool_args, ctx.tool_call_id or "")
 
 
-def model_settings(role: Role) -> ModelSettings:
-    """Return the settings of each request."""
-    model = role.model
-    settings = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
-    return ModelSettings(**{name: value for name, value in settings.items() if value is not None})
+def model_settings(role: Role, given: Mapping[str, Any]) -> ModelSettings:
+    """Return the settings of each request: those that are given for this turn, and the role's.
+
+    Of `max_tokens` the smaller number counts, so that a client of the role cannot raise it.
+    """
+    own = {name: getattr(role.model, name) for name in ("temperature", "top_p", "max_tokens")}
+    settings: dict[str, Any] = {name: value for name, value in own.items() if value is not None} | dict(given)
+    if "max_tokens" in settings:
+        settings["max_tokens"] = min(settings["max_tokens"], own["max_tokens"] or settings["max_tokens"])
+    return ModelSettings(**settings)  # type: ignore[typeddict-item]
 
 
 def usage_limits(role: Role, left: int | None) -> UsageLimits:
@@ -390,6 +405,21 @@ _HTTP_HINTS = {
     404: "the model does not exist: check its name",
     429: "too many requests, or no credit left: try again later",
 }
+
+
+def describe_publicly(error: Exception) -> str | None:
+    """Return what failed without the address of the model's server and without its own message.
+
+    `None` if what `describe_run_error` returns has neither.
+    """
+    if isinstance(error, ModelHTTPError):
+        status = error.status_code
+        return f"the model server answered {status}{': try again later' if status == 429 or status >= 500 else ''}"
+    if isinstance(error, UsageLimitExceeded | ProwessError | UserError):
+        return None
+    if isinstance(error, UnexpectedModelBehavior):
+        return "the model returned an invalid response"
+    return "no answer from the model: try again later"
 
 
 def describe_run_error(error: Exception) -> str:

@@ -16,7 +16,7 @@ from prowess.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Mapping
     from typing import Any
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -34,18 +34,23 @@ class RequestGuard:
         token: what clients must send as bearer token; `None` requires none.
         loopback: whether the server is for this machine only. Then a request must name the address to which it came, or
             `localhost`, as its host. Otherwise it may name any host, since a proxy can have any name.
-        open_path: a path that needs no token.
+        open_paths: paths that need no token.
 
     Raises:
         ConfigError: the token is empty.
     """
 
     def __init__(
-        self, app: Callable[..., Awaitable[None]], *, token: str | None, loopback: bool, open_path: str | None = None
+        self,
+        app: Callable[..., Awaitable[None]],
+        *,
+        token: str | None,
+        loopback: bool,
+        open_paths: Collection[str] = (),
     ) -> None:
         if token is not None and not token.strip():
             raise ConfigError("the token is empty", hint="choose a long one, or pass none")
-        self._app, self._token, self._loopback, self._open_path = app, token, loopback, open_path
+        self._app, self._token, self._loopback, self._open_paths = app, token, loopback, open_paths
 
     async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "websocket":  # no server of ours has one
@@ -82,7 +87,7 @@ class RequestGuard:
         is_own_page = headers.get(b"sec-fetch-site") in (None, "same-origin", "none")
         if not is_own_page or headers.get(b"origin") not in (None, *origins):
             return 403, "requests from pages of other sites are not allowed"
-        if self._token is not None and scope["path"] != self._open_path:
+        if self._token is not None and scope["path"] not in self._open_paths:
             kind, _, key = headers.get(b"authorization", "").partition(" ")
             if kind.lower() != "bearer" or not hmac.compare_digest(
                 key.strip(" ").encode("latin-1"), self._token.encode()

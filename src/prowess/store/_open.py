@@ -25,6 +25,8 @@ _FORMS = "`sqlite:///FILE` or `postgresql://USER@HOST/DATABASE`"
 _TIMEOUT_SECONDS = 30
 """Seconds that one statement, or the wait for a lock of the database, may take."""
 _CONNECT_SECONDS = 10
+_LOCK_ENDING = "-turns"
+"""Of the file that `_alive` locks."""
 _MAGIC = b"SQLite format 3\0"
 """How the file of a database begins; one that is new is empty."""
 
@@ -134,6 +136,7 @@ def _make_engine(url: URL) -> Engine:
             "connect_timeout": _CONNECT_SECONDS,
             "prepare_threshold": None,
             "application_name": "prowess",
+            "client_encoding": "UTF8",
             # A server that vanished without a word counts as failed after half a minute.
             "keepalives_idle": 10,
             "keepalives_interval": 5,
@@ -172,7 +175,7 @@ def _create_private_file(path: str) -> None:
             is_database = os.pread(fd, len(_MAGIC), 0) in (b"", _MAGIC) if hasattr(os, "pread") else False
             if is_database and not is_shared(path):
                 _make_private(fd)
-        for ending in ("-wal", "-shm", "-journal"):
+        for ending in ("-wal", "-shm", "-journal", _LOCK_ENDING):
             with suppress(FileNotFoundError), open_fd(f"{path}{ending}", READ_FLAGS) as fd:
                 _check_file(fd, f"{path}{ending}", trusted)
                 if is_database and not is_shared(path):

@@ -1,7 +1,7 @@
 """Keep conversations in the tables of a database, which are created on first use.
 
 All transactions change the lease of a key before that of a conversation, so no two of them wait for each other. The
-leases of running turns are renewed in a thread.
+leases of running turns are renewed in a thread; those of a process that has ended are free at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import random
 import threading
 import time
-import uuid
 from contextlib import contextmanager, suppress
 from sqlite3 import DatabaseError, OperationalError
 from typing import TYPE_CHECKING, Any
@@ -38,8 +37,16 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from prowess._internal.text import neutral, quoted
-from prowess.errors import ConfigError, ConversationBusyError, RequestReusedError, StoreError, TurnLostError
+from prowess.errors import (
+    ConfigError,
+    ConversationBusyError,
+    RequestReusedError,
+    StoreError,
+    StoreUnavailableError,
+    TurnLostError,
+)
 
+from ._alive import alive
 from ._turn import LONGEST_LEASE, SavedConversation, StoredTurn
 
 if TYPE_CHECKING:
@@ -101,16 +108,17 @@ def store_errors(shown: str) -> Iterator[None]:
     """Report a failure of the database in one line, which has no value of a statement.
 
     Raises:
-        StoreError: the database failed.
+        StoreUnavailableError: the database failed.
+        StoreError: it cannot keep a text.
     """
     try:
         yield
     except UnicodeEncodeError:
-        raise StoreError(f"the store {shown} keeps only valid Unicode: a text has a lone surrogate") from None
+        raise StoreError("a store keeps only valid Unicode, and a text has a lone surrogate") from None
     except (SQLAlchemyError, DatabaseError) as error:
         cause = error.orig if isinstance(error, DBAPIError) else error
         first_line = next(iter(str(cause).strip().splitlines()), type(cause).__name__)
-        raise StoreError(f"the store {shown} failed: {neutral(first_line)[:300]}") from None
+        raise StoreUnavailableError(f"the store {shown} failed: {neutral(first_line)[:300]}") from None
 
 
 def prepare(engine: Engine, shown: str) -> None:
@@ -124,6 +132,7 @@ def prepare(engine: Engine, shown: str) -> None:
             _use_write_ahead_log(engine)
         with engine.begin() as connection:
             if engine.dialect.name == "postgresql":
+                _require_utf8(connection, shown)
                 connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK_NUMBER})
             if not inspect(connection).has_table(_schema.name):
                 _metadata.create_all(connection)
@@ -132,6 +141,18 @@ def prepare(engine: Engine, shown: str) -> None:
     if version != SCHEMA_VERSION:
         message = f"the store {shown} has tables of version {neutral(str(version))}, not {SCHEMA_VERSION}"
         raise StoreError(message, hint="use the version of Prowess that made it, or another database")
+
+
+def _require_utf8(connection: Connection, shown: str) -> None:
+    """Check the encoding of a PostgreSQL database: with another one, texts are lost or are bytes.
+
+    Raises:
+        StoreError: it is not UTF-8.
+    """
+    encoding = str(connection.execute(text("SHOW server_encoding")).scalar())
+    if encoding != "UTF8":
+        message = f"the store {shown} has the encoding {neutral(encoding)}, not UTF-8"
+        raise StoreError(message, hint="create its database with `ENCODING 'UTF8' TEMPLATE template0`")
 
 
 def _use_write_ahead_log(engine: Engine) -> None:
@@ -161,11 +182,18 @@ class Renewal:
     Args:
         lease: the seconds of a lease.
         renew: renews the leases of a turn.
+        keep: called as often as leases are looked at.
         clean: called once an hour.
     """
 
-    def __init__(self, lease: float, renew: Callable[[StoredTurn], None], clean: Callable[[], object]) -> None:
-        self._lease, self._renew, self._clean = lease, renew, clean
+    def __init__(
+        self,
+        lease: float,
+        renew: Callable[[StoredTurn], None],
+        keep: Callable[[], object],
+        clean: Callable[[], object],
+    ) -> None:
+        self._lease, self._renew, self._keep, self._clean = lease, renew, keep, clean
         self._running: dict[str, tuple[StoredTurn, float]] = {}
         """The turns by their holders, and when their leases were taken or renewed."""
         self._lock, self._stopped = threading.Lock(), threading.Event()
@@ -193,6 +221,7 @@ class Renewal:
     def _work(self) -> None:
         next_cleaning = 0.0
         while not self._stopped.wait(self._lease / 6):
+            self._keep()
             due = time.monotonic() - self._lease / 3
             with self._lock:
                 turns = [turn for turn, renewed in self._running.values() if renewed <= due]
@@ -220,8 +249,14 @@ _MAX_VERSION = 2**31 - 1
 # ── leases ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def take_lease(connection: Connection, name: str, holder: str, seconds: float) -> bool:
-    """Take a lease that is free or expired, and return whether that was possible."""
+def take_lease(
+    connection: Connection,
+    name: str,
+    holder: str,
+    seconds: float,
+    has_ended: Callable[[Connection, str], bool] = lambda _connection, _holder: False,
+) -> bool:
+    """Take a lease that is free, or expired, or whose holder has ended; return whether that was possible."""
     statement: Any = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(leases)
     time_now = now(connection)
     statement = statement.values(name=name, holder=holder, expires=time_now + seconds)
@@ -231,7 +266,13 @@ def take_lease(connection: Connection, name: str, holder: str, seconds: float) -
         # One that ends later than any lease can is of a clock that was wrong then.
         where=(leases.c.expires < time_now) | (leases.c.expires > time_now + 2 * LONGEST_LEASE),
     )
-    return connection.execute(taken.returning(leases.c.name)).first() is not None
+    if connection.execute(taken.returning(leases.c.name)).first() is not None:
+        return True
+    other = connection.execute(select(leases.c.holder).where(leases.c.name == name)).scalar()
+    if other is None or not has_ended(connection, str(other)):
+        return False
+    from_it = update(leases).where(leases.c.name == name, leases.c.holder == other)
+    return connection.execute(from_it.values(holder=holder, expires=time_now + seconds)).rowcount == 1
 
 
 def renew_lease(connection: Connection, name: str, holder: str, seconds: float) -> None:
@@ -354,7 +395,8 @@ class Store:
 
     def __init__(self, engine: Engine, shown: str, *, lease: float, keep: float | None) -> None:
         self._engine, self._shown, self._lease, self._keep = engine, shown, lease, keep
-        self._renewal = Renewal(lease, self._renew, self.purge)
+        self._alive = alive(engine)
+        self._renewal = Renewal(lease, self._renew, self._alive.keep, self.purge)
 
     def __repr__(self) -> str:
         return f"Store({self._shown})"
@@ -412,14 +454,15 @@ class Store:
             client=client,
             conversation=conversation,
             key=key,
-            holder=uuid.uuid4().hex,
+            holder=self._alive.new_holder(),
             leases=tuple(_lease_name(kind, client, value) for kind, value in ids if value is not None),
         )
         with store_errors(self._shown), self._engine.connect() as connection, connection.begin() as transaction:
             if self._is_answered(connection, turn, digest):
                 transaction.rollback()
                 return turn
-            if not all(take_lease(connection, name, turn.holder, self._lease) for name in turn.leases):
+            has_ended = self._alive.has_ended
+            if not all(take_lease(connection, name, turn.holder, self._lease, has_ended) for name in turn.leases):
                 transaction.rollback()
                 return None
             # The turn that held the leases may have been saved before they were taken.
@@ -530,6 +573,7 @@ class Store:
     def close(self) -> None:
         """Close the connections."""
         self._renewal.stop()
+        self._alive.close()
         self._engine.dispose()
 
     def __enter__(self) -> Self:

@@ -40,11 +40,10 @@ def shared_chat() -> Iterator[ChatServer]:
         yield server
 
 
-def post(chat: ChatServer, body: Any, **headers: str) -> httpx2.Response:
+def post(chat: ChatServer, body: Any, *, path: str = "/v1/chat/completions", **headers: str) -> httpx2.Response:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     given = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
-    url = f"{chat.url}/v1/chat/completions"
-    return httpx2.post(url, content=content, headers=given, trust_env=False, timeout=END)
+    return httpx2.post(chat.url + path, content=content, headers=given, trust_env=False, timeout=END)
 
 
 def get(chat: ChatServer, path: str, **headers: str) -> httpx2.Response:
@@ -62,9 +61,9 @@ def events(response: httpx2.Response) -> list[Any]:
 
 
 def test_an_answer_is_one_object_in_openais_format(chat: ChatServer) -> None:
-    answer = post(chat, {"model": "parrot", "messages": HELLO, "temperature": 1, "unknown": {"x": 1}})
+    answer = post(chat, {"model": "parrot", "messages": HELLO, "temperature": 1})
     text = answer.json()
-    assert answer.status_code == 200
+    assert (answer.status_code, answer.headers.get("prowess-ignored")) == (200, None)
     assert text.pop("id").startswith("chatcmpl-")
     assert isinstance(text.pop("created"), int)
     message = {"role": "assistant", "content": "parrot: hello", "refusal": None}
@@ -74,6 +73,76 @@ def test_an_answer_is_one_object_in_openais_format(chat: ChatServer) -> None:
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
     }
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_settings_are_passed_on_and_what_has_no_effect_is_named(chat: ChatServer, stream: bool) -> None:
+    """In the head of the answer; what is `null`, or what is done in any case, has not to be named."""
+    given = {"max_tokens": 9, "max_completion_tokens": 8, "temperature": 0.5, "top_p": 1, "stop": "END"}
+    same: dict[str, Any] = {
+        "n": 1,
+        "tools": [],
+        "tool_choice": "auto",
+        "response_format": {"type": "text"},
+        "logprobs": False,
+    }
+    harmless = {"seed": 1, "user": "ann", "Ü\r\nx: y\ud800": 1, "reasoning_effort": None}
+    answer = post(chat, {"messages": HELLO, "stream": stream, **given, **same, **harmless})
+    assert (answer.status_code, answer.headers["prowess-ignored"]) == (200, "seed, user, %C3%9C%0D%0Ax%3A%20y%3F")
+    ((request, _),) = chat.echo.requests
+    assert request.settings == {"max_tokens": 8, "temperature": 0.5, "top_p": 1, "stop_sequences": ["END"]}
+
+
+def test_a_header_names_twenty_parameters_at_most(chat: ChatServer) -> None:
+    names = [f"{at:02}{'x' * 100}" for at in range(1000)]
+    answer = post(chat, {"messages": HELLO, **dict.fromkeys(names, 1)})
+    assert answer.headers["prowess-ignored"].split(", ") == [*(name[:64] for name in names[:20]), "..."]
+
+
+def test_a_response_is_one_object_in_openais_format(chat: ChatServer) -> None:
+    body: dict[str, Any] = {"model": "parrot", "input": "hello", "instructions": "be brief"}
+    body["metadata"] = {"a": "b", "c": ["\ud800"]}
+    body |= {"max_output_tokens": 9, "text": {"format": {"type": "text"}, "verbosity": "low"}, "store": True}
+    answer = post(chat, body, path="/v1/responses")
+    text = answer.json()
+    assert (answer.status_code, answer.headers["prowess-ignored"]) == (200, "store, text.verbosity")
+    assert text.pop("id").startswith("resp_")
+    assert isinstance(text.pop("created_at"), int)
+    ((message,), usage) = text.pop("output"), text.pop("usage")
+    assert message.pop("id").startswith("msg_")
+    assert message == {
+        "type": "message",
+        "status": "completed",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "parrot: hello", "annotations": [], "logprobs": []}],
+    }
+    assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (3, 2, 5)
+    given = {"instructions": "be brief", "metadata": {"a": "b"}, "max_output_tokens": 9, "model": "parrot"}
+    assert {name: text[name] for name in given} == given
+    assert (text["object"], text["status"], text["error"], text["store"]) == ("response", "completed", None, False)
+    ((request, _),) = chat.echo.requests
+    assert request.messages == (Message(role="system", text="be brief"), Message(role="user", text="hello"))
+    assert request.settings == {"max_tokens": 9}
+
+
+def test_the_conversation_of_a_response_is_an_id(chat: ChatServer) -> None:
+    """As in the other API, or in `conversation`."""
+    items = [{"role": "user", "content": [{"type": "input_text", "text": "hello"}]}]
+    ids: list[dict[str, Any]] = [{"conversation": "c"}, {"conversation": {"id": "c"}}]
+    for given in (*ids, {"metadata": {"conversation_id": "c"}}):
+        assert post(chat, {"input": items, **given}, path="/v1/responses").json()["conversation"] == {"id": "c"}
+    assert [request.conversation for request, _ in chat.echo.requests] == ["c"] * 3
+
+
+@pytest.mark.parametrize(
+    ("body", "param"), [*rows(__file__, "responses_that_are_refused"), ({"instructions": "\ud800"}, "instructions")]
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_response_that_is_not_supported_is_refused(
+    shared_chat: ChatServer, body: dict[str, Any], param: str | None, stream: bool
+) -> None:
+    answer = post(shared_chat, {"input": "hello", "stream": stream, **body}, path="/v1/responses")
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
 
 
 def test_a_stream_has_parts_a_finish_reason_usage_and_an_end(chat: ChatServer) -> None:
@@ -135,10 +204,13 @@ def test_the_conversation_id_comes_from_a_header_or_metadata_not_from_user(chat:
 
 PAGE = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text(encoding="utf-8"))
 NOT_JSON = {"message": "the body is not valid JSON", "type": "invalid_request_error", "param": None, "code": None}
+TWICE = "the body has the key `messages` twice in one object"
 TOO_LARGE = {**NOT_JSON, "message": "the request is larger than 1000000 bytes"}
 BAD: list[tuple[str, Any, int, object]] = [
     *PAGE["bodies"],
     *((name, body, 400, NOT_JSON) for name, body in (("open", b"{"), ("latin-1", b'"\xff"'), ("deep", b"[" * 200_000))),
+    *((name, body, 400, NOT_JSON) for name, body in (("NaN", b'{"messages": NaN}'), ("UTF-16", "{}".encode("utf-16")))),
+    ("twice", b'{"messages": [], "messages": []}', 400, {**NOT_JSON, "message": TWICE}),
     ("large", {"messages": [{"role": "user", "content": "x" * 1_000_000}]}, 413, TOO_LARGE),
 ]
 
@@ -169,7 +241,7 @@ def test_models_and_health_are_served(chat: ChatServer) -> None:
     assert (listed["object"], [row["id"] for row in listed["data"]]) == ("list", ["parrot", "org/other"])
     assert get(chat, "/v1/models/org/other").json()["id"] == "org/other"
     assert get(chat, "/v1/models/none").status_code == 404
-    assert get(chat, "/healthz").json() == {"status": "ok"}
+    assert get(chat, "/health").json() == get(chat, "/healthz").json() == {"status": "ok"}
 
 
 @pytest.mark.parametrize(
@@ -215,7 +287,7 @@ def test_a_page_of_another_site_is_refused(chat: ChatServer, headers: dict[str, 
 
 @pytest.mark.slow
 def test_a_configured_key_is_required() -> None:
-    """Except by `/healthz`."""
+    """Except by `/health`."""
     with ChatServer(token="right") as chat:  # noqa: S106 - of this test
         for headers in (
             {},
@@ -227,7 +299,7 @@ def test_a_configured_key_is_required() -> None:
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
             assert answer.headers["www-authenticate"] == "Bearer"
         assert get(chat, "/v1/models").status_code == 401
-        assert get(chat, "/healthz").status_code == 200
+        assert get(chat, "/health").status_code == 200
         assert post(chat, {"messages": HELLO}, authorization="Bearer right").status_code == 200
 
 

@@ -1,21 +1,14 @@
-"""Parse the requests of OpenAI's chat completions API, and describe errors in its format."""
+"""A client's request and its answer, whichever API they came through, and errors in OpenAI's format."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from prowess._internal.frozen import Frozen
-from prowess._internal.text import neutral, quoted
+from prowess._internal.frozen import EMPTY, Frozen
 from prowess.errors import ProwessError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
-
-_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_MAX_CONVERSATION_ID_CHARS = 200
-_MAX_KEY_CHARS = 255
 
 
 class RequestError(ProwessError, ValueError):
@@ -48,10 +41,10 @@ class ChatAnswer(Frozen):
     input_tokens: int = 0
     output_tokens: int = 0
 
-    def usage(self) -> dict[str, int]:
-        """Return the tokens in OpenAI's format."""
-        total = self.input_tokens + self.output_tokens
-        return {"prompt_tokens": self.input_tokens, "completion_tokens": self.output_tokens, "total_tokens": total}
+    @property
+    def total_tokens(self) -> int:
+        """All tokens."""
+        return self.input_tokens + self.output_tokens
 
 
 class ChatRequest(Frozen):
@@ -68,6 +61,13 @@ class ChatRequest(Frozen):
     """The client's idempotency key: a request that is sent again with it is answered once."""
     stream: bool = False
     include_usage: bool = False
+    """Whether a stream of chat completions ends with the tokens."""
+    settings: Mapping[str, Any] = EMPTY
+    """For the model: `max_tokens`, `temperature`, `top_p`, `stop_sequences`."""
+    ignored: tuple[str, ...] = ()
+    """The names of the parameters that have no effect."""
+    repeated: Mapping[str, Any] = EMPTY
+    """What the answer repeats of the request."""
 
 
 class ChatBackend(Protocol):
@@ -84,124 +84,6 @@ class ChatBackend(Protocol):
         """Answer the last message, as one of `names`: yield parts of the text as they arrive, then the whole answer."""
 
 
-def parse_chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
-    """Parse a request; unknown keys are ignored.
-
-    Raises:
-        RequestError: the request is invalid.
-    """
-    try:
-        request: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        raise RequestError("the body is not valid JSON") from None
-    if not isinstance(request, dict):
-        raise RequestError("the body is not a JSON object")
-    model, stream, options = request.get("model"), request.get("stream"), request.get("stream_options")
-    if model is not None and not isinstance(model, str):
-        raise RequestError("`model` must be a string", param="model")
-    if stream is not None and not isinstance(stream, bool):
-        raise RequestError("`stream` must be true or false", param="stream")
-    if request.get("n") not in (None, 1):
-        raise RequestError("`n` must be 1: only one answer is supported", param="n")
-    metadata = request.get("metadata")
-    conversation_id = headers.get("x-conversation-id") or (
-        metadata.get("conversation_id") if isinstance(metadata, dict) else None
-    )
-    if conversation_id is not None and (
-        not isinstance(conversation_id, str)
-        or len(conversation_id) > _MAX_CONVERSATION_ID_CHARS
-        or not conversation_id.isprintable()
-    ):
-        raise RequestError(
-            f"the conversation ID must be a string of at most {_MAX_CONVERSATION_ID_CHARS} printable characters",
-            param="metadata",
-        )
-    return ChatRequest(
-        messages=_parse_messages(request.get("messages")),
-        model=model,
-        conversation=conversation_id or None,
-        client=_client_digest(headers),
-        request_key=_idempotency_key(headers),
-        stream=stream or False,
-        include_usage=isinstance(options, dict) and options.get("include_usage") is True,
-    )
-
-
-def _idempotency_key(headers: Mapping[str, str]) -> str | None:
-    """Return the key that makes a request the same one when it is sent again.
-
-    Raises:
-        RequestError: it is too long, or has characters that cannot be printed.
-    """
-    key = headers.get("idempotency-key", "").strip()
-    if len(key) > _MAX_KEY_CHARS or not key.isprintable():
-        message = f"the header `Idempotency-Key` must have at most {_MAX_KEY_CHARS} printable characters"
-        raise RequestError(message, param="Idempotency-Key")
-    return key or None
-
-
-def _client_digest(headers: Mapping[str, str]) -> str:
-    """Return what distinguishes a client from others: a digest of the keys that it sends, required or not.
-
-    The scheme `Bearer` is the same in any case.
-    """
-    scheme, _, key = headers.get("authorization", "").strip().partition(" ")
-    if scheme.lower() == "bearer":
-        scheme = "bearer"
-    keys = [scheme, key.strip(), *(headers.get(name, "") for name in ("api-key", "x-api-key"))]
-    return hashlib.sha256(json.dumps(keys).encode()).hexdigest()
-
-
-def _parse_messages(items: Any) -> tuple[Message, ...]:
-    """Parse the messages.
-
-    Raises:
-        RequestError: a message is invalid, or the last is not the user's.
-    """
-    if not isinstance(items, list) or not items:
-        raise RequestError("`messages` must be a list of at least one message", param="messages")
-    messages = []
-    for index, item in enumerate(items):
-        where = f"messages[{index}]"
-        role: Any = item.get("role") if isinstance(item, dict) else None
-        if role not in _ROLES:
-            raise RequestError(f"`{where}` must have a `role`: one of {', '.join(_ROLES)}", param=where)
-        role = {"developer": "system", "function": "tool"}.get(role, role)
-        messages.append(Message(role=role, text=_message_text(item.get("content"), f"{where}.content")))
-    if messages[-1].role != "user" or not messages[-1].text.strip():
-        raise RequestError("the last of `messages` must be a user message with text", param="messages")
-    return tuple(messages)
-
-
-def _message_text(content: Any, where: str) -> str:
-    """Return the text of a message.
-
-    Raises:
-        RequestError: the content is not text.
-    """
-    if content is None or isinstance(content, str):
-        return _valid_unicode(content or "", where)
-    if not isinstance(content, list):
-        raise RequestError(f"`{where}` must be a string or a list of parts", param=where)
-    texts = []
-    for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
-        text = part.get("refusal" if kind == "refusal" else "text") if isinstance(part, dict) else None
-        if kind not in ("text", "input_text", "output_text", "refusal") or not isinstance(text, str):
-            what = f"of type {quoted(kind)}" if isinstance(kind, str) else "without a type"
-            raise RequestError(f"`{where}` contains a part {what}; only text is supported", param=where)
-        texts.append(_valid_unicode(text, where))
-    return "\n".join(texts)
-
-
-def _valid_unicode(text: str, where: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise RequestError(f"`{where}` is not valid Unicode: it contains a lone surrogate", param=where) from None
-    return text
-
-
 def error_parts(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
     """Return the HTTP status, the body and the headers for an error."""
     status, param, code = 500, None, None
@@ -210,7 +92,7 @@ def error_parts(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
     elif isinstance(error, ProwessError):
         message = f"{error} ({error.hint})" if error.hint else str(error)
     else:
-        message = f"the agent failed: {type(error).__name__}: {neutral(str(error))[:300]}"
+        message = f"the agent failed: {type(error).__name__}"  # its own message can name anything
     kind = "server_error" if status >= 500 else "invalid_request_error"
     headers = {"retry-after": "1"} if status == 503 else {}
     return status, {"error": {"message": message, "type": kind, "param": param, "code": code}}, headers

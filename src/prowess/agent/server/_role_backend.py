@@ -19,7 +19,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, 
 
 from prowess.agent.conversation import Conversation
 from prowess.agent.stored import conversation_state, hold_turn, restore_conversation, run_to_end
-from prowess.errors import ConversationBusyError, RequestReusedError, StoreError, TurnLostError
+from prowess.errors import ConversationBusyError, RequestReusedError, StoreError, StoreUnavailableError, TurnLostError
 
 from ._conversations import ConversationStore, conversation_key, first_new_index, messages_digest
 from ._requests import ChatAnswer, Message, RequestError
@@ -94,14 +94,15 @@ class RoleBackend:
                 yield answer.text
             else:
                 parts: asyncio.Queue[str | None] = asyncio.Queue()
-                task = asyncio.create_task(known.ask(_new_user_text(request.messages), on_text=parts.put_nowait))
+                asked = known.ask(_new_user_text(request.messages), on_text=parts.put_nowait, settings=request.settings)
+                task = asyncio.create_task(asked)
                 task.add_done_callback(lambda _: parts.put_nowait(None))
                 try:
                     while (part := await parts.get()) is not None:
                         yield part
                     turn = await task
                     self._report_notes(turn)
-                    answer = _answer_of(turn)
+                    answer = _answer_of(turn, known)
                     await save(answer, known)
                 finally:
                     # The turn must end before another request can use the conversation.
@@ -132,7 +133,8 @@ class RoleBackend:
             RequestError: the conversation is in use, the key was used for another request, or the store failed.
         """
         held_id = None if request.conversation is None else _row_id(request, request.messages)
-        texts = [[message.role, message.text] for message in request.messages]
+        texts: list[Any] = [[message.role, message.text] for message in request.messages]
+        texts += [dict(request.settings)] if request.settings else []
         key, client = request.request_key, request.client
         try:
             async with hold_turn(store, held_id, client=client, key=key, request=texts, wait=self._wait) as held:
@@ -152,8 +154,11 @@ class RoleBackend:
                 else:
                     yield self._new_conversation(request, saved), save
         except StoreError as error:
-            status, code = _ERRORS.get(type(error), (503, "store_failed"))
             message = f"{error} ({error.hint})" if error.hint else str(error)
+            status, code = _ERRORS.get(type(error), (503, "store_failed"))
+            if isinstance(error, StoreUnavailableError):  # its message names the database
+                self._report(message)
+                message = "the database of conversations failed; try again later"
             raise RequestError(message, status=status, code=code) from None
 
     def _new_conversation(self, request: ChatRequest, saved: SavedConversation | None = None) -> Conversation:
@@ -167,10 +172,17 @@ class RoleBackend:
         return conversation
 
     def _report_notes(self, turn: Turn) -> None:
+        """Tell the user who serves the role what a turn notes, each note once, and why it failed."""
         for note in turn.notes:
-            if self._notify is not None and note not in self._reported_notes:
+            if note not in self._reported_notes:
                 self._reported_notes.add(note)
-                self._notify(note)
+                self._report(note)
+        if turn.error is not None and turn.public_error is not None:
+            self._report(turn.error)
+
+    def _report(self, text: str) -> None:
+        if self._notify is not None:
+            self._notify(text)
 
 
 async def _save(
@@ -238,16 +250,19 @@ def _parse_answer(text: str) -> ChatAnswer:
     return answer
 
 
-def _answer_of(turn: Turn) -> ChatAnswer:
+def _answer_of(turn: Turn, conversation: Conversation) -> ChatAnswer:
     """Return the answer of a turn.
 
     Raises:
         RequestError: the turn failed.
     """
     if turn.output is None:
-        raise RequestError(turn.error or "the model gave no answer", status=502, code="no_answer")
+        message = turn.public_error or turn.error or "the model gave no answer"
+        raise RequestError(message, status=502, code="no_answer")
+    reason = getattr(conversation.history[-1], "finish_reason", None)
     return ChatAnswer(
         text=turn.output,
+        finish_reason=reason if reason in ("length", "content_filter") else "stop",
         input_tokens=turn.usage.get("input_tokens", 0),
         output_tokens=turn.usage.get("output_tokens", 0),
     )

@@ -1,7 +1,8 @@
-"""Serve a chat backend over HTTP with OpenAI's API.
+"""Serve a chat backend over HTTP with OpenAI's APIs.
 
-`POST /v1/chat/completions`, with streaming, `GET /v1/models` and `GET /healthz`. A request must be JSON, which a page
-cannot send to another site without permission. When a client disconnects, the work for it is cancelled.
+`POST /v1/chat/completions` and `POST /v1/responses`, with streaming, `GET /v1/models` and `GET /health`. A request must
+be JSON, which a page cannot send to another site without permission. When a client disconnects, the work for it is
+cancelled.
 """
 
 from __future__ import annotations
@@ -11,22 +12,25 @@ import errno
 import json
 import socket
 import time
-import uuid
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from prowess._internal.frozen import EMPTY
 from prowess._internal.installer import missing_extra
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import ConfigError
 from prowess.net import RequestGuard, is_loopback
 
-from ._requests import ChatAnswer, RequestError, error_parts, parse_chat_request
+from . import _chat_completions, _responses
+from ._parameters import ignored_header
+from ._requests import ChatAnswer, RequestError, error_parts
 
 try:
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import JSONResponse, Response
+    from starlette.responses import Response
     from starlette.routing import Route
 
     from ._connections import BoundedServer, default_limits
@@ -34,7 +38,7 @@ except ImportError as error:
     raise ImportError(missing_extra("starlette and uvicorn", "agent", "this endpoint")) from error
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     import uvicorn
     from starlette.types import Receive, Scope, Send
@@ -47,7 +51,21 @@ MAX_BODY_BYTES = 1_000_000
 _CLIENT_CLOSED_REQUEST = 499
 """nginx's status for a client that disconnected."""
 
+_HEALTH_PATHS = ("/health", "/healthz")
+
 _T = TypeVar("_T")
+
+
+class _Api(Protocol):
+    """One of OpenAI's APIs: how a request is read, and an answer written."""
+
+    def parse(self, body: bytes, headers: Mapping[str, str]) -> ChatRequest: ...
+
+    def whole(self, request: ChatRequest, answer: ChatAnswer, model: str) -> dict[str, Any]: ...
+
+    def events(
+        self, request: ChatRequest, items: AsyncGenerator[str | ChatAnswer, None], model: str
+    ) -> AsyncGenerator[str, None]: ...
 
 
 class _ChatApp:
@@ -63,23 +81,24 @@ class _ChatApp:
 
     def routes(self) -> list[Route]:
         return [
-            Route("/healthz", self._healthz),
+            *(Route(path, self._health) for path in _HEALTH_PATHS),
             Route("/v1/models", self._models),
             Route("/v1/models/{name:path}", self._model),
-            Route("/v1/chat/completions", self._completions, methods=["POST"]),
+            Route("/v1/chat/completions", partial(self._answer, _chat_completions), methods=["POST"]),
+            Route("/v1/responses", partial(self._answer, _responses), methods=["POST"]),
         ]
 
-    async def _healthz(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok"})
+    async def _health(self, _: Request) -> Response:
+        return _json_response({"status": "ok"})
 
     async def _models(self, _: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [self._describe_model(name) for name in self._backend.names]})
+        return _json_response({"object": "list", "data": [self._describe_model(name) for name in self._backend.names]})
 
     async def _model(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in self._backend.names:
             return _error_response(self._unknown_model(name))
-        return JSONResponse(self._describe_model(name))
+        return _json_response(self._describe_model(name))
 
     def _describe_model(self, name: str) -> dict[str, object]:
         return {"id": name, "object": "model", "created": self._start_time, "owned_by": "prowess"}
@@ -89,16 +108,18 @@ class _ChatApp:
         message = f"unknown model {quoted(name)}; available: {available}"
         return RequestError(message, status=404, param="model", code="model_not_found")
 
-    async def _completions(self, request: Request) -> Response:
+    async def _answer(self, api: _Api, request: Request) -> Response:
         try:
-            chat = parse_chat_request(await _read_body(request), request.headers)
+            chat = api.parse(await _read_body(request), request.headers)
             name = chat.model or self._backend.names[0]
             if name not in self._backend.names:
                 return _error_response(self._unknown_model(name))
-            items = self._run(chat, name)
+            items, headers = self._run(chat, name), ignored_header(chat.ignored)
             if chat.stream:
-                return await _streaming_response(request, items, name, usage=chat.include_usage)
-            return await _full_response(request, items, name)
+                items = await _begun(request, items)
+                return _EventStreamResponse(api.events(chat, items, name), headers)
+            answer = await _last_item(request, items)
+            return _json_response(api.whole(chat, answer, name), headers=headers)
         except ClientDisconnect:
             return Response(status_code=_CLIENT_CLOSED_REQUEST)
         except Exception as error:  # noqa: BLE001 - the client gets every error as a response
@@ -167,66 +188,38 @@ async def _cancel_on_disconnect(receive: Receive, work: Awaitable[_T]) -> _T:
         await asyncio.gather(working, waiting, return_exceptions=True)
 
 
-async def _full_response(request: Request, items: AsyncGenerator[str | ChatAnswer, None], name: str) -> Response:
-    """Answer a request with one object."""
+async def _last_item(request: Request, items: AsyncGenerator[str | ChatAnswer, None]) -> ChatAnswer:
+    """Return the whole answer."""
 
-    async def last_item() -> str | ChatAnswer | None:
+    async def read_all() -> str | ChatAnswer | None:
         async with aclosing(items):
             last = None
             async for item in items:
                 last = item
             return last
 
-    answer = await _cancel_on_disconnect(request.receive, last_item())
+    answer = await _cancel_on_disconnect(request.receive, read_all())
     assert isinstance(answer, ChatAnswer)  # noqa: S101 - a backend yields it at the end
-    message = {"role": "assistant", "content": answer.text, "refusal": None}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}
-    return JSONResponse({**_head("chat.completion", name), "choices": [choice], "usage": answer.usage()})
+    return answer
 
 
-async def _streaming_response(
-    request: Request, items: AsyncGenerator[str | ChatAnswer, None], name: str, *, usage: bool
-) -> Response:
-    """Answer a request with a stream of events; an error before the first part still has its own status."""
-    try:
-        first = await _cancel_on_disconnect(request.receive, anext(items, None))
-    except BaseException:
-        await items.aclose()
-        raise
-    return _EventStreamResponse(_events(items, first, name, usage=usage))
+async def _begun(
+    request: Request, items: AsyncGenerator[str | ChatAnswer, None]
+) -> AsyncGenerator[str | ChatAnswer, None]:
+    """Return the same items when the first one is there: an error before it still has its own status."""
 
+    async def all_items() -> AsyncGenerator[str | ChatAnswer, None]:
+        async with aclosing(items):
+            first = await anext(items, None)
+            yield ""  # begun, so that closing this closes the items
+            if first is not None:
+                yield first
+            async for item in items:
+                yield item
 
-async def _events(
-    items: AsyncGenerator[str | ChatAnswer, None], first: str | ChatAnswer | None, name: str, *, usage: bool
-) -> AsyncGenerator[str, None]:
-    """Yield the events of an answer in OpenAI's format."""
-    head = _head("chat.completion.chunk", name)
-
-    def chunk(delta: dict[str, str], reason: str | None = None) -> str:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
-        return json.dumps({**head, "choices": [choice]} | ({"usage": None} if usage else {}))
-
-    async with aclosing(items):
-        yield chunk({"role": "assistant", "content": ""})
-        item, last = first, None
-        try:
-            while item is not None:
-                if isinstance(item, str):
-                    yield chunk({"content": item})
-                else:
-                    last = item
-                item = await anext(items, None)
-        except Exception as error:  # noqa: BLE001 - the client gets every error as an event
-            yield json.dumps(error_parts(error)[1])
-            return
-        yield chunk({}, "stop" if last is None else last.finish_reason)
-        if usage and last is not None:
-            yield json.dumps({**head, "choices": [], "usage": last.usage()})
-        yield "[DONE]"
-
-
-def _head(kind: str, name: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{uuid.uuid4().hex}", "object": kind, "created": int(time.time()), "model": name}
+    begun = all_items()
+    await _cancel_on_disconnect(request.receive, anext(begun))
+    return begun
 
 
 class _EventStreamResponse(Response):
@@ -234,8 +227,8 @@ class _EventStreamResponse(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncGenerator[str, None]) -> None:
-        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+    def __init__(self, events: AsyncGenerator[str, None], headers: Mapping[str, str]) -> None:
+        super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no", **headers})
         del self.headers["content-length"]
         self._events = events
 
@@ -249,13 +242,18 @@ class _EventStreamResponse(Response):
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async with aclosing(self._events):
             async for event in self._events:
-                await send({"type": "http.response.body", "body": f"data: {event}\n\n".encode(), "more_body": True})
+                await send({"type": "http.response.body", "body": event.encode(), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _json_response(value: object, *, status: int = 200, headers: Mapping[str, str] = EMPTY) -> Response:
+    # In ASCII, since a text of a model may not be Unicode.
+    return Response(json.dumps(value), status, headers, "application/json")
 
 
 def _error_response(error: Exception) -> Response:
     status, body, headers = error_parts(error)
-    return JSONResponse(body, status_code=status, headers=headers)
+    return _json_response(body, status=status, headers=headers)
 
 
 async def _http_error_response(request: Request, error: Exception) -> Response:
@@ -331,4 +329,4 @@ def make_server(
     routes = _ChatApp(backend, limits.runs).routes()
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error_response})
     loopback = is_loopback(listener.getsockname()[0])
-    return BoundedServer(RequestGuard(app, token=token, loopback=loopback, open_path="/healthz"), limits)
+    return BoundedServer(RequestGuard(app, token=token, loopback=loopback, open_paths=_HEALTH_PATHS), limits)
