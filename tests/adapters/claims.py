@@ -153,7 +153,7 @@ async def _no_skills(project: Project) -> None:
 async def _search(project: Project) -> None:
     """Of a catalog that does not fit, each turn shows what its message needs; the model can search for the rest."""
     write_many_skills(project.skills)
-    chat = project.chat(budget=2000)
+    chat = project.chat(budget=600)
     find = call("search_skills", query="garden")
     requests = await chat.turn(BANK_MESSAGE, find)
     expect("- y-garden: " in result(requests[-1]), "expected what the search finds", requests)
@@ -165,15 +165,16 @@ async def _search(project: Project) -> None:
 
 
 async def _many_skills(project: Project) -> None:
-    """300 skills are shown within 8,000 tokens, with the schemas, and all can be activated."""
-    for number in range(300):
-        skill(project.skills / f"s{number:03}", description="Does it. " * 40, body=f"Body of {number}.")
-    requests = await project.chat().turn("Hm?", call("activate_skill", name="s299"))
-    names = [tool.name for tool in Session(project.catalog()).tools()]
-    schemas = "".join(tool.text for tool in requests[0].tools if tool.name in names)
+    """Many skills are shown within 8,000 tokens, with the schemas, and all can be activated."""
+    names = [f"s{number:03}{'-name' * 11}" for number in range(600)]
+    for name in names:
+        skill(project.skills / name, description="Does it. " * 40, body=f"Body of {name}.")
+    requests = await project.chat().turn("Hm?", call("activate_skill", name=names[-1]))
+    tools = [tool.name for tool in Session(project.catalog()).tools()]
+    schemas = "".join(tool.text for tool in requests[0].tools if tool.name in tools)
     shown = requests[0].system.partition("<available_skills>")[2] + schemas
-    expect("s299" not in shown and 4 * 7_000 < len(shown) < 4 * 8_900, f"{len(shown)} characters", requests)
-    expect("Body of 299." in result(requests[-1]), "expected the body of a skill that is not shown", requests)
+    expect(names[-1] not in shown and 4 * 7_000 < len(shown) < 4 * 8_900, f"{len(shown)} characters", requests)
+    expect(f"Body of {names[-1]}." in result(requests[-1]), "expected the body of a skill that is not shown", requests)
 
 
 async def _wrong_arguments(project: Project) -> None:

@@ -124,7 +124,7 @@ def test_without_the_option_no_script_runs(folder: Path) -> None:
 
 def test_the_budget_limits_what_the_provider_shows(tmp_path: Path) -> None:
     write_many_skills(tmp_path / ".agents/skills")
-    chats = [Chat(CatalogSkillsSource(discover_project(tmp_path), budget=size)) for size in (2000, 20_000)]
+    chats = [Chat(CatalogSkillsSource(discover_project(tmp_path), budget=size)) for size in (600, 20_000)]
     for chat in chats:
         chat.say()
     small, large = (chat.instructions.count("<name>") for chat in chats)

@@ -556,7 +556,7 @@ def test_the_workers_of_a_workforce_have_the_skills(
     named = sorted((PDF in str(sent), CSV in str(sent)) for sent in model.sent)
     assert named == [(False, True), (True, False)]
     assert set(map(tuple, model.tools)) == {("activate_skill", "read_skill_file")}
-    assert all("<name>pdf</name>" in sent[0]["content"] for sent in model.sent)
+    assert all("- pdf: " in sent[0]["content"] for sent in model.sent)
 
 
 def test_models_that_are_exchanged_get_the_skills_too(world: World) -> None:

@@ -424,7 +424,7 @@ def test_a_changed_assembly_is_used_from_the_next_turn_on(top: Path) -> None:
     conversation.update_assembly(assembly)
     ask(conversation)
     assert "waves" not in seen[0]
-    assert "<name>waves</name>" in seen[1]
+    assert "- waves: " in seen[1]
     assert "Other words." in seen[1]
 
 

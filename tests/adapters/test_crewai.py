@@ -295,7 +295,7 @@ def test_agents_with_different_skills_in_one_crew(folder: Path, server: ModelSer
             agent.kickoff("Use $pages and $words.")
     assert server.counts(BODY) == [1, 0]
     assert server.counts("Count words.") == [0, 1]
-    assert server.counts("<name>words</name>") == [0, 1]
+    assert server.counts("- words: ") == [0, 1]
 
 
 def test_an_agent_with_skills_and_without_a_conversation_is_stopped(folder: Path, server: ModelServer) -> None:

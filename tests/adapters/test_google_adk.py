@@ -318,7 +318,7 @@ def test_a_live_stream_has_the_catalog_the_tools_and_the_active_skills(folder: P
     asyncio.run(stream("2"))
     (first, _), (second, connection) = model.streams
     assert tool_names(first) == ["activate_skill", "read_skill_file"]
-    assert "<name>pages</name>" in first.config.system_instruction
+    assert "- pages: " in first.config.system_instruction
     assert [BODY in request.config.system_instruction for request in (first, second)] == [False, True]
     assert connection.history == []
     assert [record.name for record in chat.session().ledger] == ["pages"]

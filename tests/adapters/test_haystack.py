@@ -336,7 +336,7 @@ def test_a_store_gives_the_skills_to_haystack_s_own_toolset(folder: Path, server
 
 def test_a_store_shows_what_fits_into_its_budget(folder: Path) -> None:
     write_many_skills(folder / ".agents/skills")
-    few, all_of_them = CatalogSkillStore(folder, budget=2000), CatalogSkillStore(folder)
+    few, all_of_them = CatalogSkillStore(folder, budget=600), CatalogSkillStore(folder)
     assert 0 < len(few.list_skills()) < len(all_of_them.list_skills())
     with pytest.raises(KeyError, match="nothing"):
         few.load_skill("nothing")

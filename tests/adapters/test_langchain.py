@@ -176,7 +176,7 @@ def test_a_turn_goes_on_after_an_approval(folder: Path, same: bool) -> None:
     agent.invoke({"messages": [HumanMessage("Go on.")]}, config)
     assert results(model.calls[1]) == ["a.pdf is deleted"]
     assert [whole(call).count("Whisper.") for call in model.calls] == [1, 1, 0]
-    assert ["<name>late</name>" in whole(call) for call in model.calls] == [False, not same, True]
+    assert ["- late: " in whole(call) for call in model.calls] == [False, not same, True]
 
 
 def test_a_stream_of_states_is_json(folder: Path) -> None:
@@ -261,7 +261,7 @@ def backend(tmp_path: Path) -> Any:
 def both_kinds(call: list[BaseMessage]) -> list[bool]:
     """Whether one call of the model has our skills, and those of deepagents."""
     text = whole(call)
-    return ["<name>pages</name>" in text, "**stars**" in text]
+    return ["- pages: " in text, "**stars**" in text]
 
 
 def test_an_agent_may_have_the_skills_of_deepagents_too(folder: Path, backend: Any) -> None:

@@ -128,7 +128,7 @@ def test_an_agent_with_other_skills_takes_over(folder: Path, server: ModelServer
     asyncio.run(Talk(AgentWorkflow(agents=agents, root_agent="first")).send("Use $pages and $words."))
     assert [BODY in whole(request) for request in server.requests] == [True, False]
     assert ["Count words." in whole(request) for request in server.requests] == [False, True]
-    assert ["<name>words</name>" in whole(request) for request in server.requests] == [False, True]
+    assert ["- words: " in whole(request) for request in server.requests] == [False, True]
 
 
 def test_a_react_agent_has_the_same(folder: Path, server: ModelServer) -> None:

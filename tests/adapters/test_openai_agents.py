@@ -340,7 +340,7 @@ def test_after_a_handoff_the_tools_are_those_of_the_other_catalog(folder: Path, 
     *_, last = team.model.calls
     assert OTHER in outputs(last)[1]
     assert outputs(last)[2].startswith("error: no skill is called `pages`")
-    blocks = [("<name>pages</name>" in text, "<name>roses</name>" in text) for text in sent(team.model)]
+    blocks = [("- pages: " in text, "- roses: " in text) for text in sent(team.model)]
     assert blocks == [(True, False), (False, True), (False, True), (False, True)]
 
 

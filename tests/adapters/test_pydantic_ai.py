@@ -112,7 +112,7 @@ def test_the_catalog_is_part_of_the_instructions(here: Path) -> None:
     agent(script, Skills(here)).run_sync("hello")
     ((_, info),) = script.sent
     assert info.instructions == Session(discover(here)).static_block().strip()
-    assert "<name>pdf</name>" in info.instructions
+    assert "- pdf: " in info.instructions
     assert "secret" not in info.instructions
     assert [part.dynamic for part in info.model_request_parameters.instruction_parts or ()] == [False]
 
@@ -241,7 +241,7 @@ def test_each_run_reads_the_disk(here: Path) -> None:
     talk.run_sync("hello")
     skill(here / ".agents/skills/new")
     talk.run_sync("hello")
-    assert ["<name>new</name>" in text for text in script.texts] == [False, True]
+    assert ["- new: " in text for text in script.texts] == [False, True]
 
 
 def test_a_directory_that_is_removed_has_no_skills(here: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_directory_that_is_removed_has_no_skills(here: Path) -> None:
     talk.run_sync("hello")
     shutil.rmtree(here)
     talk.run_sync("hello")
-    assert ["<name>pdf</name>" in text for text in script.texts] == [True, False]
+    assert ["- pdf: " in text for text in script.texts] == [True, False]
 
 
 def ask_first(script: Script, *capabilities: Any) -> Agent[Any, Any]:
@@ -352,7 +352,7 @@ def test_several_skills_of_an_agent_are_one(here: Path, there: Path) -> None:
     assert PDF in pdf
     _, info = script.sent[0]
     assert [tool.name for tool in info.function_tools] == ["activate_skill", "read_skill_file"]
-    assert [info.instructions.count(f"<name>{name}</name>") for name in ("csv", "pdf", "words")] == [1, 1, 1]
+    assert [info.instructions.count(f"- {name}: ") for name in ("csv", "pdf", "words")] == [1, 1, 1]
     assert [text.count(CSV) for text in script.texts] == [1, 1, 1]
 
 
@@ -363,7 +363,7 @@ def test_several_skills_see_a_changed_skill_in_the_next_run(here: Path, there: P
     talk.run_sync("hello")
     skill(there / ".agents/skills/late")
     talk.run_sync("hello")
-    assert ["<name>late</name>" in text for text in script.texts] == [False, True]
+    assert ["- late: " in text for text in script.texts] == [False, True]
 
 
 WRONG_SKILLS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {

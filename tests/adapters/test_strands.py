@@ -333,7 +333,7 @@ def test_the_skills_of_a_catalog_are_a_source_of_its_own_plugin(folder: Path, se
     assert odd.count("</skill_content>") == 1
     many = folder.parent / "many"
     write_many_skills(many / ".agents/skills")
-    assert 0 < len(catalog_skills(many, budget=2000)) < len(catalog_skills(many))
+    assert 0 < len(catalog_skills(many, budget=600)) < len(catalog_skills(many))
     with pytest.raises(ConfigError):
         catalog_skills(None)  # type: ignore[arg-type]
 
@@ -346,8 +346,8 @@ def test_the_skills_of_an_agent_can_be_replaced(folder: Path, server: ModelServe
     skill(tmp_path / "other/.agents/skills/words", body="Count words.")
     plugin.set_available_skills(discover_project(tmp_path / "other"))
     agent("Use $words.")
-    assert "<name>words</name>" in whole(server.requests[-1])
-    assert "<name>pages</name>" not in whole(server.requests[-1])
+    assert "- words: " in whole(server.requests[-1])
+    assert "- pages: " not in whole(server.requests[-1])
     assert whole(server.requests[-1]).count("Count words.") == 1
 
 

@@ -37,8 +37,7 @@ def test_a_dry_run_shows_everything_that_is_sent(tmp_path: Path) -> None:
     assert report["instructions"] == (
         "You help.\n\n## Skill: named\n\nDo it well.\n\n"
         "When a task fits the description of a skill, call `activate_skill` with its name before you go on.\n\n"
-        "<available_skills>\n  <skill>\n    <name>found</name>\n    <description>Finds.</description>\n"
-        f"    <location>{found}</location>\n  </skill>\n</available_skills>"
+        "<available_skills>\n- found: Finds.\n</available_skills>"
     )
     origins = {tool["name"]: tool["origin"] for tool in report["tools"]}
     assert origins["read_file"] == "role"

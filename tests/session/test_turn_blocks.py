@@ -26,14 +26,14 @@ def catalog(tmp_path: Path) -> Catalog:
 
 def test_the_message_of_a_turn_chooses(catalog: Catalog) -> None:
     """`static_block` stays, and so does the block of a turn until the next one."""
-    session = Session(catalog, budget=1_500)
+    session = Session(catalog, budget=600)
     static = session.static_block()
     assert session.block() == static
     session.inject(BANK_MESSAGE)
     block = session.block()
     assert "z-books" in block
     assert "y-garden" not in block
-    assert len(block) <= 1_500
+    assert len(block) <= 600
     session.search("paint")
     session.activate("a-03")
     assert session.block() == block
@@ -52,7 +52,7 @@ def test_if_all_skills_fit_the_block_is_static(catalog: Catalog) -> None:
 
 def test_the_block_is_new_after_an_update(catalog: Catalog) -> None:
     """Even for the same message."""
-    session = Session(catalog, budget=1_500)
+    session = Session(catalog, budget=600)
     assert "z-books" in session.block("bank statements")
     session.update(catalog.with_changes(skills=catalog.skills[:-1]))
     assert "z-books" not in session.block("bank statements")
@@ -71,10 +71,10 @@ def test_sessions_of_one_catalog_share_its_index(catalog: Catalog, monkeypatch: 
 
     monkeypatch.setattr(Index, "_build_postings", count)
     for number in range(5):
-        Session(catalog, budget=1_500).block(f"bank statements {number}")
+        Session(catalog, budget=600).block(f"bank statements {number}")
     assert len(built) == 1
 
 
 @pytest.mark.parametrize("prompt", ["x" * 10_000_000, "\x1b[2J\u202e\0", "\ud800", "銀行" * 100_000])
 def test_any_message_has_a_block_within_the_budget(prompt: str, catalog: Catalog) -> None:
-    assert len(Session(catalog, budget=1_500).block(prompt)) <= 1_500
+    assert len(Session(catalog, budget=600).block(prompt)) <= 600

@@ -14,7 +14,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import did_you_mean, normalize_name, quoted
 from prowess.catalog import State, entries_named
 
-from ._prompt_text import FULL, MAX_RANKED, WRITERS, host_writer, is_shortened, visible_description
+from ._prompt_text import FULL, MAX_RANKED, WRITERS, host_writer, is_shortened, visible_description, write_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def render(
     levels: Mapping[str, str] | None = None,
     query: str | None = None,
     index: Index | None = None,
+    locations: bool = True,
 ) -> Prompt:
     """Write the active skills of a catalog for a model.
 
@@ -81,6 +82,8 @@ def render(
         levels: skill name to the most that may be shown of it, one of `LEVELS`.
         query: a user's message; if not all skills fit, those that it needs come first.
         index: the index of the catalog, if the caller has one.
+        locations: whether the model opens files by their path. Otherwise paths are left out, except in a host's own
+            text, and by default each skill is a line.
 
     Raises:
         ConfigError: the format, unit or a level is unknown, or the pinned skills alone exceed the budget.
@@ -89,7 +92,12 @@ def render(
     _check_options(catalog, format, budget, unit, levels)
     host_rules = catalog.host_rules
     host_block = format is None and "template" in host_rules
-    write = host_writer(catalog) if host_block else WRITERS[format or "xml"]
+    if host_block:
+        write = host_writer(catalog)
+    elif locations:
+        write = WRITERS[format or "xml"]
+    else:
+        write = partial(WRITERS[format], locations=False) if format else write_lines
     measure = estimate_tokens if unit == "tokens" else len
     further: Sequence[str] = ()
     if budget is not None and hasattr(catalog.skills, "tables"):  # `ManySkills`, without loading it

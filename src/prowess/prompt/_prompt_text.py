@@ -21,7 +21,10 @@ _SHORT_LENGTH = 120
 """Characters of a shortened description."""
 
 Writer = Callable[..., str]
-"""Returns the text of some entries, each with its level, and `further=N` entries that are not shown."""
+"""Returns the text of some entries, each with its level, and `further=N` entries that are not shown.
+
+Those of a format take `locations=False` too, for a model that has no use for paths.
+"""
 
 
 def shorten(description: str, level: int) -> str:
@@ -53,17 +56,17 @@ def is_shortened(entry: Entry, level: int) -> bool:
     )
 
 
-def _omission_note(entries: Sequence[Entry], plan: Sequence[int], further: int) -> str:
+def _omission_note(entries: Sequence[Entry], plan: Sequence[int], further: int, *, locations: bool = True) -> str:
     """Return a line that tells the model what was shortened or left out."""
     omitted = further + sum(level == OFF for level in plan)
     shortened = sum(level > OFF and is_shortened(entry, level) for entry, level in zip(entries, plan, strict=True))
     if not omitted and not shortened:
         return ""
     counts = f"Skills shortened: {shortened}; left out: {omitted}"
-    return f"{counts}; find them with search_skills, or list the folders above"
+    return f"{counts}; find them with search_skills{', or list the folders above' if locations else ''}"
 
 
-def _write_xml(entries: Sequence[Entry], plan: Sequence[int], further: int = 0) -> str:
+def _write_xml(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, *, locations: bool = True) -> str:
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
@@ -73,10 +76,30 @@ def _write_xml(entries: Sequence[Entry], plan: Sequence[int], further: int = 0) 
                 name, path = _xml_text(without_hidden(name)), _xml_text(neutral(path))
                 text = _xml_text(visible_description(text, level))
             shown = f"    <description>{text}</description>\n" if text else ""
-            skills.append(f"  <skill>\n    <name>{name}</name>\n{shown}    <location>{path}</location>\n  </skill>\n")
+            shown += f"    <location>{path}</location>\n" if locations else ""
+            skills.append(f"  <skill>\n    <name>{name}</name>\n{shown}  </skill>\n")
+    return _in_tag(skills, _omission_note(entries, plan, further, locations=locations))
+
+
+def write_lines(entries: Sequence[Entry], plan: Sequence[int], further: int = 0) -> str:
+    """Write a line for each skill: its name and what it does."""
+    skills = []
+    for entry, level in zip(entries, plan, strict=True):
+        if level:
+            # The first colon before a blank ends the name.
+            name = _line_text(without_hidden(entry.name)).replace(": ", "&#58; ")
+            text = _line_text(visible_description(entry.description, level))
+            skills.append(f"- {name}: {text}\n" if text else f"- {name}\n")
+    return _in_tag(skills, _omission_note(entries, plan, further, locations=False))
+
+
+def _line_text(text: str) -> str:
+    return _escape_tokens(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def _in_tag(skills: Sequence[str], note: str) -> str:
     if not skills:
         return ""
-    note = _omission_note(entries, plan, further)
     last = f"<!-- {note} -->\n" if note else ""
     return f"<available_skills>\n{''.join(skills)}</available_skills>\n{last}"
 
@@ -117,30 +140,31 @@ def _json_text(value: object) -> str:
     return start + bracket + _escape_tokens(rest, lambda character: f"\\u{ord(character):04x}")
 
 
-def _write_markdown(entries: Sequence[Entry], plan: Sequence[int], further: int = 0) -> str:
+def _write_markdown(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, *, locations: bool = True) -> str:
     lines = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
             text = _markdown_text(visible_description(entry.description, level))
             name = _markdown_text(without_hidden(entry.name))
             lines.append(f"- **{name}**: {text}" if text else f"- **{name}**")
-            lines.append(f"  - location: {_markdown_text(neutral(entry.path))}")
+            lines += [f"  - location: {_markdown_text(neutral(entry.path))}"] if locations else []
     if not lines:
         return ""
-    note = _omission_note(entries, plan, further)
+    note = _omission_note(entries, plan, further, locations=locations)
     return "\n".join(["## Available skills", "", *lines, *(["", note] if note else []), ""])
 
 
-def _write_json(entries: Sequence[Entry], plan: Sequence[int], further: int = 0) -> str:
+def _write_json(entries: Sequence[Entry], plan: Sequence[int], further: int = 0, *, locations: bool = True) -> str:
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
             text = visible_description(entry.description, level)
-            skill = {"name": without_hidden(entry.name), "description": text, "location": neutral(entry.path)}
+            path = neutral(entry.path) if locations else ""
+            skill = {"name": without_hidden(entry.name), "description": text, "location": path}
             skills.append({key: value for key, value in skill.items() if value or key == "name"})
     if not skills:
         return ""
-    note = _omission_note(entries, plan, further)
+    note = _omission_note(entries, plan, further, locations=locations)
     notes = {"note": note} if note else {}
     return _json_text({"available_skills": skills, **notes}) + "\n"
 

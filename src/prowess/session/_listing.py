@@ -1,8 +1,8 @@
-"""Write the skills a model chooses from, within a budget that covers every place where their names appear.
+"""Write the skills a model chooses from, within a budget.
 
-Three texts list skills: the sentence that introduces them, the catalog, and the names that `activate_skill` accepts.
-The names are the first to go, since the catalog has them too; then the catalog is shortened; then only the sentence
-says that there are skills. So a larger budget never shows less.
+A sentence introduces them. If not everything fits, the catalog is shortened; then only the sentence says that there
+are skills. So a larger budget never shows less. Names are listed here alone, not in the schema of a tool, and without
+the paths of files, which a model reads through tools.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ import math
 from threading import Lock
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.special_tokens import has_special_token
-from prowess._internal.text import neutral, quoted, without_hidden
+from prowess._internal.text import neutral, quoted
 from prowess.errors import ActivationError, ConfigError, ProwessError
 from prowess.prompt import Prompt, estimate_tokens, render
 
@@ -44,8 +43,6 @@ class Listing(Frozen):
     """The introduction and the catalog; empty without skills, or if not even a sentence fits."""
     prompt: Prompt
     """The catalog: which skills are shown, shortened and left out."""
-    names: tuple[str, ...] | None
-    """The names to list in the schema of `activate_skill`; `None` if they do not fit."""
 
 
 _MAX_SHARED = 8
@@ -84,8 +81,8 @@ def write_listing(
 
     Args:
         catalog: of one host.
-        budget: the most that `text` and `names` take together; `math.inf` is no limit. `None` is 2 % of `window`, or
-            8,000 tokens if that is unknown.
+        budget: the most that `text` takes; `math.inf` is no limit. `None` is 2 % of `window`, or 8,000 tokens if that
+            is unknown.
         unit: what `budget` counts: `chars` or `tokens`.
         format: as for `render`.
         window: the tokens of the model's context window, if known.
@@ -101,21 +98,14 @@ def write_listing(
     def room_beside(text: str) -> int | None:
         return None if limit is None else max(0, limit - measure(f"{text}\n\n"))
 
-    whole = render(catalog, format=format, unit=unit, budget=room_beside(_INTRODUCTION))
+    options: dict[str, Any] = {"format": format, "unit": unit, "locations": False}
+    whole = render(catalog, budget=room_beside(_INTRODUCTION), **options)
     text = _introduce(whole)
     if limit is None or (whole.complete and measure(text) <= limit):
-        import json
-
-        names = [without_hidden(entry.name) for entry in catalog.skills if entry.state in MODEL_STATES]
-        # A name cannot be written in another form here, and no honest one has such a token.
-        names = [name for name in names if not has_special_token(name)]
-        listed = tuple(dict.fromkeys(names))
-        size = measure(text + json.dumps(listed, ensure_ascii=False))
-        return Listing(text=text, prompt=whole, names=listed if limit is None or size <= limit else None)
-    room = room_beside(_INTRODUCTION + _MORE)
-    prompt = render(catalog, format=format, unit=unit, budget=room, query=query, index=index)
+        return Listing(text=text, prompt=whole)
+    prompt = render(catalog, budget=room_beside(_INTRODUCTION + _MORE), query=query, index=index, **options)
     text = _introduce(prompt) if prompt.text else _NOTHING_FITS
-    return Listing(text=text if measure(text) <= limit else "", prompt=prompt, names=None)
+    return Listing(text=text if measure(text) <= limit else "", prompt=prompt)
 
 
 def _introduce(prompt: Prompt) -> str:

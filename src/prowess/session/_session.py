@@ -45,10 +45,11 @@ class Session:
 
     Args:
         catalog: the skills the model chooses from; a `LiveCatalog` is brought up to date when a turn begins.
-        budget: the size of `static_block`, and of the names that `activate_skill` lists, at most; `math.inf` is no
-            limit. `None` is 2 % of `window`, or 8,000 tokens if that is unknown.
+        budget: the size of `static_block` at most; `math.inf` is no limit. `None` is 2 % of `window`, or 8,000 tokens
+            if that is unknown.
         unit: the unit of budgets: `chars` or `tokens`.
-        format: the format of the catalog: `xml`, `markdown`, `json`, or `None` for the host's own.
+        format: the format of the catalog: `xml`, `markdown`, `json`, or `None` for the host's own, which for `prowess`
+            is a line for each skill. Only a host's own text may have the paths of files.
         trust: what the user allowed; by default the record in the user's configuration folder.
         env: the environment in which the requirements of skills are checked; by default that of the process.
         window: the tokens of the model's context window, if known.
@@ -326,8 +327,7 @@ class Session:
 
         if self._live is None and all(entry.state not in MODEL_STATES for entry in self.catalog.skills):
             return ()
-        # Frameworks keep tools longer than the skills of a live catalog have the same names.
-        tools = [activate_tool(self.activate, None if self._live else self._listing.names), read_tool(self.read)]
+        tools = [activate_tool(self.activate), read_tool(self.read)]
         if scripts is not False:
             from ._run_script import script_tools
             from ._scripts import scripts_option

@@ -33,8 +33,8 @@ _TEXT = {"type": "string"}
 _INTEGER = {"type": "integer", "minimum": 0}
 _NAME = {**_TEXT, "description": "the skill's name"}
 _PART = {
-    "offset": {**_INTEGER, "description": "the first byte to read"},
-    "limit": {**_INTEGER, "minimum": 1, "description": "bytes to read at most"},
+    "offset": {**_INTEGER, "description": "first byte"},
+    "limit": {**_INTEGER, "minimum": 1, "description": "bytes at most"},
 }
 _MAX_DESCRIPTION = 1024
 """Characters of a description in the result of a search."""
@@ -52,19 +52,18 @@ class Tool(Frozen):
     """Takes the arguments by name and returns text; an error is returned as text and never raised."""
 
 
-def activate_tool(activate: Callable[[str, str | None], Activation], names: Sequence[str] | None) -> Tool:
+def activate_tool(activate: Callable[[str, str | None], Activation]) -> Tool:
     """Return the tool that gives a model the instructions of a skill.
+
+    Its schema lists no names: the catalog has them, and skills of a live catalog change.
 
     Args:
         activate: takes the name and the arguments.
-        names: the skills to list in the schema; `None` lists none. Whatever the schema lists, every name of a skill
-            that a model may activate is accepted.
     """
-    name_schema = _NAME if names is None else {**_NAME, "enum": list(names)}
     return _make_tool(
         name="activate_skill",
-        description="Get the instructions of a skill. Do so before you work on what its description names.",
-        properties={"name": name_schema, "arguments": {**_TEXT, "description": "what to work on"}},
+        description="Get the instructions of a skill, before you work on what it is for.",
+        properties={"name": _NAME, "arguments": {**_TEXT, "description": "what to work on"}},
         required=("name",),
         call=lambda name, arguments=None: activate(name, arguments).content,
     )
@@ -72,9 +71,6 @@ def activate_tool(activate: Callable[[str, str | None], Activation], names: Sequ
 
 def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
     """Return the tool that gives a model a file of a skill.
-
-    Its schema lists no names: those of `activate_skill` would be there twice, and a model may also read the files of a
-    skill that only its user can activate.
 
     Args:
         read: takes the name, the path, the offset and the limit.
@@ -85,10 +81,10 @@ def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
 
     return _make_tool(
         name="read_skill_file",
-        description="Read a file of a skill, by its path relative to the skill's directory.",
+        description="Read a file of a skill.",
         properties={
             "name": _NAME,
-            "path": {**_TEXT, "description": "as the skill names it, for example references/api.md"},
+            "path": {**_TEXT, "description": "in the skill's directory, for example references/api.md"},
             **_PART,
         },
         required=("name", "path"),
@@ -96,11 +92,11 @@ def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
     )
 
 
-def run_tool(run: Callable[[str, str, list[str], str], str]) -> Tool:
+def run_tool(run: Callable[[str, str | None, str | None, list[str], str], str]) -> Tool:
     """Return the tool that runs a script of a skill.
 
     Args:
-        run: takes the name of the skill, the path of the script, its arguments and its input.
+        run: takes the name of the skill, the path of the script or the name of the module, its arguments and its input.
     """
     return _make_tool(
         name="run_skill_script",
@@ -108,11 +104,14 @@ def run_tool(run: Callable[[str, str, list[str], str], str]) -> Tool:
         properties={
             "skill": _NAME,
             "script": {**_TEXT, "description": "its path in the skill's directory, for example scripts/fill.py"},
+            "module": {**_TEXT, "description": "for `python -m`, instead of `script`: for example scripts.fill"},
             "args": {"type": "array", "items": _TEXT, "description": "its arguments, one by one; no shell reads them"},
             "input": {**_TEXT, "description": "its standard input"},
         },
-        required=("skill", "script"),
-        call=lambda skill, script, args=(), input="": run(skill, script, list(args), input),  # noqa: A006
+        required=("skill",),
+        call=lambda skill, script=None, module=None, args=(), input="": run(  # noqa: A006
+            skill, script, module, list(args), input
+        ),
     )
 
 
