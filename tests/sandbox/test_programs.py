@@ -201,3 +201,21 @@ def test_a_python_behind_a_link_is_visible_under_both_names(tmp_path: Path) -> N
     environment = write_environment(tmp_path / "project/.venv", uv / "cpython-3.12", by="settings")
     pythons = {f".local/share/uv/python/cpython-{version}" for version in ("3.12", "3.12.1")}
     assert needed_by_tool(environment, tmp_path) == {"project/.venv", *pythons}
+
+
+def test_this_python_is_found_by_a_relative_path_too(tmp_path: Path) -> None:
+    """Then `sys.executable` may be relative, and the working directory changes."""
+    (tmp_path / "link").symlink_to(sys.prefix)
+    code = (
+        "import os; from prowess.sandbox import python_program as p; os.chdir('/'); print(p(), os.access(p(), os.X_OK))"
+    )
+    name = os.path.basename(sys.executable)
+    done = subprocess.run(
+        ["sh", "-c", f'exec {name} -c "$0"', code],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"link/bin:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"{tmp_path}/link/bin/{name} True\n"

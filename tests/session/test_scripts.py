@@ -22,7 +22,7 @@ from prowess.catalog import discover
 from prowess.errors import ConfigError
 from support.files import write_file, write_files
 from support.growth import END
-from support.sessions import SKILLS, new_session
+from support.sessions import SKILLS, discover_project, new_session
 from support.skills import skill
 from support.tool_calls import run_as_owner
 from support.web_server import static_server
@@ -57,7 +57,9 @@ def active(project: Path, trust: Trust | None = None, name: str = "pdf", *, allo
     return session
 
 
-def run(session: Session, script: str = "scripts/hello.py", scripts: bool | Scripts = True, **arguments: Any) -> str:
+def run(
+    session: Session, script: str | None = "scripts/hello.py", scripts: bool | Scripts = True, **arguments: Any
+) -> str:
     tools = {tool.name: tool for tool in session.tools(scripts=scripts)}
     return tools["run_skill_script"].call(**{"skill": "pdf", "script": script, **arguments})
 
@@ -197,6 +199,66 @@ def test_what_a_script_did_not_find_is_named(project: Path, trust: Trust, script
     """So that the model can tell its user what to install."""
     write_scripts(project, "pdf", {script: text})
     assert part in run(active(project, trust), script)
+
+
+PACKAGE = {
+    "scripts/__init__.py": "",
+    "scripts/base.py": "import json\nVALUE = json.dumps('base')\n",
+    "scripts/loop.py": "import sys\nfrom .base import VALUE\nprint(VALUE, sys.argv[1:])\n",
+    "scripts/tool/__main__.py": "print(__package__)\n",
+}
+
+
+def test_a_module_of_a_skill_runs_as_with_python_m(project: Path, trust: Trust) -> None:
+    """What is in the working directory is not imported."""
+    write_files(project, {"json.py": "print('planted')\n", "scripts/loop.py": "print('planted')\n"})
+    write_scripts(project, "pdf", PACKAGE)
+    session = active(project, trust)
+    assert run(session, None, module="scripts.loop", args=["x"]) == "exit code 0\nstdout:\n\"base\" ['x']"
+    assert run(session, None, module="scripts.tool") == "exit code 0\nstdout:\nscripts.tool"
+    hint = "hint: it is a module of a package: run it as `module` `scripts.loop`, without `script`"
+    assert run(session, "scripts/loop.py").splitlines()[-1] == hint
+
+
+@pytest.mark.parametrize("module", ["", ".", "scripts", "scripts.nothing", "../x", "os", "scripts..loop", "-c"])
+def test_only_a_module_of_the_skill_runs(project: Path, trust: Trust, module: str) -> None:
+    write_scripts(project, "pdf", PACKAGE)
+    assert run(active(project, trust), None, module=module).startswith("error: the skill has no module")
+
+
+@pytest.mark.parametrize("given", [{"script": None}, {"script": "scripts/loop.py", "module": "scripts.loop"}])
+def test_a_script_or_a_module_runs(project: Path, trust: Trust, given: dict[str, Any]) -> None:
+    write_scripts(project, "pdf", PACKAGE)
+    answer = run(active(project, trust), **given)
+    assert answer == "error: `run_skill_script` takes a `script` or a `module`\nhint: give one of them"
+
+
+def test_powershell_runs_a_script_if_it_is_installed(project: Path, trust: Trust, tmp_path: Path) -> None:
+    write_scripts(project, "pdf", {"scripts/list.ps1": "Write-Output 1\n"})
+    session = active(project, trust)
+    missing = run(session, "scripts/list.ps1")
+    assert missing.startswith("error: `scripts/list.ps1` needs `pwsh`, which is not installed\n")
+    assert "https://learn.microsoft.com/powershell" in missing
+    program = write_file(tmp_path / "powershell/pwsh", '#!/bin/sh\nexec cat "$1"\n')
+    program.chmod(0o755)
+    session = Session(discover_project(project), trust=trust, env={"PATH": str(program.parent)})
+    session.activate("pdf")
+    assert run(session, "scripts/list.ps1") == "exit code 0\nstdout:\nWrite-Output 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("echo 'gadget not found' >&2; exit 1", ""),
+        ("echo 'orders.csv not found' >&2; exit 1", "hint: relative paths of the script start at "),
+        ("echo 'Error: file does not exist: a.pdf'; exit 1", "hint: relative paths of the script start at "),
+        ("echo 'Temporary failure in name resolution' >&2; exit 1", "hint: this script has no network: "),
+    ],
+)
+def test_a_hint_fits_what_a_script_says(project: Path, trust: Trust, text: str, hint: str) -> None:
+    write_scripts(project, "pdf", {"x.sh": text})
+    last = run(active(project, trust), "x.sh").splitlines()[-1]
+    assert last.startswith(hint or "gadget")
 
 
 def test_a_required_variable_counts_if_the_application_gives_it(project: Path, trust: Trust) -> None:

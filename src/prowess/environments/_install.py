@@ -166,7 +166,7 @@ def _make(installer: str, needs: Needs, folder: str, env: Mapping[str, str], *, 
 
 
 def _fill_with_uv(uv: str, needs: Needs, folder: str, env: Mapping[str, str], *, builds: bool) -> None:
-    python = needs.python or getattr(sys, "_base_executable", "") or sys.executable
+    python = needs.python or _base_python()
     create = [uv, "venv", "--quiet", "--allow-existing", "--no-project", "--no-python-downloads", "--relocatable"]
     settings = _settings(env)
     _run([*create, *settings, "--python", python, folder], folder, env, needs)
@@ -274,7 +274,9 @@ def find_uv(env: Mapping[str, str]) -> str | None:
     """Return uv: beside this Python, or else on the user's PATH."""
     from shutil import which
 
-    beside = os.path.join(os.path.dirname(sys.executable), "uv")
+    from prowess.sandbox import python_program
+
+    beside = os.path.join(os.path.dirname(python_program()), "uv")
     if os.access(beside, os.X_OK):
         return beside
     return which("uv", path=_absolute_folders(env))
@@ -292,12 +294,20 @@ def _absolute_folders(env: Mapping[str, str]) -> str:
     return os.pathsep.join(folder for folder in env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder))
 
 
+def _base_python() -> str:
+    """Return the Python that this one is an environment of, or this one."""
+    from prowess.sandbox import python_program
+
+    base: str = getattr(sys, "_base_executable", "")
+    return base if os.path.isabs(base) else python_program()
+
+
 def _name(needs: Needs, *, builds: bool) -> str:
     """Return the name of the environment: all that decides what is in it."""
     import hashlib
     import platform
 
-    base = real_path(getattr(sys, "_base_executable", "") or sys.executable)
+    base = real_path(_base_python())
     python = [base, sys.version, needs.python] if needs.kind == "python" else []
     words = [_FORM, needs.kind, *python, platform.machine(), str(builds), *needs.requirements]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]

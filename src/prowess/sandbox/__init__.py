@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         SYSTEM_PATH as SYSTEM_PATH,
         environment_folders as environment_folders,
         find_user_program as find_user_program,
+        python_program as python_program,
         search_path as search_path,
     )
     from ._run import LayerError as LayerError, Result as Result, run as run

@@ -141,6 +141,13 @@ def _environment_parts(prefix: str) -> tuple[str, ...]:
     return _own_parts(prefix, ("bin", "pyvenv.cfg", "lib", "lib64"), known=_ENVIRONMENT_FILES)
 
 
+def python_program() -> str:
+    """Return the path of this Python: `sys.executable` is relative if Python was found by a relative PATH."""
+    if not sys.executable or os.path.isabs(sys.executable):
+        return sys.executable
+    return os.path.join(sys.exec_prefix, "bin", os.path.basename(sys.executable))
+
+
 def _own_parts(prefix: str, names: Sequence[str], known: Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the parts of a Python that exist and are no links: under the path as given, and under the real one.
 

@@ -23,6 +23,8 @@ from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SandboxError
 
+from ._programs import python_program
+
 _IS_TEMP_NAME = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
 _MAX_AGE = 2 * 86_400.0
 """Seconds after which a folder counts as left behind."""
@@ -134,7 +136,7 @@ def _write_runtime_files(folder: str) -> None:
         for name in ("bin", "etc"):
             os.mkdir(os.path.join(folder, name), 0o755)
         for name in ("python", "python3"):
-            os.symlink(sys.executable, os.path.join(folder, "bin", name))
+            os.symlink(python_program(), os.path.join(folder, "bin", name))
         if sys.prefix != sys.base_prefix:
             with open(os.path.join(sys.prefix, "pyvenv.cfg"), encoding="utf-8") as file:
                 files = {"pyvenv.cfg": file.read(), **files}

@@ -7,7 +7,6 @@ standard input and output on, keeps the end of its error stream, and ends everyt
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import contextmanager
 
 from prowess._internal.files import package_folder
@@ -18,6 +17,7 @@ from prowess.errors import SandboxError
 from ._backends import Backend, find_backend
 from ._limits import Limits
 from ._messages import send_message
+from ._programs import python_program
 from ._run import prepare, scratch_path
 from ._runtime import make_temp_folder
 
@@ -80,7 +80,7 @@ def server_command(
         except OSError as error:
             message = f"the command cannot be prepared: {describe_os_error(error)}"
             raise SandboxError(message, hint="check whether the disk is full") from None
-        yield [sys.executable, "-I", "-S", "-c", _CODE, os.path.dirname(package_folder()), file]
+        yield [python_program(), "-I", "-S", "-c", _CODE, os.path.dirname(package_folder()), file]
     finally:
         remove_tree(top)
 

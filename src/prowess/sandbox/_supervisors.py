@@ -21,6 +21,7 @@ from prowess.errors import SandboxError
 from ._control_groups import is_usable, make_group, remove_group
 from ._messages import LENGTH_BYTES, decode, send_message
 from ._processes import kill, pids_with_environment
+from ._programs import python_program
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -197,16 +198,14 @@ class _Supervisor:
             raise SandboxError("the path of this Python is unknown", hint="start Prowess with a `python3` command")
         (request_read, self._request_fd), (self._reply_fd, reply_write) = _pipe(), _pipe()
         env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
-        argv = [sys.executable, "-I", "-S", "-c", _SUPERVISOR_CODE, os.path.dirname(package_folder())]
+        argv = [python_program(), "-I", "-S", "-c", _SUPERVISOR_CODE, os.path.dirname(package_folder())]
         actions = [
             (os.POSIX_SPAWN_DUP2, request_read, 0),
             (os.POSIX_SPAWN_DUP2, reply_write, 1),
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         ]
         try:
-            self._pid = os.posix_spawn(
-                sys.executable, argv, {**env, "LANG": "C.UTF-8"}, file_actions=actions, setsigmask=()
-            )
+            self._pid = os.posix_spawn(argv[0], argv, {**env, "LANG": "C.UTF-8"}, file_actions=actions, setsigmask=())
         except OSError as error:
             self.close()
             message = f"the supervisor of commands cannot be started: {describe_os_error(error)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import ExitStack
 from itertools import accumulate
 
 from prowess._internal.files import is_inside, real_path
@@ -32,7 +33,7 @@ from ._activation import escape_tags
 from ._lookup import find_readable
 from ._remote_files import skill_folder
 from ._resources import read_text, split_path
-from ._script_program import find_script_program
+from ._script_program import find_script_program, module_path
 from ._scripts import FOLDER_HINT, allowed_copy, check_folder, open_script
 from ._tools import read_written_tool, run_tool
 
@@ -79,12 +80,15 @@ def script_tools(
         env: the environment of the user, for `PATH`; by default that of the process.
     """
 
-    def run(skill: str, script: str, args: list[str], text: str) -> str:
+    def run(skill: str, script: str | None, module: str | None, args: list[str], text: str) -> str:
+        if (script is None) == (module is None):
+            raise SkillError("`run_skill_script` takes a `script` or a `module`", hint="give one of them")
         entry = find_readable(catalog(), skill, ledger.records)
         activate(entry)
         return run_script(
             entry,
             script,
+            module,
             args,
             text,
             catalog=catalog(),
@@ -102,7 +106,8 @@ def script_tools(
 
 def run_script(
     entry: Entry,
-    script: str,
+    script: str | None,
+    module: str | None,
     args: Sequence[str],
     text: str,
     *,
@@ -117,6 +122,7 @@ def run_script(
     Args:
         entry: the skill.
         script: the path of the script, relative to the skill's folder.
+        module: the name of a Python module in that folder, instead of `script`.
         args: its arguments.
         text: its standard input.
         catalog: the skills; a script cannot change their files.
@@ -130,22 +136,24 @@ def run_script(
         SandboxError: no sandbox is available, or the script cannot be started.
     """
     _check_arguments(args, text)
-    parts = split_path(script)
-    script = "/".join(parts)
-    with (
-        skill_folder(catalog, entry) as folder,
-        allowed_copy(entry, folder, trust, scripts, work, script, tuple(args)) as copy,
-    ):
+    with ExitStack() as stack:
+        folder = stack.enter_context(skill_folder(catalog, entry))
+        parts = split_path(script or "" if module is None else module_path(folder, module))
+        script = "/".join(parts)
+        copy = stack.enter_context(allowed_copy(entry, folder, trust, scripts, work, script, tuple(args)))
         with open_script(copy.folder, script) as file:
             head = file.read(FIRST_BYTES)
         skill = load(os.path.join(copy.folder, os.path.basename(entry.path)))
         program = find_script_program(skill, copy.folder, parts, head, {**env, **scripts.env}, scripts.packages)
+        # As a module, what is in the working directory is not imported.
+        module_words = () if module is None else (program.words[0], "-P", "-m", module)
+        words = module_words or (*program.words, os.path.join(copy.folder, script))
         limits, network = _declared(skill, script, scripts)
         backend = _backend(scripts.sandbox)
 
         def start(cwd: str = work.path, readable: Sequence[str] = (), **paths: Any) -> Result:
             return run(
-                [*program.words, os.path.join(copy.folder, script), *args],
+                [*words, *args],
                 cwd=cwd,
                 env={**program.env, **scripts.env},
                 stdin=text.encode("utf-8", "replace"),
@@ -168,7 +176,11 @@ def run_script(
                 notes += guarded.notes
         lines = [describe_result(done, limits.timeout), *program.notes, *_written_lines(work, written), *notes]
         if done.exit_code != 0:
-            hints = [*missing_hints(done.stderr)] or _place_hints(done, place)
+            if not network and _NO_NETWORK.search(done.stderr + done.stdout):
+                lines.append(_NETWORK_HINT)
+            hints = [*_module_hints(done, script), *missing_hints(done.stderr + done.stdout)] or _place_hints(
+                done, place
+            )
             lines += [f"hint: {hint}" for hint in hints]
         answer = "\n".join(lines).replace(copy.folder, neutral(os.path.dirname(entry.path)))
         return escape_tags(escape_special_tokens(answer))
@@ -202,12 +214,35 @@ def _run_beside(
     return done, _changed(before, _list_files(work.path)), place
 
 
-_MISSING_FILE = re.compile(rb"No such file|ENOENT|not found|does not exist", re.IGNORECASE)
+def _module_hints(done: Result, script: str) -> list[str]:
+    """Return how a script runs whose imports are relative to its package."""
+    if b"attempted relative import with no known parent package" not in done.stderr or not script.endswith(".py"):
+        return []
+    return [
+        f"it is a module of a package: run it as `module` {quoted(script[:-3].replace('/', '.'))}, without `script`"
+    ]
+
+
+_NO_NETWORK = re.compile(
+    rb"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable"
+    rb"|EAI_AGAIN|ENOTFOUND|ENETUNREACH"
+)
+_NETWORK_HINT = (
+    "hint: this script has no network: a skill declares it in `tools:`, or the application allows it, with "
+    "`Scripts(network=True)`"
+)
+_MISSING_FILE = re.compile(
+    rb"No such file|ENOENT|(?:file|folder|directory|path)\b[^\n]{0,200}(?:not found|does not exist)"
+    rb"|(?:not found|does not exist)[^\n]{0,5}[ '\"`][^\s'\"`]{0,200}[./][^\s]"
+    rb"|[^\s'\"`]{0,200}[./][^\s'\"`]{1,200}['\"`]? (?:was |is )?(?:not found|does not exist)",
+    re.IGNORECASE,
+)
+"""How programs say that a file is missing, and not something else that was not found."""
 
 
 def _place_hints(done: Result, place: str) -> list[str]:
     """Return where relative paths start, for a script that did not find a file, and how it can see another folder."""
-    if not _MISSING_FILE.search(done.stderr) and not _MISSING_FILE.search(done.stdout):
+    if done.timed_out or not (_MISSING_FILE.search(done.stderr) or _MISSING_FILE.search(done.stdout)):
         return []
     shown = "the application can show scripts another folder, with `Scripts(cwd=...)`"
     return [f"relative paths of the script start at {place}; {shown}"]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.environments import find_needs, find_node_needs, install, require_program
-from prowess.errors import InstallError, SkillError
+from prowess.errors import InstallError, SkillError, SkillFileError
 from prowess.sandbox import environment_folders, find_user_program, search_path
 from prowess.skill import Requirements, find_missing, program_words
 
@@ -35,6 +35,25 @@ class ScriptProgram(Frozen):
     """Whether `python3` is the Python of Prowess."""
     notes: tuple[str, ...] = ()
     """What the model should know of it, in lines."""
+
+
+def module_path(folder: str, module: str) -> str:
+    """Return the path of the file that `python -m` runs for a module of a skill.
+
+    Args:
+        folder: of the skill.
+        module: its name with dots.
+
+    Raises:
+        SkillFileError: the skill has no such module.
+    """
+    parts = module.split(".")
+    if all(part.isidentifier() for part in parts):
+        for names in ([*parts[:-1], f"{parts[-1]}.py"], [*parts, "__main__.py"]):
+            if os.path.isfile(os.path.join(folder, *names)):
+                return "/".join(names)
+    hint = "name one from the skill's directory, as in `scripts.fill` for `scripts/fill.py`"
+    raise SkillFileError(f"the skill has no module {quoted(module)} that can run", hint=hint)
 
 
 def find_script_program(

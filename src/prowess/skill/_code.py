@@ -34,7 +34,7 @@ def _listed(text: str) -> frozenset[str]:
 
 FIRST_BYTES = 16 * 1024
 """Bytes of a file that are looked at."""
-_PROGRAMS = {"py": "python3", "sh": "sh", "bash": "bash", "js": "node", "mjs": "node", "cjs": "node"}
+_PROGRAMS = {"py": "python3", "sh": "sh", "bash": "bash", "js": "node", "mjs": "node", "cjs": "node", "ps1": "pwsh"}
 """The program that runs a file without a first line that names one, by the ending of its name."""
 _ENDINGS = _listed(
     """

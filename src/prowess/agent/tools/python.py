@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 from prowess.agent.policy import ToolFailedError
-from prowess.sandbox import describe_result
+from prowess.sandbox import describe_result, python_program
 
 from ._commands import PROXY_NOTE, command_network, run_command, scratch_folder
 from ._making import Argument, make_agent_tool
@@ -47,7 +46,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             with open(file, "wb") as code_file:
                 code_file.write(data)
             done = run_command(
-                [sys.executable, "-I", file],
+                [python_program(), "-I", file],
                 context,
                 cwd=folder or scratch,
                 timeout=timeout,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import ToolFailedError
+from prowess.sandbox import python_program
 
 from ._making import Argument, make_agent_tool
 from ._network import NetworkAccess, fetch, parse_url
@@ -85,7 +86,7 @@ def _html_to_markdown(response: HttpResponse, seconds: float) -> str:
     program = str(Path(__file__).with_name("_html_to_markdown.py"))
     try:
         done = subprocess.run(
-            [sys.executable, "-I", program, response.url, charset, *filter(None, sys.path)],
+            [python_program(), "-I", program, response.url, charset, *filter(None, sys.path)],
             input=response.body,
             capture_output=True,
             timeout=seconds,
