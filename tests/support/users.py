@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,23 +22,36 @@ if TYPE_CHECKING:
 ALICE, MALLORY = 54321, 54322
 """Two ordinary users, who need not be known to the machine."""
 only_root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can act as others")
-_IMPORTS = """
+_WARM = """
 import contextlib, ctypes, encodings.ascii, encodings.idna, encodings.latin_1, encodings.utf_16_be
-import errno, grp, hashlib, json, os, pkgutil, pwd, shlex, shutil, sys, tarfile
+import errno, grp, hashlib, json, os, pickle, pkgutil, pwd, shlex, shutil, sys, tarfile, tempfile
 import tomllib, unicodedata, yaml
 import prowess
 for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess."):
     if name.split(".")[1] in {packages}:
         with contextlib.suppress(ImportError):  # of an extra that is not installed
             __import__(name)
+while True:
+    try:
+        user, code, cwd, env = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        sys.exit()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if not child:
+            os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
+            break
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        out.seek(0), err.seek(0)
+        pickle.dump((status, out.read().decode(), err.read().decode()), sys.stdout.buffer)
+    sys.stdout.flush()
 os.umask(0o022)
 os.setgroups([])
-os.setgid({user}), os.setuid({user})
-for name in [*os.environ]:
-    if name == "SUDO_UID" or name.startswith(("PROWESS_", "XDG_")):
-        del os.environ[name]
-os.environ.update({env!r})
-os.chdir({cwd!r})
+os.setgid(user), os.setuid(user)
+os.environ.clear()
+os.environ.update(env)
+os.chdir(cwd)
+exec(code)
 """
 CORE = (
     *("_internal", "cache", "catalog", "checks", "cli", "clients", "filesystem", "find", "hosts", "install", "lock"),
@@ -65,7 +81,26 @@ def run_as(user: int, code: str, *, cwd: Path, packages: tuple[str, ...] = CORE,
 
     The modules of some packages are imported before, since the user may not be able to read them.
     """
-    before = _IMPORTS.format(packages=packages, user=user, env=dict(env), cwd=str(cwd))
-    done = subprocess.run([sys.executable, "-c", before + code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    kept = {name: value for name, value in os.environ.items() if name != "SUDO_UID"}
+    kept = {name: value for name, value in kept.items() if not name.startswith(("PROWESS_", "XDG_"))}
+    warm = _warm(packages)
+    assert warm.stdin
+    assert warm.stdout
+    pickle.dump((user, code, str(cwd), {**kept, **env}), warm.stdin)
+    warm.stdin.flush()
+    status, out, err = pickle.load(warm.stdout)  # noqa: S301 - our own
+    assert status == 0, err
+    return str(out)
+
+
+@cache
+def _warm(packages: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    """Start a process that has imported the packages, and forks one for each request."""
+    words = [sys.executable, "-c", _WARM.format(packages=packages)]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    @atexit.register
+    def end() -> None:
+        process.communicate()
+
+    return process
