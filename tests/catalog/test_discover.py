@@ -107,7 +107,11 @@ def contents(catalog: Catalog) -> dict[str, Any]:
 
 @pytest.fixture
 def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CachedDiscovery:
-    top = tmp_path.resolve()
+    return new_project(tmp_path.resolve(), monkeypatch)
+
+
+def new_project(top: Path, monkeypatch: pytest.MonkeyPatch) -> CachedDiscovery:
+    """Make a home and a project without skills."""
     (top / "home").mkdir()
     (top / "repo/.git").mkdir(parents=True)
     return CachedDiscovery(top, top / "cache", monkeypatch)
@@ -259,9 +263,11 @@ def test_threads_share_a_cache(full: CachedDiscovery) -> None:
 
 
 @pytest.fixture
-def changing(cached: CachedDiscovery) -> CachedDiscovery:
-    changing_tree(cached.top)
-    return cached
+def changing(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> CachedDiscovery:
+    """On a disk if there is one: in memory, no time changes when a mapping is written."""
+    project = new_project(open_folder, monkeypatch)
+    changing_tree(open_folder)
+    return project
 
 
 @pytest.mark.parametrize("change", [*CHANGES])

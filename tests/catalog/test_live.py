@@ -107,10 +107,13 @@ def link(path: Path, target: Path | str) -> None:
 
 @pytest.mark.parametrize("change", [name for name in CHANGES if name != "role"])
 @pytest.mark.parametrize("watched", [True, False], ids=["inotify", "compared"])
-def test_a_change_is_seen_at_once(change: str, watched: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_is_seen_at_once(
+    change: str, watched: bool, open_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a disk if there is one: in memory, no time changes when a mapping is written."""
     if not watched:
         monkeypatch.setattr("prowess.catalog._live.Inotify", no_inotify)
-    top = tmp_path.resolve()
+    top = open_folder
     (top / "repo/.git").mkdir(parents=True)
     (top / "home").mkdir()
     changing_tree(top)

@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 from prowess.cli import main
 from support.conversations import ConversationCommands
+from support.suites import without_durations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -99,8 +100,8 @@ class Console:
         return self._placed(text) + (f"[exit code {code}]\n" if code else "")
 
     def _placed(self, text: str) -> str:
-        """Replace the times of a text by placeholders."""
-        text = text.replace(time.strftime("%Y-%m-%d", time.gmtime()), "{today}")
+        """Replace the times of a text by placeholders, and leave out durations."""
+        text = without_durations(text).replace(time.strftime("%Y-%m-%d", time.gmtime()), "{today}")
         return re.sub(r"\{today\}T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "{now}", text)
 
     def _shell(self, line: str, env: Mapping[str, str], data: bytes = b"") -> tuple[bytes, bytes, int]:

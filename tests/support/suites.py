@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import sys
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,11 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
         mode = stat.filemode(status.st_mode)
         snapshots[str(path.relative_to(folder))] = (mode, status.st_uid, status.st_size, status.st_mtime_ns, content)
     return snapshots
+
+
+def without_durations(text: str) -> str:
+    """Return what `prowess test` prints, without the seconds that it adds to a case on a slow or busy machine."""
+    return re.sub(r"  \(\d+\.\d s\)$", "", text, flags=re.MULTILINE)
 
 
 def require_backend(name: str) -> str:

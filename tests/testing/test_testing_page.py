@@ -17,6 +17,7 @@ from prowess.testing._cases import DEFAULT_TIMEOUT, MAX_CASES, MAX_TEXTS, MAX_TI
 from prowess.testing._runner import STATUSES
 from support.programs import works
 from support.skills import skill
+from support.suites import without_durations
 
 TOP = Path(__file__).parent.parent.parent
 TEXT = (TOP / "docs/testing.md").read_text(encoding="utf-8")
@@ -51,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def printed(text: str, project: Path) -> str:
     """Return the output of a command as on the page, without durations."""
-    return re.sub(r"  \(\d+\.\d s\)$", "", text.replace(str(project), "/home/ada/project"), flags=re.MULTILINE)
+    return without_durations(text.replace(str(project), "/home/ada/project"))
 
 
 @pytest.mark.slow
