@@ -21,9 +21,9 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-most test-packages test-programs quick adapters $(ADAPTERS) clients conformance observe lint mutations cures endurance shared long proofs faults size docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-most test-packages test-programs quick adapters $(ADAPTERS) clients conformance observe observe-usage lint mutations cures endurance shared long proofs faults size docs picture wheels frameworks bench search clean
 help:            ## list these tasks
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
 # With a name that is not there, make itself would say only "Error 127".
 check-python = @command -v $(PYTHON) >/dev/null || { echo 'make: there is no $(PYTHON); install Python 3.11 or newer (Debian and Ubuntu: apt install python3 python3-venv), or name one with `make PYTHON=/path/to/python3.11`' >&2; exit 1; }; \
@@ -135,6 +135,9 @@ $(CONFORMANCE)/.ready: tests/mcp/conformance/package.json tests/mcp/conformance/
 # CHECK=1 compares with what is recorded, CLIENTS="codex pi" asks only these, TREES=DIR about other trees, JSON=1 is for programs.
 observe: $(READY) $(if $(PROWESS_CLIENTS),,$(INSTALLED)/.ready)  ## ask real clients which skills they see, and record it (docs/observing.md; from npm, 2 GB)
 	@$(BIN)/python tests/clients/observe.py $(if $(CHECK),--check) $(if $(TREES),--trees '$(TREES)') $(if $(JSON),--json) $(CLIENTS:%=--client %)
+
+observe-usage: $(READY) $(if $(PROWESS_CLIENTS),,$(INSTALLED)/.ready)  ## have conversations with real clients, record their sessions, and compare what Prowess reads of them (docs/observing.md; from npm, 2 GB)
+	@$(BIN)/python tests/clients/observe.py --usage $(if $(CHECK),--check) $(if $(JSON),--json) $(CLIENTS:%=--client %)
 
 # No script of a package is run but the one that puts Claude Code's program in its place.
 # Mistral Vibe needs Python 3.12; without one the other clients are asked.

@@ -18,6 +18,7 @@ from clients._built import BuiltTree, built_trees
 from clients._places import INSIDE, is_inside, namespaces, switch_loopback_on
 from clients._probe import TOP, Clients, Probe
 from clients._trees import HERE, TreeSource, all_trees, document_trees, python_trees, run_module
+from clients._usage import observe_usage, recorder_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--check", action="store_true", help="write nothing: compare with what is recorded")
     result.add_argument("--trees", type=Path, metavar="DIR", help="ask about the trees of this folder")
     result.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="ask so many clients at a time")
+    result.add_argument("--usage", action="store_true", help="record the sessions of conversations, and read them")
     result.add_argument("--json", action="store_true", help="print what differs as JSON")
     result.add_argument("--probes", type=Path, default=HERE / "probes", help="the folder of the probes")
     result.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -75,6 +77,12 @@ def work(options: argparse.Namespace, probe: Probe, trees: list[TreeSource | Bui
     """Ask one client in this process; print a line of JSON for each problem, and one about what was asked."""
     if is_inside():
         switch_loopback_on()
+    if options.usage:
+        problems, asked = observe_usage(probe, Clients(INSTALLED, seconds=240), check=options.check)
+        for problem in problems:
+            print(json.dumps({"problem": problem}), flush=True)
+        print(json.dumps({"asked": asked}), flush=True)
+        return
     folder = FOLDER if options.trees is None else options.trees / "answers"
     all_recorded = options.trees is None
     observer = Observer(probe, Clients(INSTALLED), folder, check=options.check, all_recorded=all_recorded)
@@ -146,17 +154,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not namespaces():
         print("observe.py: `unshare` does not work here, so a client might use the network", file=sys.stderr)
     names = [name for name in probes if not options.client or name in options.client]
+    if options.usage:
+        names = [name for name in names if recorder_file(name).exists()]
     with ThreadPoolExecutor(max(options.jobs, 1)) as pool:
         results = list(pool.map(lambda name: run_worker(options, name, given), names))
     problems = [problem for found, _ in results for problem in found]
     if options.json:
         print(json.dumps({"asked": [asked for _, asked in results], "problems": problems}, indent=1))
     for _, asked in results:
-        line = (
-            "{client} {version}: {cells} cells in {trees} trees, {differing} differ"
-            if len(asked) > 1
-            else "{client}: -"
-        )
+        what = "{cells} acts in {trees} conversations" if options.usage else "{cells} cells in {trees} trees"
+        line = f"{{client}} {{version}}: {what}, {{differing}} differ" if len(asked) > 1 else "{client}: -"
         print(line.format_map(asked), file=sys.stderr)
     counted = problems if options.check else [problem for problem in problems if "error" in problem]
     return 1 if counted else 0

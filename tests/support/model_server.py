@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ANSWER = "Done."
 MODELS = ("gpt-5", "local")
@@ -53,6 +54,24 @@ def texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
+def said(payload: dict[str, Any]) -> list[str | None]:
+    """Return the texts of the user in a request, in order, with `None` at the place of each result of a tool."""
+    found: list[str | None] = []
+    for item in payload.get("messages") or payload.get("input") or payload.get("contents") or ():
+        kind, content = str(item.get("type")), item.get("content") or item.get("parts") or ""
+        if item.get("role") == "tool" or kind.endswith("_call_output"):
+            found.append(None)
+        elif item.get("role") == "user" or kind == "agent_message":
+            parts = content if isinstance(content, list) else [{"text": content}]
+            found += (
+                None
+                if part.get("type") == "tool_result" or "functionResponse" in part
+                else part.get("text") or part.get("encrypted_content", "")
+                for part in parts
+            )
+    return found
+
+
 _RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
 """What a request has once for each result of a tool."""
 
@@ -86,6 +105,10 @@ class ModelServer(LoopbackServer):
         """The end of the name of a tool and its arguments: called once in a conversation that has such a tool."""
         self.tools: tuple[tuple[str, dict[str, Any]], ...] = ()
         """The same for several tools, one after the other."""
+        self.turns: dict[str, Sequence[tuple[str, Any]]] = {}
+        """The same for each message of the user that contains a word. Arguments can be made of the request."""
+        self.numbers = count(1)
+        """Identifiers of answers and calls, where there are turns: no two conversations have the same."""
         self.answer = ANSWER
         self.calls: Callable[[Any], list[tuple[str, dict[str, Any]]]] | None = None
         """The tools that the model calls, each with its arguments, given a request for a chat completion."""
@@ -138,12 +161,19 @@ class _Handler(BaseHTTPRequestHandler):
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
             reason = "tool_use"
         if call := self._tool_call(payload):
-            block = {"type": "tool_use", "id": f"toolu_{_count_results(payload) + 1}", "name": call[0], "input": {}}
+            block = {"type": "tool_use", "id": f"toolu_{self._number(payload)}", "name": call[0], "input": {}}
             complete = {**block, "input": call[1]}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}
             reason = "tool_use"
         end = {"stop_reason": reason, "stop_sequence": None}
-        whole = {"id": "msg_1", "type": "message", "role": "assistant", "model": payload["model"], "usage": usage}
+        number = self._number(payload) if self.server.turns else 1
+        whole = {
+            "id": f"msg_{number}",
+            "type": "message",
+            "role": "assistant",
+            "model": payload["model"],
+            "usage": usage,
+        }
         if not payload.get("stream"):
             self._json({**whole, **end, "content": [complete]})
             return
@@ -164,10 +194,12 @@ class _Handler(BaseHTTPRequestHandler):
             call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"}
             item = {**call, "name": "exec_command", "arguments": arguments}
         if found := self._tool_call(payload):
-            number = _count_results(payload) + 1
+            number = self._number(payload)
             call = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "status": "completed"}
             space, _, name = found[0].rpartition("\n")
             item = {**call, "name": name, "arguments": json.dumps(found[1]), **({"namespace": space} if space else {})}
+            if isinstance(found[1], str):  # of a tool without a schema, such as the one that runs JavaScript
+                item = {**call, "id": f"ctc_{number}", "type": "custom_tool_call", "name": name, "input": found[1]}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
         whole = {"id": "resp_1", "object": "response", "model": payload["model"]}
         done = {**whole, "status": "completed", "output": [item], "usage": usage}
@@ -189,8 +221,9 @@ class _Handler(BaseHTTPRequestHandler):
         calls = [*calls, call] if (call := self._tool_call(payload)) else calls
         if calls:
             functions = [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in calls]
+            first = self._number(payload) if self.server.turns else 0
             items = [
-                {"index": number, "id": f"call_{number}", "type": "function", "function": function}
+                {"index": number, "id": f"call_{first + number}", "type": "function", "function": function}
                 for number, function in enumerate(functions)
             ]
             message, reason = {"role": "assistant", "content": None, "tool_calls": items}, "tool_calls"
@@ -216,15 +249,36 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json(whole)
 
-    def _tool_call(self, payload: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    def _tool_call(self, payload: dict[str, Any]) -> tuple[str, Any] | None:
         """Return the full name of the tool to call, and its arguments."""
-        steps = self.server.tools or ((self.server.tool,) if self.server.tool is not None else ())
+        steps: Sequence[tuple[str, Any]] = self.server.tools or (
+            (self.server.tool,) if self.server.tool is not None else ()
+        )
         done = _count_results(payload)
+        if self.server.turns:
+            steps, done = self._turn(said(payload))
         if done >= len(steps):
             return None
         end, arguments = steps[done]
-        names = (name for name in _tool_names(payload.get("tools") or []) if name.endswith(end))
+        if callable(arguments):
+            arguments = arguments(payload)
+        more = (
+            item.get("tools") or [] for item in payload.get("input") or () if item.get("type") == "additional_tools"
+        )
+        tools = [*(payload.get("tools") or []), *chain.from_iterable(more)]
+        names = (name for name in _tool_names(tools) if name.endswith(end))
         return next(((name, arguments) for name in names), None)
+
+    def _number(self, payload: dict[str, Any]) -> int:
+        return next(self.server.numbers) if self.server.turns else _count_results(payload) + 1
+
+    def _turn(self, texts: list[str | None]) -> tuple[Sequence[tuple[str, Any]], int]:
+        """Return the steps of the last message of the user that has some, and how many of them are done."""
+        for place in range(len(texts) - 1, -1, -1):
+            for word, steps in self.server.turns.items():
+                if word in (texts[place] or ""):
+                    return steps, texts[place:].count(None)
+        return (), 0
 
     def _events(self, *events: dict[str, Any], end: str = "") -> None:
         named = [(f"event: {event['type']}\n" if "type" in event else "", json.dumps(event)) for event in events]

@@ -1,0 +1,70 @@
+"""Copilot CLI: `copilot -p`, and its terminal where the user invokes a skill."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from clients._recorder import TERMINAL, Call, Recorder, json_lines, main_files
+from clients.probes.copilot import PROGRAM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from clients._conversations import Step, Turn, World
+    from clients._probe import Clients
+
+
+def argv(clients: Clients, turn: Turn, session: str) -> list[str]:
+    """Return the command of a turn. A session cannot be forked."""
+    if turn.goes_on == "forked":
+        return []
+    before = [f"--resume={session}"] if turn.goes_on else []
+    command = [str(clients.file(PROGRAM)), "--allow-all", *before]
+    if not turn.invokes:
+        return [*command, "-p", turn.words]
+    typed = [["shortcuts", f"/{turn.invokes} {turn.words}"], [turn.words, "\r"], ["Done.", "/exit"], ["/exit", "\r"]]
+    return [sys.executable, "-c", TERMINAL, json.dumps(typed), *command]
+
+
+def env(url: str) -> dict[str, str]:
+    """Return the variables that connect it to the model."""
+    return {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_AUTO_UPDATE": "false",
+        "COPILOT_PROVIDER_BASE_URL": url,
+        "COPILOT_PROVIDER_TYPE": "anthropic",
+        "COPILOT_PROVIDER_API_KEY": "key",
+        "COPILOT_MODEL": "claude-sonnet-4.6",
+    }
+
+
+def calls(step: Step, world: World) -> list[Call]:
+    """Return the tools for a step."""
+    kind, *values = step
+    match kind:
+        case "use" | "unknown":
+            return [("skill", {"skill": values[0]})]
+        case "read":
+            return [("view", {"path": str(world.folder(values[0]) / values[1])})]
+        case "run":
+            return [("bash", {"command": values[0], "description": "Run it", "mode": "sync"})]
+    agent = {"agent_type": "general-purpose", "name": "look", "description": "Look at it", "prompt": values[0]}
+    return [("task", {**agent, "mode": "sync"})]
+
+
+def files(home: Path) -> dict[str, str]:
+    """Return its session files."""
+    return json_lines(home, ".copilot/session-state/*/events.jsonl")
+
+
+RECORDER = Recorder(
+    client="copilot",
+    argv=argv,
+    env=env,
+    calls=calls,
+    folder=".copilot/session-state",
+    files=files,
+    ids=main_files(r"session-state/([^/]+)/"),
+)
