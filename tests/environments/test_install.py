@@ -225,5 +225,15 @@ def test_environments_are_listed_and_removed(index: Path) -> None:
     assert [name for name in os.listdir(_top()) if not name.startswith(".")] == ["other"]
 
 
+def test_looking_for_an_environment_is_no_use_of_it(index: Path) -> None:
+    made = install(needs("lines"), os.environ)
+    record = os.path.join(made.folder, "prowess.json")
+    os.utime(record, (1, 1))
+    assert find_environment(needs("lines"), os.environ) is not None
+    assert os.stat(record).st_mtime == 1
+    install(needs("lines"), os.environ)
+    assert os.stat(record).st_mtime > 1
+
+
 def _top() -> str:
     return os.path.join(os.environ["PROWESS_CACHE_DIR"], "environments")

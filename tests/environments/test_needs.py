@@ -175,6 +175,40 @@ def test_files_of_the_skill_are_not_packages_and_their_imports_count(tmp_path: P
     assert needs.unknown == ()
 
 
+def test_modules_of_no_known_package_are_shown(tmp_path: Path) -> None:
+    """Before the script runs, since it may not; with its answer only if they are missing."""
+    write_files(tmp_path, {"x.py": "import " + ", ".join(f"m{number}" for number in range(7))})
+    ((needs, paths),) = needs_of_skill(str(tmp_path), ["x.py"]).items()
+    assert paths == ["x.py"]
+    names = "`m0`, `m1`, `m2`, `m3`, `m4` and 2 more"
+    assert needs.notes() == [f"no package is known that has {names}, which the scripts import"]
+    assert needs.notes(unknown=False) == []
+
+
+LOCKED = {"version": "1.0.0", "integrity": "sha512-x", "resolved": "https://example.com/a.tgz"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "used"),
+    [
+        ({"node_modules/a": LOCKED, "node_modules/a/node_modules/@b/c": LOCKED}, True),
+        ({"node_modules/a": {**LOCKED, "link": True}}, False),
+        ({"../a": LOCKED}, False),
+        ({"node_modules/../../a": LOCKED}, False),
+        ({"node_modules/a": {"version": "git+ssh://git@example.com/a"}}, False),
+        ({"node_modules/a": {**LOCKED, "name": "other"}}, False),
+        ({"node_modules/a": {**LOCKED, "integrity": "sha1-x"}}, False),
+        ([], False),
+    ],
+)
+def test_a_lock_of_npm_is_used_without_its_addresses(tmp_path: Path, rows: object, used: bool) -> None:
+    lock = json.dumps({"packages": rows})
+    write_files(tmp_path, {"package.json": '{"dependencies": {"a": "^1"}}', "package-lock.json": lock})
+    needs = find_node_needs(str(tmp_path), ("x.js",))
+    says = " and package-lock.json" if used else ", without a usable package-lock.json"
+    assert (bool(needs.lock), needs.source, "example" in needs.lock) == (used, f"package.json{says}", False)
+
+
 def test_no_package_is_guessed_from_the_name_of_a_module(tmp_path: Path) -> None:
     """`scripts` and `helpers` on PyPI are packages of other authors."""
     write_files(tmp_path, {"x.py": "import scripts, helpers.one\nfrom my_company import tools"})
@@ -241,7 +275,7 @@ def test_the_nearest_package_file_names_packages_of_node(tmp_path: Path) -> None
     }
     files = {"scripts/x.mjs": "", "scripts/package.json": json.dumps(content), "package.json": "{}"}
     needs = find_node_needs(str(write_files(tmp_path, files)), ("scripts", "x.mjs"))
-    assert (needs.kind, needs.source) == ("npm", "scripts/package.json")
+    assert (needs.kind, needs.source) == ("npm", "scripts/package.json, without a usable package-lock.json")
     assert needs.requirements == ("@scope/a@1.x || >=2.5.0 <3.0.0", "docx@^9.6.1")
 
 

@@ -940,6 +940,37 @@ def test_packages_of_node_are_installed_without_running_their_scripts(
     assert not mark.exists()
 
 
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+def test_a_lock_of_npm_says_which_versions_and_not_from_where(
+    project: Path, trust: Trust, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address of its author is not asked; the digest of a file counts."""
+    mark = tmp_path / "ran"
+    registry = tmp_path / "registry"
+    package = {"name": "shapes", "version": "1.5.0", "scripts": {"install": f"touch {mark}"}, "main": "i.js"}
+    write_npm_package(registry, package, {"i.js": "module.exports = 4"})
+    about = json.loads((registry / "shapes").read_text())
+    dist = about["versions"]["1.5.0"]["dist"]
+    # The newest version in the range is another one.
+    about["versions"]["1.9.0"] = {**about["versions"]["1.5.0"], "version": "1.9.0", "dist": {**dist, "tarball": "/no"}}
+    (registry / "shapes").write_text(json.dumps({**about, "dist-tags": {"latest": "1.9.0"}}))
+    row = {"version": "1.5.0", "integrity": dist["integrity"], "resolved": "http://127.0.0.1:9/shapes.tgz"}
+    needs = {"dependencies": {"shapes": "^1.0.0"}}
+    lock = {"lockfileVersion": 3, "packages": {"": needs, "node_modules/shapes": row}}
+    files = {"x.cjs": "console.log(require('shapes'))", "package.json": json.dumps(needs)}
+    write_scripts(project, "pdf", {**files, "package-lock.json": json.dumps(lock)})
+    session = active(project, trust)
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    with static_server(registry) as server:
+        monkeypatch.setenv("npm_config_registry", f"{server.url}/")
+        point_to_tarballs(registry, server.url)
+        assert run(session, "x.cjs").splitlines()[:3] == ["exit code 0", "stdout:", "4"]
+        assert not mark.exists()
+        row["integrity"] = "sha512-" + "A" * 86 + "=="
+        write_scripts(project, "pdf", {**files, "package-lock.json": json.dumps(lock)})
+        assert "EINTEGRITY" in run(active(project, trust), "x.cjs")
+
+
 @pytest.mark.needs("git")
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 def test_a_package_of_node_that_needs_a_repository_is_not_installed(

@@ -98,8 +98,6 @@ def find_environment(needs: Needs, env: Mapping[str, str], *, builds: bool = Fal
             check_own(path)
     except ForeignError as error:
         raise InstallError(f"the environment is not used: {error.strerror}", hint=error.hint) from None
-    with suppress(OSError):
-        os.utime(os.path.join(folder, _RECORD))
     return Environment(name=os.path.basename(folder), folder=folder, requirements=needs.requirements)
 
 
@@ -116,6 +114,8 @@ def install(needs: Needs, env: Mapping[str, str], *, builds: bool = False) -> En
             Python.
     """
     if known := find_environment(needs, env, builds=builds):
+        with suppress(OSError):
+            os.utime(os.path.join(known.folder, _RECORD))
         return known
     top = _top(env)
     if top is None:
@@ -187,11 +187,15 @@ def _fill_with_npm(npm: str, needs: Needs, folder: str, env: Mapping[str, str], 
     packages = dict(requirement.rsplit("@", 1) for requirement in needs.requirements)
     with open(os.path.join(folder, "package.json"), "x", encoding="ascii") as file:
         json.dump({"private": True, "dependencies": packages}, file)
+    if needs.lock:
+        with open(os.path.join(folder, "package-lock.json"), "x", encoding="ascii") as file:
+            file.write(needs.lock)
+    command = ["ci"] if needs.lock else ["install", "--no-package-lock"]
     kinds = [] if builds else ["--ignore-scripts"]
     # A package may depend on a repository: git would use the user's keys, and settings in it may name programs.
     kinds += ["--git=false"]
     quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
-    _run([npm, "install", "--omit=dev", "--no-package-lock", *kinds, *quiet], folder, env, needs)
+    _run([npm, *command, "--omit=dev", *kinds, *quiet], folder, env, needs)
 
 
 def _run(command: Sequence[str], cwd: str, env: Mapping[str, str], needs: Needs) -> None:
@@ -309,7 +313,7 @@ def _name(needs: Needs, *, builds: bool) -> str:
 
     base = real_path(_base_python())
     python = [base, sys.version, needs.python] if needs.kind == "python" else []
-    words = [_FORM, needs.kind, *python, platform.machine(), str(builds), *needs.requirements]
+    words = [_FORM, needs.kind, *python, platform.machine(), str(builds), *needs.requirements, needs.lock]
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
 

@@ -59,6 +59,8 @@ class Needs(Frozen):
     """Packages with their versions, sorted, in one form for one meaning: `pypdf>=5`, `docx@^9.6.1`; safe to show."""
     python: str = ""
     """The versions of Python that it can run with, such as `>=3.12`; safe to show."""
+    lock: str = ""
+    """The `package-lock.json` for npm, without addresses: exact versions and the digests of their files."""
     refused: tuple[tuple[str, str], ...] = ()
     """What is not installed, and why."""
     unknown: tuple[str, ...] = ()
@@ -86,11 +88,19 @@ class Needs(Frozen):
         """Return it in the shape of `--json`."""
         return {"kind": self.kind, "packages": [*self.packages], "source": self.source, "notes": self.notes()}
 
-    def notes(self) -> list[str]:
-        """Return what a user should know of it before it is installed, in lines; safe to show."""
+    def notes(self, *, unknown: bool = True) -> list[str]:
+        """Return what a user should know of it before it is installed, in lines; safe to show.
+
+        Args:
+            unknown: whether to name the modules of which no package is known: they may be there nevertheless.
+        """
         refused = [(quoted(text, 100), reason) for text, reason in self.refused[:5]]
         lines = [f"{text} of {self.source} is not installed: {reason}" for text, reason in refused]
         lines += [f"`{name}` is not `{other}`: their names differ by one letter" for name, other in self.lookalikes]
+        if unknown and self.unknown:
+            names = ", ".join(f"`{name}`" for name in self.unknown[:5])
+            more = f" and {len(self.unknown) - 5:,} more" if len(self.unknown) > 5 else ""
+            lines.append(f"no package is known that has {names}{more}, which the scripts import")
         return lines
 
 
@@ -127,6 +137,8 @@ def _find_needs(read: _Imports, parts: Sequence[str], packages: Iterable[str], *
 def find_node_needs(folder: str, parts: Sequence[str]) -> Needs:
     """Return what a script for Node.js needs: the `dependencies` of the nearest `package.json`, by names and versions.
 
+    A `package-lock.json` beside it says which versions exactly.
+
     Args:
         folder: of the skill; absolute.
         parts: the path of the script in it.
@@ -151,7 +163,51 @@ def find_node_needs(folder: str, parts: Sequence[str]) -> Needs:
     if len(found) > MAX_REQUIREMENTS:
         refused.append((f"{len(found):,} packages", f"{MAX_REQUIREMENTS} is the most"))
         found = []
-    return Needs(source=place, kind="npm", requirements=tuple(sorted(found)), refused=tuple(refused[:MAX_REQUIREMENTS]))
+    lock, source = "", place
+    if found and not refused:
+        beside = f"{place.removesuffix('package.json')}package-lock.json"
+        lock = _lock_without_addresses(_read(folder, beside.split("/")), found)
+        source += f" and {beside}" if lock else ", without a usable package-lock.json"
+    return Needs(
+        source=source,
+        kind="npm",
+        requirements=tuple(sorted(found)),
+        lock=lock,
+        refused=tuple(refused[:MAX_REQUIREMENTS]),
+    )
+
+
+_LOCKED_PATH = re.compile(rf"(?:(?:^|/)node_modules/{_NODE_NAME.pattern})+", re.ASCII)
+_LOCKED_KEYS = """
+    version integrity dependencies optionalDependencies optional dev devOptional peer peerDependencies
+    peerDependenciesMeta engines os cpu libc hasInstallScript bin
+"""
+
+
+def _lock_without_addresses(text: bytes, requirements: Sequence[str]) -> str:
+    """Return a `package-lock.json` whose packages come from the user's registry; empty if it cannot be used so.
+
+    Its author's addresses are left out: npm takes a version from the registry, and compares the digest of its file.
+    """
+    import json
+
+    try:
+        packages = json.loads(text)["packages"]
+        rows = {path: row for path, row in packages.items() if path}
+        locked = {path: {key: row[key] for key in _LOCKED_KEYS.split() if key in row} for path, row in rows.items()}
+        if not all(
+            _LOCKED_PATH.fullmatch(path)
+            and re.fullmatch(r"[0-9A-Za-z.+-]{1,100}", row["version"], re.ASCII)
+            and row["integrity"].startswith("sha512-")
+            and not rows[path].keys() & {"link", "inBundle", "bundleDependencies", "name"}
+            for path, row in locked.items()
+        ):
+            return ""
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return ""
+    named = dict(requirement.rsplit("@", 1) for requirement in requirements)
+    content = {"lockfileVersion": 3, "requires": True, "packages": {"": {"dependencies": named}, **locked}}
+    return json.dumps(content, sort_keys=True)
 
 
 def _nearest(folder: str, parts: Sequence[str], name: str) -> tuple[str, bytes]:
@@ -180,7 +236,7 @@ def needs_of_skill(folder: str, scripts: Iterable[str], packages: Iterable[str] 
             needs = find_node_needs(folder, path.split("/"))
         else:
             needs = _find_needs(read, path.split("/"), packages, imports=path.endswith(".py"))
-        if needs.packages or needs.refused:
+        if needs.packages or needs.refused or needs.unknown:
             found.setdefault(needs, []).append(path)
     return found
 

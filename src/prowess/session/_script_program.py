@@ -84,7 +84,7 @@ def find_script_program(
         needs = find_node_needs(folder, parts)
     else:
         needs = find_needs(folder, parts, declared.packages, imports=is_python)
-    notes = needs.notes()
+    notes = needs.notes(unknown=False)
     own: tuple[str, ...] = ()
     path = search_path(program, needed)
     modules = ""
