@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+import runpy
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,10 +28,6 @@ from support.openai_server import ModelServer, results, whole
 from support.scripts import SCRIPTS
 from support.sessions import discover_project
 from support.skills import skill, write_many_skills
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 BODY = "Count the pages twice."
 DONE = "Done."
@@ -352,3 +350,14 @@ def test_the_toolset_is_a_skill_toolset(folder: Path) -> None:
     assert list(skills.skills) == ["pages"]
     assert [one.name for one in skills] == ["activate_skill", "read_skill_file"]
     assert len(skills) == 2
+
+
+def test_a_first_request_costs_no_more_than_with_its_own_toolset(tmp_path: Path) -> None:
+    """The table in `docs/adapters/README.md` has this number, and those of other frameworks."""
+    measured = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks/first_requests.py"))
+    (tmp_path / ".git").mkdir()
+    measured["write_skills"](tmp_path / ".agents/skills")
+    ours = measured["of_session"](tmp_path)
+    assert ours <= measured["of_haystack"](tmp_path)
+    page = (Path(__file__).parents[2] / "docs/adapters/README.md").read_text(encoding="utf-8")
+    assert f"| Prowess | {ours:,} |" in page

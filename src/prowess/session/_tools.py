@@ -62,7 +62,7 @@ def activate_tool(activate: Callable[[str, str | None], Activation]) -> Tool:
     """
     return _make_tool(
         name="activate_skill",
-        description="Get the instructions of a skill, before you work on what it is for.",
+        description="Get the instructions of a skill.",
         properties={"name": _NAME, "arguments": {**_TEXT, "description": "what to work on"}},
         required=("name",),
         call=lambda name, arguments=None: activate(name, arguments).content,
