@@ -34,11 +34,7 @@ def test_each_conversation_has_an_expected_file_with_sessions_that_are_recorded(
     home = build_home(client, tmp_path / "home")
     recorded = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file()).decode("utf-8", "replace")
     expected = expected_sessions(client)
-    assert (
-        {"model", "copies", "unknown", "deleted", "sub-agent"} - ({"sub-agent"} if client == "pi" else set())
-        <= expected.keys()
-        <= CONVERSATIONS.keys()
-    )
+    assert {"model", "copies", "unknown", "deleted"} <= expected.keys() <= CONVERSATIONS.keys()
     for name, session in expected.items():
         steps = [step for turn in CONVERSATIONS[name] for step in turn.steps]
         uses = [turn.invokes for turn in CONVERSATIONS[name] if turn.invokes]

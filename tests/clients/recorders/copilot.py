@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
     from clients._conversations import Step, Turn, World
     from clients._probe import Clients
+
+CATALOG = re.compile(
+    r'"content":"(?:[^"\\]|\\.)*?(<available_skills>(?:[^"\\]|\\.)*</available_skills>)(?:[^"\\]|\\.)*"'
+)
 
 
 def argv(clients: Clients, turn: Turn, session: str) -> list[str]:
@@ -55,8 +60,14 @@ def calls(step: Step, world: World) -> list[Call]:
 
 
 def files(home: Path) -> dict[str, str]:
-    """Return its session files."""
-    return json_lines(home, ".copilot/session-state/*/events.jsonl")
+    """Return its session files, of system messages only the catalog."""
+    found = json_lines(home, ".copilot/session-state/*/events.jsonl")
+    return {path: "".join(map(only_catalog, text.splitlines(keepends=True))) for path, text in found.items()}
+
+
+def only_catalog(line: str) -> str:
+    """Return the line of a record, of a system message without most of its text."""
+    return CATALOG.sub(r'"content":"\1"', line) if line.startswith('{"type":"system.message"') else line
 
 
 RECORDER = Recorder(
