@@ -39,6 +39,32 @@ def test_a_command_with_faults_exits_with_one(capsys: pytest.CaptureFixture[str]
     assert "SHA-256" in first["hint"]
 
 
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("raise SystemExit('sorry')", "it has ended: sorry"),
+        ("print('hello')", "it has ended"),
+        ("import os; os.execvp('cat', ['cat'])", "it answered: Method not found (-32601)"),
+        ("print('{}, {}')", "it sent a message that is not JSON"),
+    ],
+    ids=["ends", "prints", "echoes", "prints braces"],
+)
+def test_a_program_that_is_no_server_is_reported(program: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mcp", "check", "--", sys.executable, "-c", program]) == 1
+    first, hint, _ = capsys.readouterr().out.splitlines()
+    assert first == f"error: {sys.executable}: it is not a server of MCP: {reason} [protocol]"
+    assert "speaks the protocol" in hint
+
+
+@pytest.mark.parametrize(("what", "rule"), [("http-404", "protocol"), ("http-401", "connection")])
+def test_a_url_that_is_no_server_is_reported(what: str, rule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """From one that needs a token."""
+    with serve(what) as (url, _):
+        assert main(["mcp", "check", "--json", url]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["rule"], found["message"].startswith("it is not a server of MCP: ")) == (rule, rule == "protocol")
+
+
 @pytest.mark.parametrize(("options", "tried"), [([], []), (["--allow-private"], ["10.0.0.7"])])
 def test_a_name_in_the_own_network_is_reached_if_the_user_says_so(
     options: list[str], tried: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

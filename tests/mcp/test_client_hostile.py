@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from prowess import Session, discover
 from prowess.errors import SkillError
-from prowess.mcp import McpSkillProvider, _connection, configured_servers
+from prowess.mcp import McpSkillProvider, _connection, configured_servers, list_together
 from prowess.net import _client as _http
 from support import skill_servers
 from support.growth import END, ends
@@ -210,6 +211,44 @@ def test_an_entry_that_breaks_a_rule_is_left_out(change: dict[str, Any], reason:
         f"the MCP server `docs`: a skill is left out: {reason}",
         "the MCP server `docs`: a skill is left out: it is not an object",
     ]
+
+
+def test_two_different_entries_of_one_uri_are_left_out(tmp_path: Path) -> None:
+    """Of two that are the same, one stays."""
+    with serve() as (url, server):
+        server.entries = [ENTRY, named("other"), named("other"), {**ENTRY, "resources": ENTRY["resources"][:1]}]
+        docs = provider(tmp_path, url)
+        assert [entry.name for entry in docs.list("")] == ["docs:other"]
+    assert [finding.message for finding in docs.findings] == [
+        "the MCP server `docs`: a skill is left out: it is listed twice",
+        "the MCP server `docs`: a skill is left out: it is listed twice, in two ways",
+    ]
+
+
+def test_servers_are_listed_at_the_same_time(tmp_path: Path) -> None:
+    """Each answers only when the other one has been asked too."""
+    both = threading.Barrier(2, timeout=END)
+    with serve() as (one, first), serve() as (other, second):
+        first.before_list = second.before_list = both.wait
+        servers = [McpSkillProvider(name, url=url, cache=tmp_path) for name, url in (("a", one), ("b", other))]
+        list_together(servers, "")
+        found = discover(tmp_path, home=tmp_path, env={}, cache=False, providers=servers)
+        assert [entry.name for entry in found.skills] == ["a:pdf", "b:pdf"]
+        assert first.methods.count("skills/list") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["list-silence", "drip", "discover-silence"])
+def test_a_server_that_does_not_answer_is_left_when_all_have_to_be_there(what: str, tmp_path: Path) -> None:
+    """However long its own answers may take; it is not asked again, and a finding says why it has no skills."""
+    with serve(what) as (url, server):
+        late = provider(tmp_path, url)
+        with ends():
+            list_together([late], "", seconds=0.4)
+        asked = len(server.methods)
+        assert late.list("") == ()
+        assert "it did not answer in time" in late.findings[0].message
+        assert len(server.methods) == asked
 
 
 def test_only_the_first_findings_about_entries_are_kept(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from support.growth import END
 from support.mcp_clients import INITIALIZE, MODERN, serve
 from support.processes import times_scheduled, wait_until
 from support.skills import skill
@@ -43,6 +44,43 @@ def test_a_message_without_end_is_refused_and_the_next_one_answered(project: Pat
         assert "longer than 1,048,576 bytes" in refused["error"]["message"]
         assert len(served.ask("skills/list")["skills"]) == 1
         assert served.peak_memory() - before < 8 * MIB
+
+
+@pytest.mark.parametrize(("era", "code"), [({}, -32002), (MODERN, -32602)], ids=["older", "modern"])
+def test_an_unknown_resource_has_the_code_of_its_era(project: Path, era: dict[str, Any], code: int) -> None:
+    with serve(project) as served:
+        if not era:
+            served.initialize()
+        for uri in ("skill://pages/none.txt", "skill://none/SKILL.md", "file:///etc/passwd", "skill://none/_manifest"):
+            error = served.ask("resources/read", {"uri": uri, **era})
+            assert (error["code"], error["data"]) == (code, {"uri": uri})
+
+
+def test_what_lists_leave_out_is_said_at_the_start(project: Path) -> None:
+    """Before a client asks for a list, and once; it is not counted."""
+    skill(project / ".agents/skills/odd", more="metadata: {version: 1.0}\n")
+    skill(project / ".agents/skills/endless", more="most: .inf\n")
+    with serve(project) as served:
+        served.initialize()
+        assert [entry["frontmatter"]["name"] for entry in served.ask("skills/list")["skills"]] == ["pages"]
+        served.close()
+        assert served.process.wait(END) == 0
+        lines = served.complaints().splitlines()
+    assert lines[0].startswith("note: the skill `endless` is not served: its front matter cannot be sent as JSON: .inf")
+    assert lines[1].startswith("note: the skill `odd` is not served: its `metadata` has a value that is not text")
+    assert lines[2:] == [f"note: serving 1 skill of {project}"]
+
+
+@pytest.mark.parametrize("place", ["", "skills/"])
+def test_a_folder_of_skills_is_served(place: str, tmp_path: Path) -> None:
+    """Skills that lie directly in it, or in its `skills`, as in a repository of skills; new ones too."""
+    folder = tmp_path / "repository"
+    skill(folder / f"{place}one")
+    with serve(folder) as served:
+        served.initialize()
+        skill(folder / f"{place}two")
+        found = [entry["uri"] for entry in served.ask("skills/list")["skills"]]
+    assert found == ["skill://one/SKILL.md", "skill://two/SKILL.md"]
 
 
 def test_a_line_of_100_mb_at_the_end_is_refused(project: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import shutil
 import threading
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, PaginatedRequestParams, ReadResourceRequestParams
 
-from prowess import LiveCatalog
+from prowess import LiveCatalog, discover
 from prowess.mcp import SkillServer, server
 from prowess.session import Tool
 from support.rows import rows
@@ -76,6 +78,103 @@ def test_a_list_has_each_change_at_once(tmp_path: Path) -> None:
         shutil.rmtree(other.parent)
         (folder / "a/b").rename(folder / "c")
         assert files() == ["skill://pages/c/deep.txt 3"]
+
+
+def all_pages(source: Any, method: str) -> list[list[str]]:
+    """Return the URIs in each page of a list."""
+    pages: list[list[str]] = []
+    cursor = None
+    while cursor is not None or not pages:
+        answer = ask(source, method, PaginatedRequestParams(cursor=cursor))
+        if isinstance(answer, dict):
+            pages.append([entry["uri"] for entry in answer["skills"].value()])
+            cursor = answer.get("nextCursor")
+        else:
+            pages.append([resource.uri for resource in answer.resources])
+            cursor = answer.next_cursor
+    return pages
+
+
+def test_lists_have_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of files ends with a skill, however many files that has."""
+    monkeypatch.setattr("prowess.mcp._server._PAGE_FILES", 10)
+    for number in range(250):
+        skill(tmp_path / f".agents/skills/s{number:03}")
+    for number in range(20):
+        (tmp_path / f".agents/skills/s007/{number:02}.txt").write_text("x")
+    source = server(discover(tmp_path, home=tmp_path, env={}, cache=False))
+    pages = all_pages(source, "skills/list")
+    assert [len(page) for page in pages] == [100, 100, 50]
+    assert [uri for page in pages for uri in page] == [f"skill://s{number:03}/SKILL.md" for number in range(250)]
+    files = all_pages(source, "resources/list")
+    assert [len(page) for page in files[:3]] == [7, 21, 10]
+    assert len({uri for page in files for uri in page}) == sum(map(len, files)) == 270
+
+
+def test_a_cursor_of_another_list_or_server_is_refused(tmp_path: Path) -> None:
+    """A client cannot make one."""
+    for number in range(101):
+        skill(tmp_path / f".agents/skills/s{number:03}")
+    catalog = discover(tmp_path, home=tmp_path, env={}, cache=False)
+    source, other = server(catalog), server(catalog)
+    cursor = ask(source, "skills/list", {})["nextCursor"]
+    forged = base64.urlsafe_b64encode(b"s050").decode()
+    changed = cursor[:-1] + ("A" if cursor[-1] != "A" else "B")
+    for wrong in (forged, changed, "", "%", "\ud800", cursor[:20], ask(other, "skills/list", {})["nextCursor"]):
+        with pytest.raises(MCPError, match="invalid cursor") as caught:
+            ask(source, "skills/list", PaginatedRequestParams(cursor=wrong))
+        assert caught.value.error.code == -32602
+    with pytest.raises(MCPError, match="invalid cursor"):
+        ask(source, "resources/list", PaginatedRequestParams(cursor=cursor))
+    assert len(ask(source, "skills/list", PaginatedRequestParams(cursor=cursor))["skills"].value()) == 1
+
+
+def test_older_clients_find_skills_and_their_files_in_two_documents(live: Any) -> None:
+    """`skill://index.json` for Microsoft's Agent Framework, and `_manifest` for FastMCP."""
+
+    def read(uri: str) -> Any:
+        (content,) = ask(live, "resources/read", ReadResourceRequestParams(uri=uri)).contents
+        assert content.mime_type == "application/json"
+        return json.loads(content.text)
+
+    (entry,) = ask(live, "skills/list", {})["skills"].value()
+    files = {row["uri"]: row for row in entry["resources"]}
+    (found,) = read("skill://index.json")["skills"]
+    assert found.pop("digest") == files[entry["uri"]]["digest"]
+    assert found == {"type": "skill-md", "url": entry["uri"], **entry["frontmatter"]}
+    assert read("skill://pages/_manifest") == {
+        "skill": "pages",
+        "files": [
+            {"path": uri.removeprefix("skill://pages/"), "size": row["size"], "hash": row["digest"]}
+            for uri, row in files.items()
+        ],
+    }
+    for uri in ("skill://other/_manifest", "skill://_manifest", "skill://pages/index.json", "skill://index.json/"):
+        with pytest.raises(MCPError):
+            ask(live, "resources/read", ReadResourceRequestParams(uri=uri))
+
+
+def test_a_file_that_is_called_as_the_list_of_files_is_itself(live: Any, tmp_path: Path) -> None:
+    (tmp_path / ".agents/skills/pages/_manifest").write_text("mine")
+    (content,) = ask(live, "resources/read", ReadResourceRequestParams(uri="skill://pages/_manifest")).contents
+    assert content.text == "mine"
+
+
+def test_no_text_has_a_place_of_this_machine(live: Any, tmp_path: Path) -> None:
+    """Neither the instructions nor what a tool answers: clients read files by their names."""
+    texts = [str(live.instructions)]
+    for name, arguments in (
+        ("activate_skill", {"name": "pages"}),
+        ("activate_skill", {"name": "pag"}),
+        ("read_skill_file", {"name": "pages", "path": "photo.bin"}),
+        ("read_skill_file", {"name": "pages", "path": "../../../x"}),
+        ("read_skill_file", {"name": "pages", "path": str(tmp_path)}),
+        ("search_skills", {"query": "count"}),
+    ):
+        answer = ask(live, "tools/call", CallToolRequestParams(name=name, arguments=arguments))
+        texts.append(answer.content[0].text)
+    assert "Paths in this skill are relative to its directory." in texts[1]
+    assert [text for text in texts[1:] if f"{tmp_path}/" in text] == []
 
 
 def test_files_are_read_as_text_or_bytes(live: Any) -> None:

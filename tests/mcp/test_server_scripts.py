@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.cli import main
 from support.mcp_clients import INITIALIZE, MODERN, modern, post as post_to, serve
+from support.processes import processes_with, wait_until
 from support.programs import require
 from support.scripts import write_script
 from support.skills import skill
@@ -56,7 +58,8 @@ def test_a_trusted_script_runs_and_its_files_are_read(project: Path, era: dict[s
             served.initialize()
         failed, text = call(served, RUN, era)
         assert failed
-        assert "`pages` is not trusted: review it, then type `prowess trust " in text
+        assert "`pages` is not trusted: review it, then type `prowess trust pages`" in text
+        assert str(project) not in text
         assert "tell the user this" in text
         trust(project)
         assert call(served, RUN, era) == (False, WROTE)
@@ -82,6 +85,24 @@ def test_scripts_are_offered_only_if_asked_for(project: Path) -> None:
             None,
             True,
         ]
+
+
+@pytest.mark.parametrize("era", [{}, MODERN], ids=["older", "modern"])
+def test_a_cancelled_call_ends_its_script(project: Path, era: dict[str, Any]) -> None:
+    """With all its processes; another one can run at once."""
+    script = project / ".agents/skills/pages/wait.sh"
+    mark = f"98{os.getpid()}"
+    script.write_text(f"#!/bin/sh\nsleep {mark} &\nsleep {mark}\n")
+    trust(project)
+    with serve(project, "--scripts") as served:
+        if not era:
+            served.initialize()
+        arguments = {"skill": "pages", "script": "wait.sh"}
+        served.send("tools/call", {"name": "run_skill_script", "arguments": arguments, **era}, id="long")
+        wait_until(lambda: len(processes_with(mark)) >= 2)
+        served.send("notifications/cancelled", {"requestId": "long", **era})
+        wait_until(lambda: not processes_with(mark))
+        assert call(served, RUN, era) == (False, WROTE)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

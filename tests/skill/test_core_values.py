@@ -48,3 +48,10 @@ def test_what_has_no_json_is_an_error(text: str) -> None:
     """It is left out by its caller, with the reason."""
     with pytest.raises((YamlSyntaxError, ValueError)):
         core_mapping(text)
+
+
+@pytest.mark.parametrize("text", [".inf", "-.INF", "[.nan]", "{a: 1e999}"])
+def test_a_number_that_is_not_finite_is_an_error_if_its_caller_asks(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a finite number$"):
+        core_mapping(f"a: ~\nvalue: {text}", finite=True)
+    assert core_mapping("a: ~\nb: '.inf'", finite=True) == {"a": None, "b": ".inf"}

@@ -41,18 +41,20 @@ CLIENT = {
 SECONDS = 300
 
 
-def write_skills(folder: Path, more: int = 0) -> Path:
+def write_skills(folder: Path, more: int = 0, *, odd_names: bool = True) -> Path:
     """Write skills that differ in all that a server must get right.
 
     Args:
         folder: gets a folder for each.
         more: further skills, to fill pages.
+        odd_names: whether there are files whose names are not ASCII, or have blanks.
     """
     forms = skill(folder / "forms", body="See [the fields](references/fields.md).").parent
     (forms / "references/deep").mkdir(parents=True)
     (forms / "references/fields.md").write_bytes(b"# Fields\r\n")
-    (forms / "references/deep/an odd name #1.md").write_text("Read me.\n", encoding="utf-8")
-    (forms / "references/stra\u00dfe.txt").write_text("\ufeffwith a mark\n", encoding="utf-8")
+    if odd_names:
+        (forms / "references/deep/an odd name #1.md").write_text("Read me.\n", encoding="utf-8")
+        (forms / "references/stra\u00dfe.txt").write_text("\ufeffwith a mark\n", encoding="utf-8")
     (forms / "assets").mkdir()
     (forms / "assets/photo.bin").write_bytes(bytes(range(256)))
     (forms / "assets/empty").write_bytes(b"")
@@ -203,6 +205,23 @@ def read_with_prowess(folder: Path, command: Sequence[str]) -> dict[str, dict[st
         }
 
 
+def read_with_fastmcp(folder: Path, command: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the files of each skill that FastMCP's helpers write to a folder, and their digests.
+
+    Raises:
+        RuntimeError: they fail, or the lists of files are not what they wrote.
+    """
+    folder.mkdir()
+    script = [str(FASTMCP), str(SCRIPTS / "read_with_fastmcp.py"), str(folder)]
+    done = subprocess.run([*script, *command], capture_output=True, text=True, timeout=SECONDS, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    written = expected_files(folder)
+    if {name: one["files"] for name, one in json.loads(done.stdout).items()} != written:
+        raise RuntimeError(done.stdout)
+    return written
+
+
 def by_path(skills: dict[str, Any]) -> dict[str, dict[str, str]]:
     """Return the files of skills as `expected_files` does."""
     result: dict[str, dict[str, str]] = {}
@@ -241,7 +260,7 @@ def rows(folder: Path) -> Iterator[tuple[str, int, int, list[str]]]:
     with served(many) as url:
         checks = check_server("sep-2640-skills-enumeration", url)
         yield (
-            "server, enumeration of two pages",
+            "server, enumeration of many pages",
             successes(checks),
             SERVER["sep-2640-skills-enumeration"],
             failures(checks),
@@ -252,6 +271,9 @@ def rows(folder: Path) -> Iterator[tuple[str, int, int, list[str]]]:
     read = read_with_prowess(skills, node("serve_skills.mjs", str(skills), "2"))
     yield "our client reads the TypeScript server", agreed(expected, read), count, []
     read = read_with_prowess(skills, [str(FASTMCP), str(SCRIPTS / "serve_fastmcp.py"), str(skills)])
+    plain = write_skills(folder / "plain/skills", odd_names=False)
+    read = read_with_fastmcp(folder / "synced", serve_command(plain))
+    yield "FastMCP's helpers read ours", agreed(expected_files(plain), read), count - 2, []
     # It serves no skill with unusual numbers in its front matter.
     expected.pop("odd-values")
     yield "our client reads the server of FastMCP", agreed(expected, read), count - 1, []

@@ -96,6 +96,10 @@ class SkillServer:
             "list-other-id": json.dumps({**good, "id": number + 1}).encode(),
             "list-text-id": json.dumps({**good, "id": str(number)}).encode(),
             "list-true-id": json.dumps({**good, "id": True}).encode(),
+            "list-null-id": json.dumps({**good, "id": None}).encode(),
+            "list-unread": json.dumps(
+                {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "cannot read that"}}
+            ).encode(),
             "list-no-result": json.dumps({"jsonrpc": "2.0", "id": number}).encode(),
             "list-bad-error": json.dumps({"jsonrpc": "2.0", "id": number, "error": "no"}).encode(),
             "list-error": json.dumps(
@@ -230,8 +234,8 @@ def serve(what: str = "right") -> Iterator[tuple[str, SkillServer]]:
             status, kind = (202, "text/plain") if data is None else (200, "application/json")
             if source.what == "older" and message.get("method") == "server/discover":
                 status = 400
-            if source.what == "http-401":
-                status, data, kind = 401, b"", "text/plain"
+            if source.what in ("http-401", "http-404"):
+                status, data, kind = int(source.what[5:]), b"", "text/plain"
             if is_list and source.what == "http-500":
                 status, data, kind = 500, b"<h1>\x1b[2J</h1>", "text/html"
             if is_list and source.what == "http-html":
@@ -307,7 +311,8 @@ def main(what: str) -> None:
             while True:
                 out.write(b"{" + b"x" * 65536)
         if (data := source.answer(message)) is not None:
-            out.write(data + b"\n")
+            early = what == "answers-early" and source.answer({**message, "id": 2, "method": "skills/list"})
+            out.write(data + b"\n" + (early + b"\n" if early else b""))
         out.flush()
 
 

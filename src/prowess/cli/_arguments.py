@@ -135,7 +135,7 @@ def named_server(args: Arguments, reference: str) -> Sequence[McpSkillProvider]:
 
 
 def _all_servers(args: Arguments, host: str) -> Sequence[McpSkillProvider]:
-    """Return all configured servers; they are not started.
+    """Return all configured servers, which have listed their skills, or did not in time.
 
     Raises:
         ConfigError: the settings of servers are invalid, or without servers; or the host does not use them.
@@ -145,12 +145,13 @@ def _all_servers(args: Arguments, host: str) -> Sequence[McpSkillProvider]:
     if host != "prowess":
         message = f"`--servers` cannot be used with `--host {host}`: only Prowess uses the servers of your settings"
         raise ConfigError(message, hint="leave out one of the two")
-    from prowess.mcp import configured_servers
+    from prowess.mcp import configured_servers, list_together
 
     servers = configured_servers(args.home)
     if not servers:
         hint = "add one as `[[servers]]` to .prowess/config.toml in your home: docs/mcp.md shows how"
         raise ConfigError("`--servers` has nothing to ask: your settings have no servers", hint=hint)
+    list_together(servers.values(), os.path.abspath(args.cwd or "."))
     return tuple(servers.values())
 
 

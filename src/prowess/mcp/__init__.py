@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         served_skills as served_skills,
     )
     from ._server import SkillServer as SkillServer, server as server
-    from ._settings import configured_servers as configured_servers
+    from ._settings import configured_servers as configured_servers, list_together as list_together
     from ._stdio import serve_stdio as serve_stdio
     from .client import McpSkillProvider as McpSkillProvider
 else:  # otherwise every misspelt name would have a type

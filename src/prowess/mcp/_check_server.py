@@ -11,7 +11,7 @@ from prowess.skill import YamlSyntaxError, core_mapping, parse_frontmatter
 from ._cache import has_digest
 from ._connection import EXTENSION, MODERN, Connection
 from ._http_client import HttpClient
-from ._messages import RpcError, ServerFailedError, UnreachableError
+from ._messages import NoServerError, RpcError, ServerFailedError, UnreachableError
 from ._remote_skill import (
     FIELD_HINTS,
     InvalidEntryError,
@@ -53,6 +53,7 @@ _RULES: Mapping[str, tuple[str, str]] = {
     "get": ("error", "answer `skills/get` with the same entry as `skills/list`"),
     "limit": ("warning", "make the skill smaller or split it: hosts may decline it"),
     "name": ("warning", "give each skill a name of its own"),
+    "protocol": ("error", "name a program or a URL that speaks the protocol; over HTTP its path is often `/mcp`"),
     "unknown": ("error", f"answer with the error {_INVALID_PARAMS} (invalid params)"),
     **{field: ("error", hint) for field, hint in FIELD_HINTS.items() if field != "name"},
 }
@@ -158,6 +159,8 @@ class _Check:
             self._check_unknown("skills/get", "skill://no-such-skill/SKILL.md")
             if self._settings().get("directoryRead") is True:
                 self._check_directories()
+        except NoServerError as error:
+            self._add("protocol", f"it is not a server of MCP: {error}")
         except UnreachableError as error:
             self._add("connection", str(error))
         except ServerFailedError as error:

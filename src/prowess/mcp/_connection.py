@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import threading
 import time
 from importlib.metadata import version
@@ -11,7 +12,7 @@ from importlib.metadata import version
 from prowess._internal.text import quoted
 
 from ._http_client import header_value
-from ._messages import HttpStatusError, RpcError, ServerFailedError, UnreachableError
+from ._messages import HttpStatusError, NoServerError, NotStartedError, RpcError, ServerFailedError, UnreachableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,8 +48,12 @@ class Connection:
     def __init__(self, transport: StdioClient | HttpClient, timeout: float) -> None:
         self._transport, self._timeout = transport, timeout
         self._lock = threading.RLock()
+        self.until = math.inf
+        """When all answers have to be there, on the clock `time.monotonic`."""
         self._number = 0
         self._version: str | None = None
+        self._has_answered = False
+        """Whether an answer said that this is a server of the protocol."""
         self._capabilities: Mapping[str, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -69,6 +74,7 @@ class Connection:
         """Connect if that is needed, and return the capabilities that the server declares.
 
         Raises:
+            NoServerError: nothing there speaks the protocol.
             ServerFailedError: the server failed, or does not serve skills.
         """
         with self._lock:
@@ -76,10 +82,17 @@ class Connection:
                 self._connect()
             except HttpStatusError as error:
                 self.close()
-                raise UnreachableError(_describe_status(error.status)) from None
-            except RpcError as error:
+                kind = UnreachableError if error.status in _REFUSED else NoServerError
+                raise kind(_describe_status(error.status)) from None
+            except (RpcError, ServerFailedError) as error:
                 self.close()
-                raise ServerFailedError(str(error)) from None
+                # A URL that cannot be reached may have a server at another time; a command that runs is not one.
+                is_there = type(error) is not UnreachableError or self._transport.is_process
+                if is_there and not self._has_answered and not isinstance(error, NotStartedError):
+                    raise NoServerError(str(error)) from None
+                if isinstance(error, RpcError):
+                    raise ServerFailedError(str(error)) from None
+                raise
             except BaseException:
                 self.close()
                 raise
@@ -205,6 +218,7 @@ class Connection:
         if not is_modern:
             self._version = None
             found = self._initialize()
+        self._has_answered = True
         capabilities = found.get("capabilities")
         extensions = capabilities.get("extensions") if isinstance(capabilities, dict) else None
         if not isinstance(extensions, dict) or not isinstance(extensions.get(EXTENSION), dict):
@@ -219,9 +233,12 @@ class Connection:
             raise ServerFailedError("it speaks no version of the protocol that Prowess knows")
         self._version = version if version in OLDER else OLDER[0]
         message = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        deadline = time.monotonic() + self._timeout
+        deadline = self._deadline(self._timeout)
         self._transport.request(None, message, {"MCP-Protocol-Version": self._version}, _SMALL, deadline)
         return found
+
+    def _deadline(self, seconds: float) -> float:
+        return min(time.monotonic() + seconds, self.until)
 
     def _send(self, method: str, params: Mapping[str, Any], limit: int, timeout: float) -> dict[str, Any]:
         self._number += 1
@@ -238,9 +255,11 @@ class Connection:
             if method == "resources/read":
                 headers["Mcp-Name"] = header_value(params["uri"])
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
-        return self._transport.request(self._number, message, headers, limit, time.monotonic() + timeout)
+        return self._transport.request(self._number, message, headers, limit, self._deadline(timeout))
 
 
+_REFUSED = (401, 403, 407, 429)
+"""Statuses of HTTP with which a server may refuse to answer."""
 _CAPABILITIES: Mapping[str, Any] = {"extensions": {EXTENSION: {}}}
 
 

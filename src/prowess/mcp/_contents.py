@@ -428,7 +428,7 @@ def _read_entry(
         state, digest, size = _file(folder, path, known)
         states.append(state)
         resources.append({"uri": f"skill://{top}/{uri_path(path)}", "digest": digest, "size": size})
-    frontmatter = _frontmatter(os.path.join(folder, SKILL_FILE))
+    frontmatter = read_frontmatter(os.path.join(folder, SKILL_FILE))
     if frontmatter["name"] != top.rpartition("/")[2]:
         return b""
     return encode_json({"uri": f"skill://{top}/{SKILL_FILE}", "frontmatter": frontmatter, "resources": resources})
@@ -488,7 +488,7 @@ def _read_file(folder: str, path: str) -> tuple[bytes, str, int]:
         os.close(fd)
 
 
-def _frontmatter(path: str) -> Mapping[str, Any]:
+def read_frontmatter(path: str) -> Mapping[str, Any]:
     """Return the front matter of a SKILL.md as JSON.
 
     Raises:
@@ -498,7 +498,7 @@ def _frontmatter(path: str) -> Mapping[str, Any]:
     if document is None or document.frontmatter is None:
         raise SkillError("its SKILL.md cannot be read")
     try:
-        frontmatter = core_mapping(document.frontmatter)
+        frontmatter = core_mapping(document.frontmatter, finite=True)
     except (YamlSyntaxError, ValueError, RecursionError) as error:
         raise SkillError(f"its front matter cannot be sent as JSON: {neutral(str(error)[:200])}") from None
     for field, problem in field_problems(frontmatter):

@@ -38,6 +38,8 @@ _VISIBLE = re.compile(r"[\x21-\x7e]{1,512}").fullmatch
 _HEADER_SAFE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?").fullmatch
 _MAX_URL = 2000
 _MAX_REDIRECTS = 3
+_NOT_IMPLEMENTED = 501
+"""What a server of files answers to a request that posts something."""
 _REDIRECTS = (301, 302, 303, 307, 308)
 _NOISE = 1 << 20
 """Bytes of other messages that a server may send before its answer."""
@@ -232,9 +234,10 @@ def _status_error(number: int | None, status: int, data: bytes) -> Exception:
         return error
     except ServerFailedError:
         pass
-    if 400 <= status < 500:
+    if 400 <= status < 500 or status == _NOT_IMPLEMENTED:
         return HttpStatusError(status)
-    return ServerFailedError(f"it answered with the HTTP status {status}")
+    kind = UnreachableError if status >= 500 else ServerFailedError
+    return kind(f"it answered with the HTTP status {status}")
 
 
 def _parse_url(url: str) -> HttpUrl:

@@ -24,6 +24,14 @@ class UnreachableError(ServerFailedError):
     """A server cannot be reached, has ended, or does not answer in time."""
 
 
+class NotStartedError(UnreachableError):
+    """The command of a server cannot be started."""
+
+
+class NoServerError(ServerFailedError):
+    """Something answered, or ended, but not as a server of the protocol does."""
+
+
 class RpcError(Exception):
     """A server answered with an error.
 
@@ -41,7 +49,7 @@ class HttpStatusError(RpcError):
     """A server answered with a status of HTTP, and nothing of the protocol.
 
     Attributes:
-        status: from 400 to 499.
+        status: from 400 to 499, or 501.
     """
 
     def __init__(self, status: int) -> None:
@@ -75,15 +83,24 @@ def _reject_constant(text: str) -> NoReturn:
     raise ValueError(text)
 
 
+def is_answer(message: Mapping[str, Any]) -> bool:
+    """Return whether a message is an answer to a request."""
+    return "method" not in message and ("result" in message or "error" in message or "id" in message)
+
+
 def answer_to(number: int, message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the result in a message if it answers a request; `None` if it is for another one.
+    """Return the result in a message if it answers a request; `None` if it is no answer.
 
     Raises:
-        RpcError: the server answered with an error.
-        ServerFailedError: the answer is invalid.
+        RpcError: the server answered with an error, perhaps because it could not read the request and its ID.
+        ServerFailedError: the answer is invalid, or that to another request.
     """
-    if "method" in message or type(message.get("id")) is not int or message["id"] != number:
+    if not is_answer(message):
         return None
+    answered = message.get("id")
+    is_unread = answered is None and "error" in message
+    if not is_unread and (type(answered) is not int or answered != number):
+        raise ServerFailedError("it answered another request")
     if "error" in message:
         raise _rpc_error(message["error"])
     result = message.get("result")

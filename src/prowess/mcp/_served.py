@@ -11,6 +11,7 @@ import os
 import re
 import stat
 from bisect import bisect_right
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -20,12 +21,12 @@ from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.inside import has_link
 from prowess._internal.text import describe_os_error, quoted
 from prowess.catalog import REACHABLE
-from prowess.errors import SkillFileError
+from prowess.errors import SkillError, SkillFileError
 from prowess.findings import finding
 from prowess.session import resource_folder
 from prowess.skill import is_portable_name
 
-from ._contents import SkillContents, uri_path
+from ._contents import SkillContents, read_frontmatter, uri_path
 from ._remote_skill import MAX_BYTES, MAX_FILES
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from ._contents import Content
 
+_CHECKED_EARLY = 1000
 _find_sizes = re.compile(rb'"size":(\d{1,15})').findall
 """Find the sizes of the files in an entry, without the time that parsing it takes."""
 
@@ -80,10 +82,22 @@ class ServedSkill(Frozen):
     files: tuple[tuple[ServedFile, str, int], ...]
     """Its files, each with digest and size."""
 
+    @property
+    def top(self) -> str:
+        """Its path in the name space of the server."""
+        return self.uri.removeprefix("skill://").removesuffix(f"/{SKILL_FILE}")
+
     def as_dict(self) -> dict[str, Any]:
         """Return the entry of the skill in `skills/list` and `skills/get`."""
         resources = [{"uri": file.uri, "digest": digest, "size": size} for file, digest, size in self.files]
         return {"uri": self.uri, "frontmatter": dict(self.frontmatter), "resources": resources}
+
+
+INDEX_URI = "skill://index.json"
+"""Of the list of skills for clients of an earlier draft of SEP-2640, such as Microsoft's Agent Framework."""
+_INDEX_SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"
+_MANIFEST = "/_manifest"
+"""The end of the URI of a skill's list of files, which FastMCP asks for."""
 
 
 class ServedCatalog:
@@ -154,6 +168,21 @@ class ServedCatalog:
             if _is_large(sizes):
                 yield top.rpartition("/")[2], f"{len(sizes):,} files and {sum(sizes):,} bytes"
 
+    def early_problems(self) -> dict[str, str]:
+        """Return why skills cannot be listed, by their paths, without reading the files of those that are not known.
+
+        Of these, the front matter of the first thousand is read.
+        """
+        known = [(top, folder) for top, folder in self._folders.items() if self._contents.known(folder) is not None]
+        found = {content.top: content.problem for content in self._contents.current(known) if content.problem}
+        others = (item for item in self._folders.items() if self._contents.known(item[1]) is None)
+        for top, folder in islice(others, _CHECKED_EARLY):
+            try:
+                read_frontmatter(os.path.join(folder, SKILL_FILE))
+            except SkillError as error:
+                found[top] = str(error)
+        return found
+
     def page_json(self, after: str | None, limit: int) -> tuple[bytes, str | None]:
         """Return the entries that follow a skill, at most so many, and the path of the last one if there are more.
 
@@ -195,6 +224,19 @@ class ServedCatalog:
         if content.problem:
             self.problems[top] = content.problem
         return content if content.entry else None
+
+    def document(self, uri: str) -> dict[str, Any] | None:
+        """Return the list of skills, or of the files of one, that older clients read as a resource of this URI."""
+        if uri == INDEX_URI:
+            return {"$schema": _INDEX_SCHEMA, "skills": [*map(_index_entry, self.page(None, len(self._tops) + 1)[0])]}
+        top = uri.removesuffix(_MANIFEST)
+        skill = self.skill(f"{top}/{SKILL_FILE}") if top != uri else None
+        if skill is None:
+            return None
+        files = [{"path": file.path, "size": size, "hash": digest} for file, digest, size in skill.files]
+        if any(file["path"] == _MANIFEST[1:] for file in files):  # one of its own
+            return None
+        return {"skill": skill.frontmatter["name"], "files": files}
 
     def file(self, uri: str) -> ServedFile | None:
         """Return the file with this URI, which may be missing; `None` if no skill can have it."""
@@ -295,6 +337,12 @@ def _assign_paths(skills: Sequence[tuple[Entry, str]]) -> dict[str, str]:
             top, number = f"{number}/{name}", number + 1
         by_folder[folder], folders[top] = top, folder
     return folders
+
+
+def _index_entry(skill: ServedSkill) -> dict[str, str]:
+    digest = next(digest for file, digest, _ in skill.files if file.path == SKILL_FILE)
+    fields = {name: str(skill.frontmatter[name]) for name in ("name", "description")}
+    return {**fields, "type": "skill-md", "url": skill.uri, "digest": digest}
 
 
 def _served_skill(content: Content) -> ServedSkill:

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hmac
+import json
 import mimetypes
+import os
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from contextvars import copy_context
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary, WeakSet
 
-from prowess._internal.text import quoted
+from prowess._internal.text import neutral, quoted
 from prowess.cache import KeptTable
 from prowess.catalog import Catalog
 from prowess.errors import SkillFileError
+from prowess.sandbox import CommandScope
 from prowess.session import Session, scripts_option
 
 from . import _package  # isort: skip  # noqa: F401
@@ -46,7 +53,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from ._connection import EXTENSION
+from ._connection import EXTENSION, MODERN
 from ._contents import SkillContents
 from ._raw_json import RawJson
 from ._served import ServedCatalog
@@ -60,8 +67,12 @@ if TYPE_CHECKING:
     Page = TypeVar("Page", bound=tuple[object, str | None])
     from ._served import ServedFile, ServedSkill
 
-_PAGE = 1000
-"""Entries in one answer."""
+_PAGE = 100
+"""Skills in one answer."""
+_PAGE_FILES = 1000
+"""Files in one answer; a skill is never divided."""
+_NOT_FOUND_BEFORE_2026 = -32002
+"""The code for an unknown resource in the older era."""
 _TTL_MS = 60_000
 _COMPLETE = {"resultType": "complete"}
 _FRESHNESS = {"ttlMs": _TTL_MS, "cacheScope": "private"}
@@ -136,6 +147,7 @@ class SkillServer:
         # Its own threads: asyncio has few, and scripts that take long must not hold up the reading of files.
         self._script_threads = ThreadPoolExecutor(_SCRIPTS_AT_ONCE, "script")
         self._served: ServedCatalog | None = None
+        self._cursors = Cursors()
         self._bus = InMemorySubscriptionBus()
         self._connections: WeakSet[Any] = WeakSet()
         """Those of the older era, which hear of changes."""
@@ -230,20 +242,29 @@ class SkillServer:
 
     async def _list_skills(self, context: Any, params: PaginatedRequestParams | None) -> dict[str, Any]:
         self._remember(context)
-        after = position_after(params)
+        after = self._cursors.position("skills/list", params)
         skills, last = await asyncio.to_thread(self._page, ServedCatalog.page_json, after)
-        more = {} if last is None else {"nextCursor": cursor_of(last)}
+        more = {} if last is None else {"nextCursor": self._cursors.cursor("skills/list", last)}
         return {**_COMPLETE, "skills": RawJson(skills), **more, **_FRESHNESS}
 
     def _page(self, make: Callable[[ServedCatalog, str | None, int], Page], after: str | None) -> Page:
         """Return a page of skills, and report those that are left out, each once."""
         served = self.current()
         page = make(served, after, _PAGE)
-        for top, problem in [*served.problems.items()]:
+        self._report(served.problems)
+        return page
+
+    def report_left_out(self) -> int:
+        """Report the skills that lists leave out, as far as their front matter tells; return how many these are."""
+        problems = self.current().early_problems()
+        self._report(problems)
+        return len(problems)
+
+    def _report(self, problems: dict[str, str]) -> None:
+        for top, problem in [*problems.items()]:
             if self._on_left_out is not None and self._reported.get(top) != problem:
                 self._reported[top] = problem
                 self._on_left_out(top.rpartition("/")[2], problem)
-        return page
 
     async def _get_skill(self, context: Any, params: _UriParams) -> dict[str, Any]:
         self._remember(context)
@@ -256,35 +277,56 @@ class SkillServer:
         children = await asyncio.to_thread(lambda: self.current().children(params.uri))
         if children is None:
             raise MCPError(code=INVALID_PARAMS, message=f"{quoted(params.uri)} is not a directory")
-        after = position_after(params)
+        after = self._cursors.position(params.uri, params)
         uris = sorted(uri for uri in children if after is None or uri > after)
-        more = {"nextCursor": cursor_of(uris[_PAGE - 1])} if len(uris) > _PAGE else {}
-        return {**_COMPLETE, "resources": [child_of(uri, children[uri]) for uri in uris[:_PAGE]], **more, **_FRESHNESS}
+        page, rest = uris[:_PAGE_FILES], uris[_PAGE_FILES:]
+        more = {"nextCursor": self._cursors.cursor(params.uri, page[-1])} if rest else {}
+        return {**_COMPLETE, "resources": [child_of(uri, children[uri]) for uri in page], **more, **_FRESHNESS}
 
     # ── resources ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     async def _list_resources(self, context: Any, params: PaginatedRequestParams | None) -> ListResourcesResult:
         self._remember(context)
-        after = position_after(params)
+        after = self._cursors.position("resources/list", params)
         skills, last = await asyncio.to_thread(self._page, ServedCatalog.page, after)
-        resources = [resource for skill in skills for resource in resources_of(skill)]
-        return ListResourcesResult(resources=resources, next_cursor=None if last is None else cursor_of(last))
+        resources: list[Resource] = []
+        for at, skill in enumerate(skills):
+            if resources and len(resources) + len(skill.files) > _PAGE_FILES:
+                last = skills[at - 1].top
+                break
+            resources += resources_of(skill)
+        cursor = None if last is None else self._cursors.cursor("resources/list", last)
+        return ListResourcesResult(resources=resources, next_cursor=cursor)
 
-    async def _read_resource(self, _: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
-        file = await asyncio.to_thread(lambda: self.current().file(str(params.uri)))
-        if file is None:
-            raise MCPError(code=INVALID_PARAMS, message=f"no file is served at {quoted(str(params.uri))}")
+    async def _read_resource(self, context: Any, params: ReadResourceRequestParams) -> ReadResourceResult:
+        uri = str(params.uri)
         try:
-            data = await asyncio.to_thread(file.read)
+            return ReadResourceResult(contents=[await asyncio.to_thread(self._contents_at, uri)])
         except SkillFileError as error:
-            raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
-        return ReadResourceResult(contents=[contents_of(file, data)])
+            version = getattr(context, "protocol_version", MODERN)
+            code = INVALID_PARAMS if version in MODERN_PROTOCOL_VERSIONS else _NOT_FOUND_BEFORE_2026
+            raise MCPError(code=code, message=str(error), data={"uri": uri}) from None
+
+    def _contents_at(self, uri: str) -> TextResourceContents | BlobResourceContents:
+        """Return what a resource contains.
+
+        Raises:
+            SkillFileError: there is no such resource, or it cannot be read.
+        """
+        served = self.current()
+        document = served.document(uri)
+        if document is not None:
+            return TextResourceContents(uri=uri, mime_type="application/json", text=json.dumps(document))
+        file = served.file(uri)
+        if file is None:
+            raise SkillFileError(f"no file is served at {quoted(uri)}")
+        return contents_of(file, file.read())
 
     # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _tools(self, context: Any) -> dict[str, SessionTool]:
         """Return the tools of a call: a client may have forgotten what it read, so nothing counts as read before."""
-        session = Session(self._for_tools())
+        session = Session(self._for_tools(), locations=False)
         tools = {tool.name: tool for tool in session.tools(search=True)}
         if self._scripts is not None and tools:
             kept = self._remember(context) or session
@@ -315,8 +357,24 @@ class SkillServer:
             self._connections.add(connection)
         # On pipes, 2026-07-28 has a connection for each request, and one channel for all.
         if connection.outbound not in self._sessions:
-            self._sessions[connection.outbound] = Session(self._for_tools())
+            self._sessions[connection.outbound] = Session(self._for_tools(), locations=False)
         return self._sessions[connection.outbound]
+
+    def _without_places(self, text: str) -> str:
+        """Return what a tool says in its own words without folders of this machine; files and output stay."""
+        catalog = self.current().catalog
+        places = {catalog.cwd: "the project's folder"} if "\nhint: " in text else {}
+        if text.startswith("error: "):
+            paths = [(path, entry.name) for entry in catalog.skills for path in (entry.path, entry.real)]
+            places |= {os.path.dirname(path): name for path, name in paths}
+        found = sorted(filter(text.__contains__, map(neutral, places)), key=len, reverse=True)
+        lines = text.split("\n")
+        for at, line in enumerate(lines):
+            if line.startswith(("error: ", "hint: ")):
+                for place in found:
+                    line = line.replace(place, places.get(place, "a folder"))
+                lines[at] = line
+        return "\n".join(lines)
 
     async def _list_tools(self, context: Any, _: PaginatedRequestParams | None) -> ListToolsResult:
         tools = await asyncio.to_thread(self._tools, context)
@@ -338,32 +396,50 @@ class SkillServer:
     async def _call_tool(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
         def call() -> str | None:
             tool = self._tools(context).get(params.name)
-            return None if tool is None else tool.call(**(params.arguments or {}))
+            return None if tool is None else self._without_places(tool.call(**(params.arguments or {})))
 
         threads = self._script_threads if params.name == "run_skill_script" else None
-        text = await asyncio.get_running_loop().run_in_executor(threads, call)
+        with CommandScope():  # the script of a call that is cancelled ends at once
+            run = partial(copy_context().run, call)
+            text = await asyncio.get_running_loop().run_in_executor(threads, run)
         if text is None:
             raise MCPError(code=INVALID_PARAMS, message=f"unknown tool {quoted(params.name)}")
         return CallToolResult(content=[TextContent(type="text", text=text)], is_error=text.startswith("error: "))
 
 
-def position_after(params: PaginatedRequestParams | None) -> str | None:
-    """Return the URI that a cursor encodes.
+class Cursors:
+    """Makes the cursors of pages, and accepts no others: each is for one list of this server, until it ends."""
 
-    Raises:
-        MCPError: it is not a cursor of this server.
-    """
-    if params is None or params.cursor is None:
-        return None
-    try:
-        return base64.b64decode(params.cursor, altchars=b"-_", validate=True).decode()
-    except ValueError:
-        raise MCPError(code=INVALID_PARAMS, message="invalid cursor") from None
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+
+    def cursor(self, name: str, position: str) -> str:
+        """Return the cursor of the page that begins behind a position of a list."""
+        return base64.urlsafe_b64encode(self._seal(name, position) + position.encode()).decode()
+
+    def position(self, name: str, params: PaginatedRequestParams | None) -> str | None:
+        """Return the position that a cursor has; `None` for the first page.
+
+        Raises:
+            MCPError: it is not a cursor of this list.
+        """
+        if params is None or params.cursor is None:
+            return None
+        try:
+            data = base64.b64decode(params.cursor, altchars=b"-_", validate=True)
+            position = data[_SEAL_BYTES:].decode()
+            if hmac.compare_digest(data[:_SEAL_BYTES], self._seal(name, position)):
+                return position
+        except ValueError:
+            pass
+        raise MCPError(code=INVALID_PARAMS, message="invalid cursor; list again from the beginning")
+
+    def _seal(self, name: str, position: str) -> bytes:
+        text = json.dumps([name, position]).encode()
+        return hmac.digest(self._key, text, "sha256")[:_SEAL_BYTES]
 
 
-def cursor_of(uri: str) -> str:
-    """Return the cursor of the page that begins behind a URI."""
-    return base64.urlsafe_b64encode(uri.encode()).decode()
+_SEAL_BYTES = 16
 
 
 _MIME_TYPES = {

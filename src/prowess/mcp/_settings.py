@@ -17,7 +17,7 @@ from .client import McpSkillProvider
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
 _KEYS = ("name", "command", "url", "token_env", "allow_private")
@@ -64,6 +64,25 @@ def configured_servers(
             raise _error(file, f"two servers are called {quoted(provider.label)}", "rename one of them")
         servers[provider.label] = provider
     return servers
+
+
+def list_together(servers: Collection[McpSkillProvider], cwd: str, seconds: float = 6.0) -> None:
+    """List the skills of servers at the same time, so that one that does not answer holds up no other one.
+
+    Args:
+        servers: they keep their lists, or why these are missing; their connections are ended.
+        cwd: as for `McpSkillProvider.list`.
+        seconds: for all of them; to end a process takes three more at most.
+    """
+    import threading
+    from time import monotonic
+
+    until = monotonic() + seconds
+    threads = [threading.Thread(target=server.list_once, args=(cwd, until), daemon=True) for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _read(file: str) -> dict[str, Any]:

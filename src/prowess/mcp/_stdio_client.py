@@ -17,7 +17,16 @@ from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import SandboxError
 from prowess.sandbox import user_server_command, user_variables
 
-from ._messages import ServerFailedError, UnreachableError, answer_to, encode, parse, remaining
+from ._messages import (
+    NotStartedError,
+    ServerFailedError,
+    UnreachableError,
+    answer_to,
+    encode,
+    is_answer,
+    parse,
+    remaining,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,6 +106,7 @@ class StdioClient:
         del headers
         if not self.is_open:
             self._start()
+        self._refuse_early_answers()
         self._send(message, limit, deadline)
         received, answered = 0, 0
         while number is not None:
@@ -120,7 +130,7 @@ class StdioClient:
 
     def _start(self) -> None:
         if sys.platform == "win32":
-            raise UnreachableError("servers that are commands are not supported on Windows")
+            raise NotStartedError("servers that are commands are not supported on Windows")
         self.close()
         # Of a file, the supervisor keeps the last part.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
@@ -138,11 +148,25 @@ class StdioClient:
             )
         except (OSError, ValueError) as error:
             reason = describe_os_error(error) if isinstance(error, OSError) else "invalid command"
-            raise UnreachableError(f"it cannot be started: {reason}") from None
+            raise NotStartedError(f"it cannot be started: {reason}") from None
         except SandboxError as error:
-            raise UnreachableError(f"it cannot be started: {error}") from None
+            raise NotStartedError(f"it cannot be started: {error}") from None
         for stream in (self._process.stdin, self._process.stdout):
             os.set_blocking(stream.fileno(), False)  # type: ignore[union-attr]
+
+    def _refuse_early_answers(self) -> None:
+        """Check that the server has sent no answer since the last one.
+
+        Raises:
+            ServerFailedError: it has.
+        """
+        if self._process is None or self._process.stdout is None:
+            return
+        with suppress(OSError):
+            self._received += os.read(self._process.stdout.fileno(), _CHUNK)
+        *lines, _ = self._received.split(b"\n")
+        if any(line.lstrip().startswith(b"{") and is_answer(parse(bytes(line))) for line in lines):
+            raise ServerFailedError("it answered before it was asked")
 
     def _send(self, message: Mapping[str, Any], limit: int, deadline: float) -> None:
         """Write a message; meanwhile read what the server writes, so that neither waits for the other."""

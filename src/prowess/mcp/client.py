@@ -6,6 +6,7 @@ compared with the listing before anything of it is used.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -53,6 +54,8 @@ __all__ = [
 _LABEL = re.compile(r"[a-z0-9](-?[a-z0-9]){0,31}").fullmatch
 _MAX_HELD = 1000
 """Skills whose listing is kept after a newer one, because a conversation may still use them."""
+_LISTED_SECONDS = 60.0
+"""How long a list of `list_once` is used at least."""
 _REFRESH_HINT = "list the skills again, and decide anew whether to use it"
 
 
@@ -162,6 +165,22 @@ class McpSkillProvider:
         del cwd
         with self._lock:
             self._current_until = 0.0
+
+    def list_once(self, cwd: str, until: float) -> None:
+        """List the skills, and end the connection; `list` returns them for a minute, also if the server failed.
+
+        Args:
+            cwd: as for `list`.
+            until: when the list has to be there, on the clock `time.monotonic`.
+        """
+        with self._lock:
+            self._connection.until = until
+            try:
+                self.list(cwd)
+            finally:
+                self._connection.until = math.inf
+            self._current_until = max(self._current_until, time.monotonic() + _LISTED_SECONDS)
+            self.close()
 
     def find(self, uri: str) -> Entry:
         """Return the skill with the URI of its SKILL.md, whether the server lists it or not.
@@ -368,12 +387,13 @@ def read_listing(connection: Connection, label: str) -> Listing:
     skills: dict[str, RemoteSkill] = {}
     findings: list[Finding] = []
     left_out, seconds, complete = 0, 3600.0, False
+    ambiguous: set[str] = set()
     try:
         for rows, current in connection.list_skills():
             seconds = min(seconds, current)
             for row in rows:
                 try:
-                    _add(skills, parse_entry(row))
+                    _add(skills, parse_entry(row), ambiguous)
                 except InvalidEntryError as error:
                     left_out += 1
                     if left_out <= _MAX_INVALID:
@@ -386,6 +406,8 @@ def read_listing(connection: Connection, label: str) -> Listing:
         findings.append(_finding("server-failed", label, f"its skills cannot be listed: {error}", hint=hint))
     if left_out > _MAX_INVALID:
         findings.append(_finding("server-skill", label, f"{left_out - _MAX_INVALID:,} more skills are left out"))
+    for uri in ambiguous:
+        del skills[uri]
     return Listing(
         skills=tuple(skills.values()),
         entries=make_entries([*skills.values()], label),
@@ -395,15 +417,17 @@ def read_listing(connection: Connection, label: str) -> Listing:
     )
 
 
-def _add(skills: dict[str, RemoteSkill], skill: RemoteSkill) -> None:
-    """Add a skill by its URI.
+def _add(skills: dict[str, RemoteSkill], skill: RemoteSkill, ambiguous: set[str]) -> None:
+    """Add a skill by its URI; `ambiguous` gets the URI of one that is described in two ways.
 
     Raises:
         InvalidEntryError: it is there already.
     """
-    if skill.uri in skills:
-        raise InvalidEntryError("it is listed twice")
-    skills[skill.uri] = skill
+    if (known := skills.setdefault(skill.uri, skill)) is not skill:
+        if known == skill:
+            raise InvalidEntryError("it is listed twice")
+        ambiguous.add(skill.uri)
+        raise InvalidEntryError("it is listed twice, in two ways")
 
 
 def _uri(row: object) -> str:

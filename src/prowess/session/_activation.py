@@ -65,6 +65,7 @@ def render_activation(
     notes: tuple[str, ...] = (),
     digest: bool = True,
     provider: FilesProvider | None = None,
+    location: bool = True,
 ) -> Activation:
     """Write a skill for the model.
 
@@ -76,6 +77,7 @@ def render_activation(
         notes: sentences about this machine that the model should know.
         digest: whether to compute the digest, for which all files are read.
         provider: what has the files, if they are not in a folder; they are named as it lists them.
+        location: whether the text names the skill's directory.
 
     Raises:
         ActivationError: the file is gone, cannot be read, or is not a skill that can be loaded.
@@ -93,10 +95,9 @@ def render_activation(
         lines += [f"Arguments: {escape_tags(neutral(arguments))}", ""]
     lines += [f"Note: {escape_tags(neutral(note))}" for note in notes]
     if folder is not None:
-        lines += [
-            f"Skill directory: {escape_tags(neutral(os.path.dirname(entry.path)))}",
-            "Paths in this skill are relative to that directory.",
-        ]
+        where = "that" if location else "its"
+        lines += [f"Skill directory: {escape_tags(neutral(os.path.dirname(entry.path)))}"] if location else []
+        lines += [f"Paths in this skill are relative to {where} directory."]
     lines += [*_resource_lines(names, complete=len(files) < MAX_SKILL_FILES), "</skill_content>"]
     return Activation(
         name=entry.name,

@@ -54,6 +54,7 @@ class Session:
         env: the environment in which the requirements of skills are checked; by default that of the process.
         window: the tokens of the model's context window, if known.
         ranker: an embedding or re-ranker for `search` and `block`; by default that of `prowess[semantic]`.
+        locations: whether an activated skill names its directory, for a model that may open files there.
 
     Raises:
         ConfigError: an unknown unit or format, or an invalid budget or window.
@@ -70,6 +71,7 @@ class Session:
         env: Mapping[str, str] | None = None,
         window: int | None = None,
         ranker: Ranker | None = None,
+        locations: bool = True,
     ) -> None:
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
@@ -77,7 +79,7 @@ class Session:
         self._ranker, self._prompt = ranker, ""
         self._lock = threading.RLock()
         self.update(catalog)
-        self._trust, self._env = trust, env
+        self._trust, self._env, self._locations = trust, env, locations
         self._ledger = Ledger()
         self._scripts: Scripts | None = None
 
@@ -231,9 +233,8 @@ class Session:
         skill = self._load_skill(entry)
         notes = tuple(finding.message for finding in find_missing(skill.requirements, env=self._env))
         provider = self._files_provider(entry)
-        return render_activation(
-            entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest, provider=provider
-        )
+        options: dict[str, Any] = {"notes": notes, "digest": digest, "provider": provider, "location": self._locations}
+        return render_activation(entry, skill, arguments, folder=self._folder(entry), **options)
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -423,7 +424,8 @@ class Session:
         return type(self)(self._live or self.catalog, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        return {**self._listing_options, "trust": self._trust, "env": self._env, "ranker": self._ranker}
+        own = {"trust": self._trust, "env": self._env, "ranker": self._ranker, "locations": self._locations}
+        return {**self._listing_options, **own}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the ledger with the catalog of this moment, for frameworks that save the arguments of a run."""

@@ -29,29 +29,34 @@ _MAX_DIGITS = 300
 """Digits of a number; a longer one has no value in the JSON of other programs."""
 
 
-def core_mapping(text: str) -> dict[str, Any]:
+def core_mapping(text: str, *, finite: bool = False) -> dict[str, Any]:
     """Return a front matter as a JSON object.
 
     Args:
         text: what is between the fences.
+        finite: whether an infinity, and what is not a number, is an error. JSON has neither; some of its writers put
+            null, and others fail.
 
     Raises:
         YamlSyntaxError: it is not YAML, or uses anchors, aliases or tags.
-        ValueError: it is not a mapping, or a number is too long.
+        ValueError: it is not a mapping, or a number is too long, or not finite.
     """
     node = parse_yaml_node(text)
-    value = None if node is None else _value(node)
+    value = None if node is None else _value(node, finite)
     if not isinstance(value, dict):
         raise ValueError("the front matter is not a mapping")  # noqa: TRY004 - a problem of the text
     return value
 
 
-def _value(node: Node) -> Any:
+def _value(node: Node, finite: bool) -> Any:
     if node.kind == "map":
-        return {_key(key): _value(item) for key, item in zip(node.keys, node.items, strict=True)}
+        return {_key(key): _value(item, finite) for key, item in zip(node.keys, node.items, strict=True)}
     if node.kind == "list":
-        return [_value(item) for item in node.items]
-    return _scalar(node.text) if node.plain else node.text
+        return [_value(item, finite) for item in node.items]
+    value = _scalar(node.text) if node.plain else node.text
+    if value is None and finite and node.text not in _NULLS:
+        raise ValueError(f"{node.text[:40]} is not a finite number")
+    return value
 
 
 def _key(node: Node) -> str:

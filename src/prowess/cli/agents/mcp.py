@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import suppress
 
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import describe_os_error, did_you_mean, neutral, quoted, without_secrets
 from prowess.cli._arguments import (
     OptionalExtra,
@@ -67,7 +68,7 @@ def options(parser: Parser) -> None:
     parser.argument(
         "target",
         "TARGET",
-        "for `serve`: the project whose skills are served (default: --cwd); for `check`: a URL or a command",
+        "for `serve`: the project, or the folder of skills, to serve (default: --cwd); for `check`: a URL or a command",
         nargs="*",
     )
     group = parser.group("what is served, and how")
@@ -112,6 +113,7 @@ def run(args: Arguments) -> Result | int:
         args.cwd = args.target[0]
         if not os.path.isdir(args.cwd):
             raise ConfigError(f"DIR is not a folder: {neutral(args.cwd)}", hint="check the path")
+        args.skill_dir = [*args.skill_dir, *_folders_of_skills(args.cwd)]
     require_paths(args, "cwd", "home", "role")
     if args.role is not None:
         raise ConfigError("`--role` cannot be used here", hint="name the role's folders with `--skill-dir`")
@@ -128,6 +130,14 @@ def run(args: Arguments) -> Result | int:
     finally:
         gc.enable()  # also if it did not start
     return OK
+
+
+def _folders_of_skills(folder: str) -> Iterator[str]:
+    """Yield a folder, and `skills` in it, if skills lie directly in them, as they do in a repository of skills."""
+    for place in (os.path.abspath(folder), os.path.abspath(os.path.join(folder, "skills"))):
+        with suppress(OSError):
+            if any(os.path.lexists(os.path.join(place, name, SKILL_FILE)) for name in os.listdir(place)):
+                yield place
 
 
 def _serve(args: Arguments, address: tuple[str, int] | None, token: str | None) -> None:
@@ -182,13 +192,14 @@ def _print_notes(server: SkillServer, catalog: LiveCatalog, only: Sequence[str])
     print_lines(_unknown_names(only, served.catalog))
     for entry, reason in served.left_out:
         _print_left_out(entry.name, reason)
+    count = len(served.folders) - server.report_left_out()
     for name, size in served.large():
         print_stderr(note(f"the skill {quoted(name)} has {size}; hosts may decline more than 512 files or 16 MiB"))
     folder = neutral(catalog.current().cwd)
     # To search a repository can take longer than a client waits for its server.
     has_own = any(entry.scope == "project" for entry in served.catalog.skills)
     others = "" if has_own else "; none is of this project: `prowess mcp serve --dry-run` says where it has some"
-    print_message(f"serving {pluralize(len(served.folders), 'skill')} of {folder}{others}")
+    print_message(f"serving {pluralize(count, 'skill')} of {folder}{others}")
 
 
 def _serve_http(server: SkillServer, host: str, port: int, *, token: str | None) -> None:
@@ -340,7 +351,7 @@ def _check(target: Sequence[str], *, token: str | None, allow_private: bool) -> 
             yield f"offers    {', '.join(report.capabilities)}; skills{directories}"
             yield f"skills    {report.skills:,} ({size})"
         for finding in report.findings:
-            server = neutral(without_secrets(target[0])) if finding.rule == "connection" else None
+            server = neutral(without_secrets(target[0])) if finding.rule in ("connection", "protocol") else None
             where = "".join(f"{part}: " for part in (server, finding.skill) if part)
             yield f"{finding.level}: {where}{finding.message} [{finding.rule}]"
             yield f"    hint: {finding.hint}"
