@@ -6,6 +6,7 @@ commands that a user would type. If Pydantic AI is installed, it also runs a rol
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -116,6 +117,39 @@ def lock(project: Path) -> None:
     (project / "skills-lock.json").write_text(Lock().with_skills(skills).to_text(), encoding="utf-8")
 
 
+def claude_session(cwd: str, used: Path) -> str:
+    """Return what Claude Code records when its model uses a skill."""
+    call = {"type": "tool_use", "id": "t1", "name": "Skill", "input": {"skill": used.name}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": f"Launching skill: {used.name}"}
+    names = ["commit-message", "csv-profile"]
+    listing = {
+        "type": "skill_listing",
+        "names": names,
+        "content": "\n".join(f"- {name}: Use it for {name}." for name in names),
+    }
+    records: list[dict[str, object]] = [
+        {"type": "user", "message": {"content": "Write the message of this commit."}},
+        {"type": "attachment", "attachment": listing},
+        {"type": "assistant", "message": {"content": [call]}},
+        {
+            "type": "user",
+            "message": {"content": [result]},
+            "toolUseResult": {"success": True, "commandName": used.name},
+        },
+        {
+            "type": "user",
+            "isMeta": True,
+            "sourceToolUseID": "t1",
+            "message": {"content": [{"type": "text", "text": f"Base directory for this skill: {used}"}]},
+        },
+    ]
+    common = {"sessionId": "0e1d", "version": "2.1.330", "cwd": cwd}
+    return "".join(
+        json.dumps({"uuid": f"u{number}", "timestamp": f"2026-11-20T09:00:0{number}Z", **common, **record}) + "\n"
+        for number, record in enumerate(records)
+    )
+
+
 def furnish(root: Path) -> None:
     """Create a project and a home directory."""
     shutil.copytree(ROLES, root / "project/roles")
@@ -136,6 +170,9 @@ def furnish(root: Path) -> None:
     shutil.copytree(EXAMPLES / "commit-message", changed)
     file = changed / "SKILL.md"
     file.write_text(file.read_text(encoding="utf-8") + "\nAlways sign off.\n", encoding="utf-8")
+    session = root / "home/.claude/projects/-demo/0e1d.jsonl"
+    session.parent.mkdir(parents=True)
+    session.write_text(claude_session(str(root / "project"), changed), encoding="utf-8")
     hasty = skills / "release-notes"
     hasty.mkdir()
     (hasty / "SKILL.md").write_text(

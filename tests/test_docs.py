@@ -124,6 +124,7 @@ SHAPES = {
     "validate": (["validate", "roles/table-helper.yaml", "--json"],),
     "check": (["check", "--json", "--fix"],),
     "inventory": (["inventory", "--json", "--host", "codex"],),
+    "usage": (["usage", "--since", "2026-11-01", "--json"],),
     "report": (["report", "-o", "skills.html", "--json"],),
     "prompt": (["prompt", "--json"],),
     "activate": (["activate", "csv-profile", "--json"],),

@@ -85,6 +85,7 @@ def test_a_misspelt_agent_gets_a_suggestion(command: str, capsys: pytest.Capture
         "init": [],
         "check": [],
         "inventory": [],
+        "usage": [],
         "report": ["-o", "report.html"],
         "read": ["csv-profile", "report.md"],
         "mount": ["csv-profile", "--to", "home"],

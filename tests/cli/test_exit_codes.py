@@ -61,6 +61,7 @@ WITH_HOST = (
     "why good",
     "show good",
     "check",
+    "usage",
     "report -o report.html",
     "inventory",
     "prompt",
@@ -141,7 +142,7 @@ def test_an_unknown_agent_is_wrong_use(line: str, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err.startswith("error: unknown host `unknown`")
 
 
-MANY_HOSTS = ("add", "list", "check", "why", "report", "inventory", "new", "init")
+MANY_HOSTS = ("add", "list", "check", "why", "usage", "report", "inventory", "new", "init")
 """Commands for which `--host` may be repeated."""
 
 

@@ -38,6 +38,8 @@ COMMANDS = [
     ["check", "--format", "sarif"],
     ["check", "--json"],
     ["check", "--fix"],
+    ["usage"],
+    ["usage", "--unused"],
     ["inventory"],
     ["inventory", f"lib{EVIL}"],
     ["report", "-o", f"page{EVIL}.html"],

@@ -29,6 +29,8 @@ COMMANDS = (
     ("check", "--full"),
     ("check", ".claude/skills"),
     ("inventory",),
+    ("usage",),
+    ("usage", "--unused"),
     ("show", "twice"),
     ("search", "words"),
     ("hosts",),

@@ -16,6 +16,7 @@ GROUPS = {
         "search": "search names, descriptions and bodies, best match first",
         "prompt": "print the skill catalog as the model gets it",
         "inventory": "list every SKILL.md below a folder, and which agents see each",
+        "usage": "count which skills your agents used, from their own sessions",
         "report": "write one page of HTML: who sees what, what is lost, what to do",
         "hosts": "list the agents that Prowess knows, their folders and evidence",
     },

@@ -38,5 +38,6 @@ if TYPE_CHECKING:
         describe_unsearched as describe_unsearched,
         headline as headline,
     )
+    from ._usage import SkillUse as SkillUse, Usage as Usage, usage_of as usage_of
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -1,0 +1,363 @@
+"""prowess usage: count which skills were used, from what agents recorded of their own sessions."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+from prowess._internal.files import display_path, shorten_home
+from prowess._internal.text import did_you_mean, neutral, normalize_name, quoted
+from prowess._internal.variable_paths import variable_path
+from prowess.catalog import new_filesystem
+from prowess.cli._arguments import hosts_in_use, question_from_args, require_paths
+from prowess.cli._output import (
+    Message,
+    ProgressLine,
+    Result,
+    format_table,
+    join_words,
+    paint,
+    pluralize,
+    truncate_or_pad,
+    wrap_for_terminal,
+)
+from prowess.errors import ConfigError, SkillNotFoundError
+from prowess.filesystem import git_root
+from prowess.find import find_repository_skills
+from prowess.hosts import load_host
+from prowess.trajectory import AGENTS, project_of, read_sessions, utc_time
+from prowess.visibility import compare, usage_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prowess.cli._parser import Arguments, Parser
+    from prowess.filesystem import Question
+    from prowess.visibility import SkillUse, Usage
+
+EPILOG = """\
+Sessions are those that were started in the git repository of the working directory, or in that directory itself.
+Only names, paths, counts and times are read; docs/usage.md says from which files. Nothing is sent, and nothing of
+a conversation is kept."""
+
+_DEFAULT_SINCE = "30d"
+_MAX_ROWS = 20
+_MAX_NAMES = 8
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.argument("skills", "SKILL", "only these skills, by name or path (default: all)", nargs="*")
+    since = (
+        "count what was done in this time: days, as in 30d, or since a date, as in 2026-11-01 (default: %(default)s)"
+    )
+    parser.value("--since", "30d|DATE", since, default=_DEFAULT_SINCE)
+    parser.flag("--all-projects", "count the sessions of all projects, not only of this one")
+    parser.flag("--unused", "list what was never used, why, and how to turn it off")
+    parser.add_json()
+    parser.discovery(host="many")
+
+
+def run(args: Arguments) -> Result:
+    """Return what was used."""
+    require_paths(args, "cwd", "home", "role")
+    question, since = question_from_args(args), since_time(args.since)
+    hosts = [load_host(name).name for name in dict.fromkeys(args.host or ())]
+    progress = ProgressLine()
+    recording = read_sessions(
+        question,
+        agents=[name for name in AGENTS if not hosts or name in hosts],
+        since=since,
+        progress=lambda number, total: progress.show(f"reading sessions: {number:,} of {total:,}"),
+    )
+    recording = recording.within(since=since, project=None if args.all_projects else project_of(question.cwd))
+    if not hosts:
+        found = {session.agent for session in recording.sessions}
+        hosts = [name for name in AGENTS if name in found] or [n for n in hosts_in_use(args)[0] if n in AGENTS]
+    filesystem = new_filesystem()
+    # What other agents find from here is in the comparison too: it may be what these do not see.
+    all_hosts = dict.fromkeys([*hosts, *hosts_in_use(args)[0]])
+    found_files = find_repository_skills(question.cwd, filesystem=filesystem).skills if git_root(question.cwd) else ()
+    files = [skill.path for skill in found_files if skill.kind == "agent-folder" and not skill.inside]
+    comparison = compare(
+        question,
+        hosts=all_hosts,
+        files=files,
+        filesystem=filesystem,
+        progress=progress.show_skills,
+        cache=not args.no_cache,
+    )
+    usage = usage_of(recording, comparison, question, hosts=hosts, since=since, filesystem=filesystem)
+    progress.clear()
+    if args.skills:
+        usage = usage.with_changes(skills=_chosen(usage.skills, args.skills, question))
+    show = _unused_lines if args.unused else _lines
+    return Result(usage.as_dict, show(usage, question, args), notes=[*_notes(usage, question)])
+
+
+def since_time(text: str) -> str:
+    """Return the time from which on sessions count.
+
+    Raises:
+        ConfigError: the text is neither a number of days nor a date.
+    """
+    if match := re.fullmatch(r"([0-9]{1,5})d", text):
+        start = datetime.now(UTC) - timedelta(days=int(match[1]))
+        return start.strftime("%Y-%m-%dT%H:%M:%SZ")
+    if found := utc_time(text):
+        return found
+    raise ConfigError(f"`--since` must be days or a date, not {quoted(text)}", hint="as in `30d` or `2026-11-01`")
+
+
+def _chosen(skills: Sequence[SkillUse], names: Sequence[str], question: Question) -> tuple[SkillUse, ...]:
+    """Return the rows that the user asks for.
+
+    Raises:
+        SkillNotFoundError: no skill has a name.
+    """
+    from prowess.cli._references import skill_file_at
+
+    found = []
+    for name in names:
+        path = skill_file_at(name if name.startswith("/") else f"{question.cwd}/{name}") if "/" in name else None
+        key = normalize_name(name)
+        rows = [row for row in skills if (row.path == path if path else normalize_name(row.name) == key)]
+        if not rows:
+            near = did_you_mean(name, {row.name for row in skills}, "`prowess list` shows all skills")
+            raise SkillNotFoundError(f"no skill is called {quoted(name)}", hint=near)
+        found += [row for row in rows if row not in found]
+    return tuple(found)
+
+
+def _notes(usage: Usage, question: Question) -> Iterator[Message]:
+    """Yield a line for each file that could not be read."""
+    for item in usage.unreadable:
+        yield Message(f"not read: {neutral(shorten_home(item.path, question.home))}: {item.reason}")
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Groups:
+    """The skills of all agents, each by what was done with it at best."""
+
+    def __init__(self, usage: Usage) -> None:
+        used = {_key(row) for row in usage.skills if row.used}
+        seen = {_key(row) for row in usage.skills if row.visible}
+        self.used = [row for row in usage.skills if row.used]
+        self.gone = [row for row in self.used if row.was is not None]
+        others: dict[str, SkillUse] = {}
+        for row in usage.skills:
+            if _key(row) not in used:
+                others.setdefault(_key(row), row)
+        self.unused = [row for key, row in others.items() if key in seen]
+        self.unseen = [row for key, row in others.items() if key not in seen]
+        self.total = len({_key(row) for row in usage.skills})
+        self.used_skills = len(used)
+
+
+def _key(row: SkillUse) -> str:
+    """Return what identifies a skill at all agents."""
+    return row.path or row.was or row.name
+
+
+def _lines(usage: Usage, question: Question, args: Arguments) -> Iterator[str]:
+    groups, where = _Groups(usage), neutral(shorten_home(project_of(question.cwd), question.home))
+    sessions = sum(usage.sessions.values())
+    place = "all projects" if args.all_projects else where
+    agents = join_words([load_host(host).title for host in usage.sessions]) if usage.sessions else "agents"
+    period = f"since {usage.since[:10]}"
+    if not sessions:
+        yield from wrap_for_terminal(f"No sessions of {agents} in {place} {period}.")
+    else:
+        yield from wrap_for_terminal(_headline(usage, groups, args), "  ")
+        yield from wrap_for_terminal(f"{pluralize(sessions, 'session')} of {agents} in {place} {period}", "  ")
+        yield ""
+        yield from _table(groups.used if not args.skills else usage.skills, question)
+        yield from _named("offered and never used", [row.name for row in groups.unused])
+        yield from _named("not seen", [row.name for row in groups.unseen])
+        for row in groups.gone:
+            was = neutral(shorten_home(row.was or "", question.home))
+            yield from wrap_for_terminal(f"used but gone: {neutral(row.name)}, which was {was}", "  ")
+    yield ""
+    yield "Next:"
+    commands = _next_commands(usage, groups, args)
+    width = max(len(command) for command, _ in commands) + 2
+    for command, meaning in commands:
+        yield f"  {paint(truncate_or_pad(command, width), 'command')}{meaning}"
+
+
+def _headline(usage: Usage, groups: _Groups, args: Arguments) -> str:
+    """Return how many skills were used, are not seen, and cost something without being used."""
+    time = f"in {args.since[:-1]} days" if args.since.endswith("d") else f"since {usage.since[:10]}"
+    parts = [f"{groups.used_skills:,} of {pluralize(groups.total, 'skill')} {_were(groups.used_skills)} used {time}"]
+    if groups.unseen:
+        parts.append(f"{len(groups.unseen):,} {'is' if len(groups.unseen) == 1 else 'are'} not seen")
+    if groups.unused:
+        unused = {_key(row) for row in groups.unused}
+        costs: dict[str, int] = {}
+        for row in usage.skills:
+            if _key(row) in unused:
+                costs[row.host] = costs.get(row.host, 0) + (row.catalog_tokens or 0)
+        cost = f"{'up to ' if len(costs) > 1 else ''}{max(costs.values()):,} tokens a session"
+        parts.append(f"{len(unused):,} {_were(len(unused))} offered and never used, and cost {cost}")
+    return "; ".join(parts) + "."
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _table(rows: Sequence[SkillUse], question: Question) -> Iterator[str]:
+    if not rows:
+        return
+    names = [(row.host, normalize_name(row.name)) for row in rows]
+    cells = [("SKILL", "AGENT", "USED", "LAST USED", "OFFERED", "NOTES")]
+    for row, name in zip(rows[:_MAX_ROWS], names, strict=False):
+        offered = "?" if row.offered is None else f"{row.offered:,}"
+        last = (row.last_used or "never")[:10]
+        notes = _describe(row, question if names.count(name) > 1 else None)
+        cells.append((row.name, row.host, f"{row.used:,}", last, offered, notes))
+    yield from format_table(cells)
+    if len(rows) > _MAX_ROWS:
+        yield f"... and {len(rows) - _MAX_ROWS:,} more; `prowess usage --json` has all"
+
+
+def _describe(row: SkillUse, question: Question | None) -> str:
+    """Return what else is known of a skill: its copy, files and scripts, and why it is not seen."""
+    parts = []
+    if question is not None and (path := row.path or row.was):
+        parts.append(display_path(path, question.cwd, question.home).removesuffix("/SKILL.md"))
+    if row.used_by_user:
+        parts.append(f"{row.used_by_user:,} by you")
+    if row.files_read:
+        parts.append(f"{pluralize(row.files_read, 'file')} read")
+    if row.scripts_run:
+        failed = f", {row.scripts_failed:,} failed" if row.scripts_failed else ""
+        parts.append(f"{pluralize(row.scripts_run, 'script')} run{failed}")
+    if row.path is None and row.was is not None:
+        parts.append("gone")
+    elif not row.visible and row.reason:
+        parts.append(f"not seen: {row.reason}")
+    return "; ".join(parts)
+
+
+def _named(what: str, names: Sequence[str]) -> Iterator[str]:
+    """Yield a line with some names of a group, and how many more it has."""
+    if names:
+        shown = sorted(dict.fromkeys(map(neutral, names)), key=normalize_name)[:_MAX_NAMES]
+        more = f" and {len(names) - len(shown):,} more" if len(names) > len(shown) else ""
+        yield from wrap_for_terminal(f"{what}: {', '.join(shown)}{more}", "  ")
+
+
+def _next_commands(usage: Usage, groups: _Groups, args: Arguments) -> list[tuple[str, str]]:
+    """Return the three commands to type next."""
+    found = []
+    if not args.all_projects:
+        found.append(("prowess usage --all-projects", "the same for all projects"))
+    if any(usage.sessions.values()):
+        found.insert(0, ("prowess usage --unused", "what was never used, and how to turn it off"))
+    else:
+        found.append(("prowess usage --since 365d", "the same for a year"))
+    if groups.unseen:
+        found.append((f"prowess why {_argument(groups.unseen[0])}", "why one of them is not seen"))
+    found += [("prowess list", "each skill at each agent"), ("prowess check", "what each agent loses")]
+    return found[:3]
+
+
+def _argument(row: SkillUse) -> str:
+    import shlex
+
+    return shlex.quote(neutral(row.name))
+
+
+# ── what was never used ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+_SWITCHES = {
+    "claude-code": ("$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json", "skillOverrides", '"{}": "off"'),
+    "copilot": ("$COPILOT_HOME/settings.json|~/.copilot/settings.json", "disabledSkills", '"{}"'),
+    "gemini-cli": ("$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json", "skills.disabled", '"{}"'),
+    "opencode": (
+        "$XDG_CONFIG_HOME/opencode/opencode.jsonc|~/.config/opencode/opencode.jsonc",
+        "permission.skill",
+        '"{}": "deny"',
+    ),
+    "qwen-code": ("$QWEN_HOME/settings.json|~/.qwen/settings.json", "skills.disabled", '"{}"'),
+}
+"""The settings of each agent that turn a skill off: the user's file, the key, and what is below it for a name."""
+
+
+def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterator[str]:
+    """Yield what was never used at each agent, in three groups, and what turns it off."""
+    time = f"since {usage.since[:10]}"
+    used = {_key(row) for row in usage.skills if row.used}
+    for number, (host, sessions) in enumerate(usage.sessions.items()):
+        rows = [row for row in usage.skills if row.host == host and not row.used]
+        yield from [""] if number else []
+        title = f"{load_host(host).title}: {pluralize(len(rows), 'skill')} never used {time}"
+        yield from wrap_for_terminal(f"{title}, in {pluralize(sessions, 'session')}", "  ")
+        offered = [row for row in rows if row.visible]
+        short = [row for row in offered if row.offered_short]
+        for what, group in (
+            ("offered with a shortened or missing description", short),
+            ("offered and not chosen", [row for row in offered if row not in short]),
+        ):
+            if group:
+                yield f"  {what}:"
+                yield from (f"    {line}" for line in format_table([_cost(row) for row in group]))
+        if unseen := [row for row in rows if not row.visible]:
+            yield "  not seen:"
+            for row in unseen:
+                also = " (used by another agent)" if _key(row) in used else ""
+                yield from wrap_for_terminal(f"    {neutral(row.name)}{also}: {neutral(row.reason or '')}", "      ")
+                cure = row.view.loss.cure if row.view is not None and row.view.loss is not None else ""
+                if cure:
+                    yield from wrap_for_terminal(f"      to change it: {neutral(cure)}", "        ")
+        if offered:
+            yield from _switch(host, offered, question)
+
+
+def _cost(row: SkillUse) -> tuple[str, str, str]:
+    in_sessions = "" if row.offered is None else f"offered in {pluralize(row.offered, 'session')}"
+    return row.name, f"{row.catalog_tokens or 0:,} tokens", in_sessions
+
+
+def _switch(host: str, rows: Sequence[SkillUse], question: Question) -> Iterator[str]:
+    """Yield the lines that turn skills of an agent off, and the file they belong in; nothing is written."""
+    names = [*dict.fromkeys(row.name for row in rows)]
+    if host == "codex":
+        parts = [("$CODEX_HOME/config.toml|~/.codex/config.toml", _toml_switch(names))]
+    elif host == "pi":
+        parts = pi_switches(rows, question)
+    elif host in _SWITCHES:
+        path, key, item = _SWITCHES[host]
+        items = ", ".join(item.format(json.dumps(name)[1:-1]) for name in names)
+        text = f"{{{items}}}" if ":" in item else f"[{items}]"
+        for part in reversed(key.split(".")):
+            text = f'{{"{part}": {text}}}'
+        parts = [(path, [text])]
+    else:
+        return
+    for path, lines in parts:
+        file = variable_path(path, question.variables, question.home)
+        them = "it" if len(names) == 1 else "them"
+        yield f"  to turn {them} off, add to {neutral(shorten_home(file, question.home))}:"
+        yield from (f"    {neutral(line)}" for line in lines)
+
+
+def _toml_switch(names: Sequence[str]) -> list[str]:
+    return [line for name in names for line in ("[[skills.config]]", f"name = {json.dumps(name)}", "enabled = false")]
+
+
+def pi_switches(rows: Sequence[SkillUse], question: Question) -> list[tuple[str, list[str]]]:
+    """Return the lines that turn skills of pi off, which names them by path, in the settings of user and project."""
+    user = "$PI_CODING_AGENT_DIR/settings.json|~/.pi/agent/settings.json"
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        folder = (row.path or "").removesuffix("/SKILL.md")
+        is_user = folder.startswith((f"{question.home}/.pi/", f"{question.home}/.agents/"))
+        found.setdefault(user if is_user else f"{question.cwd}/.pi/settings.json", []).append(f"-{folder}")
+    return [(file, [json.dumps({"skills": paths}, ensure_ascii=False)]) for file, paths in found.items()]

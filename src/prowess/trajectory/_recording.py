@@ -1,0 +1,249 @@
+"""Find the files in which agents record their sessions, read those that have changed, and count each act once.
+
+What was read of a file is kept in the user's cache as long as its size, its times and its place stay the same.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import stat
+import sys
+from fnmatch import fnmatch
+
+from prowess._internal.files import is_inside, real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import describe_os_error
+from prowess.cache import KeptTable
+from prowess.filesystem import git_root
+
+from ._lines import Lines, UnreadableSessionError, check_status
+from ._recorder import Recorder
+from ._session import RecordedSession, utc_time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+    from typing import Any
+
+    from prowess.filesystem import Question
+
+AGENTS = ("claude-code",)
+"""The agents whose sessions are read: the names of hosts, and with `_` of modules of this package."""
+_MAX_FOLDERS = 100_000
+_SLACK = 24 * 3600
+"""Seconds that a file may be older than the records in it: clocks differ."""
+
+
+class Unreadable(Frozen):
+    """A file that could not be read, or not all of it."""
+
+    path: str
+    reason: str
+
+
+class Recording(Frozen):
+    """The sessions that were recorded, each once, with its sub-agents in it."""
+
+    sessions: tuple[RecordedSession, ...]
+    """By agent, then in the order of time."""
+    unreadable: tuple[Unreadable, ...] = ()
+
+    def within(self, *, since: str = "", project: str | None = None) -> Recording:
+        """Return the sessions of a time and a project, and what was done in them in that time.
+
+        Args:
+            since: ISO 8601, UTC; empty for all.
+            project: a git root, or a folder that is in no repository; `None` for all.
+        """
+        roots: dict[str, str] = {}
+        found = []
+        for session in self.sessions:
+            if session.last < since:
+                continue
+            if project is not None:
+                if session.cwd not in roots:
+                    roots[session.cwd] = project_of(session.cwd) if session.cwd else ""
+                if roots[session.cwd] != project:
+                    continue
+            if session.first < since:
+                session = session.with_changes(
+                    activations=tuple(item for item in session.activations if item.time >= since),
+                    files=tuple(item for item in session.files if item.time >= since),
+                    scripts=tuple(item for item in session.scripts if item.time >= since),
+                )
+            found.append(session)
+        return self.with_changes(sessions=tuple(found))
+
+
+def project_of(folder: str) -> str:
+    """Return the git root of a folder, or the folder itself if it is in no repository; it need not exist any more."""
+    folder = real_path(folder)
+    return git_root(folder) or folder
+
+
+def agents_with_sessions(question: Question) -> list[str]:
+    """Return the agents that have recorded a session, without reading one."""
+    return [agent for agent in AGENTS if next(_files_of(agent, question, []), None)]
+
+
+def read_sessions(
+    question: Question,
+    *,
+    agents: Iterable[str] = AGENTS,
+    since: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> Recording:
+    """Return what agents have recorded.
+
+    Args:
+        question: whose sessions, by its home and its variables.
+        agents: their names.
+        since: sessions that ended before this time may be left out; ISO 8601, UTC.
+        progress: is called with the number of files read so far, and of all files to read.
+    """
+    sessions: list[RecordedSession] = []
+    unreadable: list[Unreadable] = []
+    for agent in agents:
+        table = KeptTable(("sessions", agent, question.home))
+        kept, rows = table.load(), dict[str, tuple[bytes, ...]]()
+        waiting = []
+        for path, status in _files_of(agent, question, unreadable):
+            if since and utc_time((status.st_mtime + _SLACK) * 1000) < since:
+                if path in kept:
+                    rows[path] = kept[path]
+                continue
+            state = repr((status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns)).encode()
+            if (row := kept.get(path)) is not None and row[0] == state:
+                rows[path] = row
+            else:
+                waiting.append((path, state))
+        is_new = bool(waiting) or len(rows) != len(kept)
+        for number, (path, state) in enumerate(waiting):
+            if progress is not None:
+                progress(number, len(waiting))
+            rows[path] = state, marshal.dumps(_read_file(agent, path, question.home))
+        for path, (_, data) in rows.items():
+            found, problem = marshal.loads(data)  # noqa: S302 - the user's own file, and this Python has written it
+            sessions += map(RecordedSession.from_row, found)
+            unreadable += [Unreadable(path=path, reason=problem)] if problem else []
+        if is_new:
+            table.store(rows)
+    return Recording(sessions=tuple(_merge(sessions)), unreadable=tuple(unreadable))
+
+
+def _module(agent: str) -> Any:
+    """Return the module of an agent: `folder`, `PATTERNS`, `session_id` and `read`."""
+    name = f"{__package__}.{agent.replace('-', '_')}"
+    __import__(name)
+    return sys.modules[name]
+
+
+def _read_file(agent: str, path: str, home: str) -> tuple[list[tuple[object, ...]], str | None]:
+    """Return the sessions of a file as rows, and what could not be read of it."""
+    module, lines = _module(agent), Lines(path)
+    recorder = Recorder(agent, module.session_id(path), home)
+    try:
+        module.read(lines, recorder)
+    except UnreadableSessionError as error:
+        return [], str(error)
+    session = recorder.session()
+    return [] if session is None else [session.as_row()], lines.problem()
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _files_of(agent: str, question: Question, unreadable: list[Unreadable]) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the files of an agent's sessions with their status; what cannot be read is added to `unreadable`."""
+    module = _module(agent)
+    top = module.folder(question.home, question.variables)
+    if os.path.isdir(top):
+        yield from _walk(real_path(top), top, "", module.PATTERNS, unreadable)
+
+
+def _walk(
+    real: str, top: str, inner: str, patterns: Collection[str], unreadable: list[Unreadable]
+) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the files below a folder whose paths match one of the patterns, which have as many parts as the path."""
+    folder = os.path.join(top, inner) if inner else top
+    depth = inner.count(os.sep) + 1 if inner else 0
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        unreadable.append(Unreadable(path=folder, reason=describe_os_error(error)))
+        return
+    for entry in found:
+        place = os.path.join(inner, entry.name)
+        parts = [pattern.split("/") for pattern in patterns]
+        left = [pattern for pattern in parts if len(pattern) > depth and fnmatch(entry.name, pattern[depth])]
+        if not left:
+            continue
+        is_file = any(len(pattern) == depth + 1 for pattern in left)
+        try:
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                if not is_inside(real_path(entry.path), real):
+                    reason = "it is a link out of the folder of sessions"
+                    unreadable.append(Unreadable(path=entry.path, reason=reason))
+                continue  # what is in the folder is found in its own place
+            if stat.S_ISDIR(status.st_mode):
+                yield from _walk(real, top, place, patterns, unreadable) if len(left) > is_file else ()
+                continue
+            if is_file:
+                check_status(entry.path, status)
+                yield entry.path, status
+        except (OSError, UnreadableSessionError) as error:
+            reason = describe_os_error(error) if isinstance(error, OSError) else str(error)
+            unreadable.append(Unreadable(path=entry.path, reason=reason))
+
+
+# ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _merge(parts: Iterable[RecordedSession]) -> list[RecordedSession]:
+    """Return the sessions of all files: a copy of a session and a sub-agent belong to the session, and all count once.
+
+    Args:
+        parts: what is in the files.
+    """
+    order = sorted(parts, key=lambda part: (part.agent, part.parent is not None, part.first, part.id))
+    merged: dict[tuple[str, str], RecordedSession] = {}
+    origins: dict[tuple[str, str], str] = {}
+    for part in order:
+        root = part.parent or part.id
+        if part.origin and part.parent is None:
+            root = origins.setdefault((part.agent, part.origin), root)
+        origins.setdefault((part.agent, f"session {part.id}"), root)
+        root = origins.get((part.agent, f"session {root}"), root)
+        known = merged.get((part.agent, root))
+        merged[part.agent, root] = part.with_changes(id=root, parent=None) if known is None else _joined(known, part)
+    seen: set[tuple[str, ...]] = set()
+    result = []
+    for session in merged.values():
+        kept = {}
+        for name in ("activations", "files", "scripts"):
+            items = []
+            for item in getattr(session, name):
+                key = session.agent, name, item.id, getattr(item, "path", "") if name != "activations" else ""
+                if key not in seen:
+                    seen.add(key)
+                    items.append(item)
+            kept[name] = tuple(items)
+        result.append(session.with_changes(**kept))
+    return result
+
+
+def _joined(known: RecordedSession, part: RecordedSession) -> RecordedSession:
+    """Return a session with what another file has of it."""
+    catalogs = [each.catalog for each in (known, part) if each.catalog is not None]
+    return known.with_changes(
+        first=min(filter(None, (known.first, part.first)), default=""),
+        last=max(known.last, part.last),
+        catalog=tuple(dict.fromkeys(item for catalog in catalogs for item in catalog)) if catalogs else None,
+        activations=known.activations + part.activations,
+        files=known.files + part.files,
+        scripts=known.scripts + part.scripts,
+        skipped=known.skipped + part.skipped,
+    )

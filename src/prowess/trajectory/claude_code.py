@@ -1,0 +1,170 @@
+"""Read the sessions of Claude Code (2.0.77 to 2.1.330)."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.variable_paths import variable_path
+
+from ._lines import MAX_CALLS, Lines, at, objects_at, text_at
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from ._recorder import Recorder
+
+PATTERNS = ("*/*.jsonl", "*/*/subagents/*.jsonl")
+"""The files in the folder of sessions."""
+_TYPES = frozenset(("user", "assistant", "attachment", "system"))
+_find_noise = re.compile(
+    rb'"type":"(?:prompt_snapshot|api-request[\w-]*|queue-operation|file-history-snapshot)"'
+).search
+"""The types of records that are nine tenths of the bytes. A quotation mark in a text has a backslash before it."""
+_HEAD_BYTES = 512
+_match_command = re.compile(
+    r"\s*<command-message>.*?</command-message>\s*<command-name>/?([^<]*)</command-name>", re.DOTALL
+).match
+_BASE = "Base directory for this skill: "
+_exit_code = re.compile(r"(?:Error: )?Exit code (\d+)").match
+
+
+def folder(home: str, variables: Mapping[str, str]) -> str:
+    """Return the folder of sessions."""
+    return variable_path("$CLAUDE_CONFIG_DIR/projects|~/.claude/projects", variables, home)
+
+
+def session_id(path: str) -> str:
+    """Return the id of the session that a file belongs to, if its records do not say it."""
+    return os.path.basename(path).removesuffix(".jsonl")
+
+
+def read(lines: Lines, recorder: Recorder) -> None:
+    """Read one file: a session, or one of its sub-agents."""
+    reader = _Reader(recorder)
+    last = b""
+    for line in lines:
+        if _find_noise(line, 0, _HEAD_BYTES):
+            continue
+        if recorder.origin and b"skill" not in line and b"<command-name>" not in line and not reader.is_awaited(line):
+            last = line if line.endswith(b"\n") else last  # it may be written just now
+            continue
+        reader.read(lines.record(line))
+        last = b""
+        if reader.is_warmup:
+            return
+    if last:
+        reader.read(lines.record(last))
+
+
+class _Reader:
+    """Joins the records of one file: a call, its result, and the text that the model got."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.is_warmup = False
+        """Whether it is a sub-agent that did nothing (2.0.77)."""
+        self._calls: dict[str, tuple[str, Any, str]] = {}
+        """Calls without a result so far: the tool, its argument, and the working directory."""
+        self._command: tuple[str, str] | None = None
+        """A command of the user: the id of the record, and the name."""
+
+    def is_awaited(self, line: bytes) -> bool:
+        """Return whether a line may have the result of a call."""
+        return bool(self._calls) and any(key.encode() in line for key in self._calls)
+
+    def read(self, record: dict[str, Any]) -> None:
+        """Read one record."""
+        recorder, kind = self.recorder, record.get("type")
+        if kind not in _TYPES:
+            recorder.skipped += bool(record)
+            return
+        recorder.at(record.get("timestamp"))
+        recorder.set_once(cwd=record.get("cwd"), version=record.get("version"))
+        if session := text_at(record, "sessionId"):
+            recorder.id = session
+        if record.get("isSidechain") is True:
+            recorder.set_once(parent=record.get("sessionId"))
+        if kind == "attachment":
+            self._read_listing(record)
+        elif kind == "assistant":
+            self._read_calls(record)
+        elif kind == "user":
+            self._read_user(record)
+
+    def _read_listing(self, record: dict[str, Any]) -> None:
+        if at(record, "attachment", "type") != "skill_listing":
+            return
+        names = at(record, "attachment", "names")
+        lines = text_at(record, "attachment", "content").split("\n")
+        for name in names if isinstance(names, list) else ():
+            start = f"- {name}: "
+            text = next((line.removeprefix(start).strip() for line in lines if line.startswith(start)), "")
+            self.recorder.offer(name, description=description_level(text))
+
+    def _read_calls(self, record: dict[str, Any]) -> None:
+        for item in objects_at(record, "message", "content"):
+            argument = _ARGUMENTS.get(text_at(item, "name"))
+            if item.get("type") == "tool_use" and argument and (key := text_at(item, "id")):
+                self._calls[key] = text_at(item, "name"), at(item, "input", argument), text_at(record, "cwd")
+                if len(self._calls) > MAX_CALLS:  # the oldest ones have no result: the agent was stopped
+                    del self._calls[next(iter(self._calls))]
+
+    def _read_user(self, record: dict[str, Any]) -> None:
+        recorder, content, key = self.recorder, at(record, "message", "content"), text_at(record, "uuid")
+        if not recorder.origin:
+            self.is_warmup = content == "Warmup" and record.get("isSidechain") is True
+            recorder.has_messages, recorder.origin = not self.is_warmup, key or "-"
+        for item in objects_at(record, "message", "content"):
+            if item.get("type") == "tool_result":
+                self._read_result(record, item)
+        if record.get("isMeta") is not True:
+            match = _match_command(content) if isinstance(content, str) else None
+            self._command = (key, match[1]) if match else None
+            return
+        text = (
+            content if isinstance(content, str) else "".join(text_at(i, "text") for i in objects_at({"": content}, ""))
+        )
+        if not text.startswith(_BASE):
+            return
+        path = os.path.join(text.removeprefix(_BASE).partition("\n")[0].strip(), SKILL_FILE)
+        if source := text_at(record, "sourceToolUseID"):
+            if recorder.is_used(source):
+                recorder.activate(source, None, path, "model")
+        elif self._command is not None:
+            recorder.activate(self._command[0], self._command[1], path, "user")
+            self._command = None
+
+    def _read_result(self, record: dict[str, Any], item: dict[str, Any]) -> None:
+        key = text_at(item, "tool_use_id")
+        call = self._calls.pop(key, None)
+        if call is None:
+            return
+        tool, argument, cwd = call
+        failed = item.get("is_error") is True
+        if tool == "Skill" and not failed and at(record, "toolUseResult", "success") is True:
+            self.recorder.activate(key, argument, None, "model")
+        elif tool == "Read" and not failed:
+            self.recorder.read(key, at(record, "toolUseResult", "file", "filePath") or argument)
+        elif tool == "Bash":
+            self.recorder.run(key, argument, exit_code_in(item) if failed else 0, cwd)
+
+
+_ARGUMENTS = {"Skill": "skill", "Read": "file_path", "Bash": "command"}
+"""The tools that matter, each with its argument that does."""
+
+
+def exit_code_in(item: dict[str, Any]) -> int | None:
+    """Return the exit code in the text of a failed command; `None` if it was not run."""
+    content = item.get("content")
+    text = content if isinstance(content, str) else "".join(text_at(i, "text") for i in objects_at(item, "content"))
+    match = _exit_code(text)
+    return int(match[1][:4]) if match else None
+
+
+def description_level(text: str) -> str:
+    """Return how much of its description a catalog has of a skill."""
+    return "none" if not text else "short" if text.endswith(("…", "...")) else "full"
