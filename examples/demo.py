@@ -87,7 +87,7 @@ def place(root: Path) -> bool:
             path.unlink()
     files = []
     with tempfile.TemporaryDirectory(prefix="prowess-demo-") as folder:
-        furnish(Path(folder))
+        furnish(Path(folder), root)
         for source in sorted(Path(folder).rglob("*")):
             relative = source.relative_to(folder)
             target = root / relative
@@ -117,8 +117,9 @@ def lock(project: Path) -> None:
     (project / "skills-lock.json").write_text(Lock().with_skills(skills).to_text(), encoding="utf-8")
 
 
-def claude_session(cwd: str, used: Path) -> str:
+def claude_session(root: Path) -> str:
     """Return what Claude Code records when its model uses a skill."""
+    used = root / "home/.claude/skills/commit-message"
     call = {"type": "tool_use", "id": "t1", "name": "Skill", "input": {"skill": used.name}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": f"Launching skill: {used.name}"}
     names = ["commit-message", "csv-profile"]
@@ -143,15 +144,16 @@ def claude_session(cwd: str, used: Path) -> str:
             "message": {"content": [{"type": "text", "text": f"Base directory for this skill: {used}"}]},
         },
     ]
-    common = {"sessionId": "0e1d", "version": "2.1.330", "cwd": cwd}
+    common = {"sessionId": "0e1d", "version": "2.1.330", "cwd": str(root / "project")}
     return "".join(
         json.dumps({"uuid": f"u{number}", "timestamp": f"2026-11-20T09:00:0{number}Z", **common, **record}) + "\n"
         for number, record in enumerate(records)
     )
 
 
-def furnish(root: Path) -> None:
-    """Create a project and a home directory."""
+def furnish(root: Path, place: Path | None = None) -> None:
+    """Create a project and a home directory; what an agent recorded there names `place`, where they will be."""
+    place = root if place is None else place
     shutil.copytree(ROLES, root / "project/roles")
     skills = root / "project/.agents/skills"
     shutil.copytree(EXAMPLES, skills)
@@ -172,7 +174,7 @@ def furnish(root: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8") + "\nAlways sign off.\n", encoding="utf-8")
     session = root / "home/.claude/projects/-demo/0e1d.jsonl"
     session.parent.mkdir(parents=True)
-    session.write_text(claude_session(str(root / "project"), changed), encoding="utf-8")
+    session.write_text(claude_session(place), encoding="utf-8")
     hasty = skills / "release-notes"
     hasty.mkdir()
     (hasty / "SKILL.md").write_text(

@@ -42,6 +42,7 @@ WHOLE = {
     "update [SKILL...]": "update notes --dry-run",
     "remove SKILL...": "remove csv-profile",
     "publish DIR DEST": "publish .agents/skills/csv-profile oci://registry.example/csv-profile --dry-run",
+    "usage [SKILL...]": "usage commit-message",
     "index DIR -o OUT": "index .agents/skills -o ../site",
 }
 """What is run for commands that need a source, or a place to write to."""

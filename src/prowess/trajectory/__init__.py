@@ -20,5 +20,6 @@ if TYPE_CHECKING:
         ScriptRun as ScriptRun,
         utc_time as utc_time,
     )
+    from .atif import trajectory_of as trajectory_of
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -134,7 +134,7 @@ def at(value: Any, *keys: str) -> Any:
 
 
 def text_at(value: Any, *keys: str) -> str:
-    """Return the text below some keys; empty if there is none."""
+    """Return the text below some keys; empty without one."""
     found = at(value, *keys)
     return found if isinstance(found, str) else ""
 

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
     from prowess.filesystem import Question
 
-AGENTS = ("claude-code",)
+AGENTS = ("claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi", "qwen-code")
 """The agents whose sessions are read: the names of hosts, and with `_` of modules of this package."""
-_MAX_FOLDERS = 100_000
 _SLACK = 24 * 3600
 """Seconds that a file may be older than the records in it: clocks differ."""
 
@@ -92,6 +91,7 @@ def read_sessions(
     *,
     agents: Iterable[str] = AGENTS,
     since: str = "",
+    imports: Iterable[str] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Recording:
     """Return what agents have recorded.
@@ -100,6 +100,7 @@ def read_sessions(
         question: whose sessions, by its home and its variables.
         agents: their names.
         since: sessions that ended before this time may be left out; ISO 8601, UTC.
+        imports: paths of trajectories, and of folders with some.
         progress: is called with the number of files read so far, and of all files to read.
     """
     sessions: list[RecordedSession] = []
@@ -113,7 +114,7 @@ def read_sessions(
                 if path in kept:
                     rows[path] = kept[path]
                 continue
-            state = repr((status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns)).encode()
+            state = repr([_state(status), _state_of_log(path)]).encode()
             if (row := kept.get(path)) is not None and row[0] == state:
                 rows[path] = row
             else:
@@ -129,7 +130,24 @@ def read_sessions(
             unreadable += [Unreadable(path=path, reason=problem)] if problem else []
         if is_new:
             table.store(rows)
+    for path in _trajectories(imports):
+        try:
+            sessions += _module("atif").read_all(path, question.home)
+        except UnreadableSessionError as error:
+            unreadable.append(Unreadable(path=path, reason=str(error)))
     return Recording(sessions=tuple(_merge(sessions)), unreadable=tuple(unreadable))
+
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_ino, status.st_dev, status.st_size, status.st_mtime_ns
+
+
+def _state_of_log(path: str) -> tuple[int, ...]:
+    """Return the state of the log of a database, which has its newest rows."""
+    try:
+        return _state(os.lstat(f"{path}-wal")) if path.endswith(".db") else ()
+    except OSError:
+        return ()
 
 
 def _module(agent: str) -> Any:
@@ -141,14 +159,26 @@ def _module(agent: str) -> Any:
 
 def _read_file(agent: str, path: str, home: str) -> tuple[list[tuple[object, ...]], str | None]:
     """Return the sessions of a file as rows, and what could not be read of it."""
-    module, lines = _module(agent), Lines(path)
-    recorder = Recorder(agent, module.session_id(path), home)
+    module = _module(agent)
     try:
+        if hasattr(module, "read_all"):
+            return [session.as_row() for session in module.read_all(path, home)], None
+        lines = Lines(path)
+        recorder = Recorder(agent, module.session_id(path), home)
         module.read(lines, recorder)
     except UnreadableSessionError as error:
         return [], str(error)
     session = recorder.session()
     return [] if session is None else [session.as_row()], lines.problem()
+
+
+def _trajectories(paths: Iterable[str]) -> Iterator[str]:
+    """Yield the files that are named, and those with trajectories in folders that are."""
+    for path in paths:
+        if not os.path.isdir(path):
+            yield os.path.abspath(path)
+        for folder, _, names in os.walk(path):
+            yield from sorted(os.path.abspath(os.path.join(folder, name)) for name in names if name.endswith(".json"))
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────

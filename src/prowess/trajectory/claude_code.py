@@ -8,7 +8,7 @@ import re
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.variable_paths import variable_path
 
-from ._lines import MAX_CALLS, Lines, at, objects_at, text_at
+from ._lines import MAX_CALLS, Lines, at, description_level, objects_at, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ _find_noise = re.compile(
     rb'"type":"(?:prompt_snapshot|api-request[\w-]*|queue-operation|file-history-snapshot)"'
 ).search
 """The types of records that are nine tenths of the bytes. A quotation mark in a text has a backslash before it."""
-_HEAD_BYTES = 512
 _match_command = re.compile(
     r"\s*<command-message>.*?</command-message>\s*<command-name>/?([^<]*)</command-name>", re.DOTALL
 ).match
@@ -45,19 +44,10 @@ def session_id(path: str) -> str:
 def read(lines: Lines, recorder: Recorder) -> None:
     """Read one file: a session, or one of its sub-agents."""
     reader = _Reader(recorder)
-    last = b""
-    for line in lines:
-        if _find_noise(line, 0, _HEAD_BYTES):
-            continue
-        if recorder.origin and b"skill" not in line and b"<command-name>" not in line and not reader.is_awaited(line):
-            last = line if line.endswith(b"\n") else last  # it may be written just now
-            continue
-        reader.read(lines.record(line))
-        last = b""
+    for record in records(lines, _find_noise, reader.is_wanted):
+        reader.read(record)
         if reader.is_warmup:
             return
-    if last:
-        reader.read(lines.record(last))
 
 
 class _Reader:
@@ -72,9 +62,11 @@ class _Reader:
         self._command: tuple[str, str] | None = None
         """A command of the user: the id of the record, and the name."""
 
-    def is_awaited(self, line: bytes) -> bool:
-        """Return whether a line may have the result of a call."""
-        return bool(self._calls) and any(key.encode() in line for key in self._calls)
+    def is_wanted(self, line: bytes) -> bool:
+        """Return whether a line may say something of skills."""
+        if b"skill" in line or b"<command-name>" in line or not self.recorder.origin:
+            return True
+        return any(key.encode() in line for key in self._calls)
 
     def read(self, record: dict[str, Any]) -> None:
         """Read one record."""
@@ -163,8 +155,3 @@ def exit_code_in(item: dict[str, Any]) -> int | None:
     text = content if isinstance(content, str) else "".join(text_at(i, "text") for i in objects_at(item, "content"))
     match = _exit_code(text)
     return int(match[1][:4]) if match else None
-
-
-def description_level(text: str) -> str:
-    """Return how much of its description a catalog has of a skill."""
-    return "none" if not text else "short" if text.endswith(("…", "...")) else "full"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -55,6 +56,9 @@ def options(parser: Parser) -> None:
     )
     parser.value("--since", "30d|DATE", since, default=_DEFAULT_SINCE)
     parser.flag("--all-projects", "count the sessions of all projects, not only of this one")
+    parser.values(
+        "--import", "PATH", "also count this ATIF trajectory, or those in a folder (repeatable)", dest="imports"
+    )
     parser.flag("--unused", "list what was never used, why, and how to turn it off")
     parser.add_json()
     parser.discovery(host="many")
@@ -70,8 +74,12 @@ def run(args: Arguments) -> Result:
         question,
         agents=[name for name in AGENTS if not hosts or name in hosts],
         since=since,
+        imports=args.imports,
         progress=lambda number, total: progress.show(f"reading sessions: {number:,} of {total:,}"),
     )
+    for path in args.imports:
+        if not os.path.exists(path):
+            raise ConfigError(f"`--import` does not exist: {neutral(path)}", hint="check the path")
     recording = recording.within(since=since, project=None if args.all_projects else project_of(question.cwd))
     if not hosts:
         found = {session.agent for session in recording.sessions}
@@ -226,7 +234,7 @@ def _table(rows: Sequence[SkillUse], question: Question) -> Iterator[str]:
 
 
 def _describe(row: SkillUse, question: Question | None) -> str:
-    """Return what else is known of a skill: its copy, files and scripts, and why it is not seen."""
+    """Return more of a skill: its copy, files and scripts, and why it is not seen."""
     parts = []
     if question is not None and (path := row.path or row.was):
         parts.append(display_path(path, question.cwd, question.home).removesuffix("/SKILL.md"))
@@ -276,18 +284,18 @@ def _argument(row: SkillUse) -> str:
 # ── what was never used ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-_SWITCHES = {
-    "claude-code": ("$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json", "skillOverrides", '"{}": "off"'),
-    "copilot": ("$COPILOT_HOME/settings.json|~/.copilot/settings.json", "disabledSkills", '"{}"'),
-    "gemini-cli": ("$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json", "skills.disabled", '"{}"'),
+_SWITCHES: dict[str, tuple[str, str, str | None]] = {
+    "claude-code": ("$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json", "skillOverrides", "off"),
+    "copilot": ("$COPILOT_HOME/settings.json|~/.copilot/settings.json", "disabledSkills", None),
+    "gemini-cli": ("$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json", "skills.disabled", None),
     "opencode": (
         "$XDG_CONFIG_HOME/opencode/opencode.jsonc|~/.config/opencode/opencode.jsonc",
         "permission.skill",
-        '"{}": "deny"',
+        "deny",
     ),
-    "qwen-code": ("$QWEN_HOME/settings.json|~/.qwen/settings.json", "skills.disabled", '"{}"'),
+    "qwen-code": ("$QWEN_HOME/settings.json|~/.qwen/settings.json", "skills.disabled", None),
 }
-"""The settings of each agent that turn a skill off: the user's file, the key, and what is below it for a name."""
+"""The settings of each agent that turn a skill off: the user's file, the key, and the value of each name in it."""
 
 
 def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterator[str]:
@@ -334,11 +342,10 @@ def _switch(host: str, rows: Sequence[SkillUse], question: Question) -> Iterator
         parts = pi_switches(rows, question)
     elif host in _SWITCHES:
         path, key, item = _SWITCHES[host]
-        items = ", ".join(item.format(json.dumps(name)[1:-1]) for name in names)
-        text = f"{{{items}}}" if ":" in item else f"[{items}]"
+        value: object = names if item is None else dict.fromkeys(names, item)
         for part in reversed(key.split(".")):
-            text = f'{{"{part}": {text}}}'
-        parts = [(path, [text])]
+            value = {part: value}
+        parts = [(path, _json_lines(value))]
     else:
         return
     for path, lines in parts:
@@ -360,4 +367,8 @@ def pi_switches(rows: Sequence[SkillUse], question: Question) -> list[tuple[str,
         folder = (row.path or "").removesuffix("/SKILL.md")
         is_user = folder.startswith((f"{question.home}/.pi/", f"{question.home}/.agents/"))
         found.setdefault(user if is_user else f"{question.cwd}/.pi/settings.json", []).append(f"-{folder}")
-    return [(file, [json.dumps({"skills": paths}, ensure_ascii=False)]) for file, paths in found.items()]
+    return [(file, _json_lines({"skills": paths})) for file, paths in found.items()]
+
+
+def _json_lines(value: object) -> list[str]:
+    return json.dumps(value, indent=2, ensure_ascii=False).splitlines()

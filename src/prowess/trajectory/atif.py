@@ -1,0 +1,153 @@
+"""Read and write trajectories of any agent: ATIF 1.7, the Agent Trajectory Interchange Format of Harbor.
+
+The format has no record of a skill. Read are the calls by which agents load one, if their results say that they did;
+written are steps whose `extra.skill` says it, with the same calls, and none of the words of a conversation.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+
+from ._lines import UnreadableSessionError, at, objects_at, parse_object, text_at
+from ._recorder import Recorder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ._session import RecordedSession
+
+VERSION = "ATIF-v1.7"
+_MAX_BYTES = 64 * 1024 * 1024
+_MAX_DEPTH = 8
+"""Sub-agents of sub-agents that are read."""
+_SKILL_TOOLS = ("Skill", "skill", "activate_skill")
+_READ_TOOLS = ("Read", "read", "read_file", "view", "read_skill_file")
+_SHELL_TOOLS = ("Bash", "bash", "bash_command", "exec_command", "run_shell_command", "shell", "shell_command")
+_BY_READING = ("codex", "pi")
+"""Agents without a tool for skills: reading SKILL.md is what loads one."""
+_find_base = re.compile(r"^Base directory for this skill: (.+)$", re.MULTILINE).search
+_find_exit = re.compile(r"Exit code:? (\d+)|exited with code (\d+)", re.IGNORECASE).search
+
+
+def read_all(path: str, home: str) -> list[RecordedSession]:
+    """Return the session of a file, and its sub-agents.
+
+    Raises:
+        UnreadableSessionError: it cannot be read, or is no trajectory.
+    """
+    try:
+        value = parse_object(read_file(path, _MAX_BYTES, follow=True))
+    except UnreadableError as error:
+        raise UnreadableSessionError(str(error)) from None
+    if not text_at(value, "schema_version").startswith("ATIF-v1."):
+        raise UnreadableSessionError("it is not a trajectory of ATIF 1")
+    return [*_sessions(value, os.path.basename(path).partition(".")[0], None, home)]
+
+
+def _sessions(value: Any, name: str, parent: str | None, home: str, depth: int = 0) -> Iterator[RecordedSession]:
+    session = text_at(value, "session_id") or text_at(value, "trajectory_id") or name
+    key = session if parent is None else text_at(value, "trajectory_id") or f"{session} {name}"
+    recorder = Recorder(text_at(value, "agent", "name") or "unknown", key, home)
+    recorder.parent = parent
+    recorder.set_once(version=at(value, "agent", "version"), cwd=at(value, "agent", "extra", "cwd"))
+    recorder.set_once(cwd=at(value, "extra", "cwd"))
+    skills = at(value, "agent", "extra", "skills")
+    if isinstance(skills, list):
+        recorder.has_catalog = True
+        for skill in objects_at(value, "agent", "extra", "skills"):
+            recorder.offer(skill.get("name"), skill.get("path"), text_at(skill, "description") or "full")
+    totals = [at(value, "final_metrics", f"total_{what}_tokens") for what in ("prompt", "completion")]
+    recorder.tokens = sum(total for total in totals if isinstance(total, int)) or None
+    for number, step in enumerate(objects_at(value, "steps"), 1):
+        recorder.has_messages = True
+        if step.get("is_copied_context") is not True:
+            recorder.at(step.get("timestamp"))
+            _read_step(step, f"{key} {step.get('step_id', number)}", recorder)
+    if (found := recorder.session()) is not None:
+        yield found
+    for number, inner in enumerate(objects_at(value, "subagent_trajectories") if depth < _MAX_DEPTH else (), 1):
+        yield from _sessions(inner, f"{name} {number}", parent or session, home, depth + 1)
+
+
+def _read_step(step: dict[str, Any], key: str, recorder: Recorder) -> None:
+    skill = at(step, "extra", "skill")
+    if isinstance(skill, dict):
+        by = "user" if step.get("source") == "user" else "model"
+        recorder.activate(text_at(skill, "id") or key, skill.get("name"), skill.get("path"), by)
+        return
+    if step.get("source") == "user" and (match := _find_base(text_at(step, "message"))):
+        recorder.activate(key, None, os.path.join(match[1].strip(), SKILL_FILE), "user")
+    results = {text_at(item, "source_call_id"): item for item in objects_at(step, "observation", "results")}
+    for call in objects_at(step, "tool_calls"):
+        call_id = text_at(call, "tool_call_id")
+        if (result := results.get(call_id)) is not None:
+            _count_call(call_id or key, text_at(call, "function_name"), call.get("arguments"), result, recorder)
+
+
+def _count_call(key: str, tool: str, arguments: Any, result: dict[str, Any], recorder: Recorder) -> None:
+    content = text_at(result, "content") or "\n".join(text_at(part, "text") for part in objects_at(result, "content"))
+    failed = at(result, "extra", "is_error") is True or content.startswith(("Error", "<tool_use_error>"))
+    path = at(arguments, "file_path") or at(arguments, "path")
+    loads = isinstance(path, str) and os.path.basename(path) == SKILL_FILE and recorder.agent in _BY_READING
+    if tool in _SKILL_TOOLS and not failed:
+        match = _find_base(content)
+        base = os.path.join(match[1].strip(), SKILL_FILE) if match else None
+        recorder.activate(key, at(arguments, "skill") or at(arguments, "name"), base, "model")
+    elif tool in _READ_TOOLS and not failed:
+        if loads:
+            recorder.activate(key, None, path, "model")
+        else:
+            recorder.read(key, path)
+    elif tool in _SHELL_TOOLS:
+        code, match = at(result, "extra", "exit_code"), _find_exit(content[:2000])
+        code = code if isinstance(code, int) else int((match[1] or match[2])[:6]) if match else 1 if failed else 0
+        for found in recorder.run(key, at(arguments, "command") or at(arguments, "cmd"), code):
+            if recorder.agent in _BY_READING:
+                recorder.activate(f"{key} {found}", None, found, "model")
+
+
+def trajectory_of(session: RecordedSession) -> dict[str, object]:
+    """Return a session as a trajectory of ATIF 1.7: what was offered and used, and no text."""
+    steps: list[tuple[str, str, dict[str, object]]] = []
+    for used in session.activations:
+        source, skill = "user" if used.by == "user" else "agent", {"id": used.id, "name": used.name, "path": used.path}
+        call = _call(used.id, "activate_skill", {"name": used.name}, {}) if source == "agent" else {}
+        steps.append((used.time, source, {"extra": {"skill": skill}, **call}))
+    steps += [
+        (file.time, "agent", _call(file.id, "read_skill_file", {"path": file.path}, {})) for file in session.files
+    ]
+    for script in session.scripts:
+        arguments: dict[str, object] = {"command": _quoted(script.path)}
+        steps.append((script.time, "agent", _call(script.id, "shell", arguments, {"exit_code": script.exit})))
+    steps.sort(key=lambda step: step[0])
+    first = (session.first, "system", dict[str, object]())
+    offers = [item.as_row() for item in session.catalog or ()]
+    catalog = [dict(zip(("name", "path", "description"), row, strict=True)) for row in offers]
+    extra: dict[str, object] = {"cwd": session.cwd, **({} if session.catalog is None else {"skills": catalog})}
+    return {
+        "schema_version": VERSION,
+        "session_id": session.id,
+        "agent": {"name": session.agent, "version": session.version or "unknown", "extra": extra},
+        "steps": [
+            {"step_id": number, **({"timestamp": time} if time else {}), "source": source, "message": "", **more}
+            for number, (time, source, more) in enumerate([first, *steps], 1)
+        ],
+    }
+
+
+def _call(key: str, tool: str, arguments: dict[str, object], extra: dict[str, object]) -> dict[str, object]:
+    """Return the keys of a step with one call of a tool, and its result."""
+    result = {"source_call_id": key, "content": "", **({"extra": extra} if extra else {})}
+    call = {"tool_call_id": key, "function_name": tool, "arguments": arguments}
+    return {"tool_calls": [call], "observation": {"results": [result]}}
+
+
+def _quoted(path: str) -> str:
+    import shlex
+
+    return shlex.quote(path)
