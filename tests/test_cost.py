@@ -523,7 +523,11 @@ CATALOG = {
 CACHED_MODULES = {
     "prompt": set[str](),
     "list": set[str](),
-    "why": set[str](),
+    "why": {
+        "prowess._internal.variable_paths",
+        "prowess.trajectory",
+        "prowess.trajectory._places",
+    },  # are there sessions?
     "activate": {
         *CATALOG,
         *("prowess._internal.patterns", "prowess._internal.special_tokens", "prowess.findings", "prowess.session"),
@@ -569,7 +573,7 @@ def test_a_cached_answer_about_all_agents_loads_only_who_they_are(arguments: lis
         "prowess.filesystem._project",
         *(f"prowess.hosts{name}" for name in ("", "._detect", "._raw_values", "._tables")),
     }
-    own = {"prowess.errors"} if arguments[0] == "why" else set()
+    own = {"prowess.errors", *CACHED_MODULES["why"]} if arguments[0] == "why" else set()
     assert {name for name in second if name.startswith("prowess")} == WARM | agents | own | {
         f"prowess.cli.skills.{arguments[0]}"
     }

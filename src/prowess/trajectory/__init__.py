@@ -4,11 +4,13 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._recording import (
+    from ._places import (
         AGENTS as AGENTS,
-        Recording as Recording,
         Unreadable as Unreadable,
         agents_with_sessions as agents_with_sessions,
+    )
+    from ._recording import (
+        Recording as Recording,
         project_of as project_of,
         read_sessions as read_sessions,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from functools import partial
 
-from prowess._internal.file_status import describe_file_type, ownership_problem
 from prowess._internal.text import describe_os_error
+
+from ._places import UnreadableSessionError, check_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,22 +25,6 @@ _OPEN_FLAGS |= getattr(os, "O_NONBLOCK", 0)
 
 _HEAD_BYTES = 512
 """Bytes at the beginning of a line in which its type is."""
-
-
-class UnreadableSessionError(Exception):
-    """A file cannot be read; the text says why."""
-
-
-def check_status(path: str, status: os.stat_result) -> None:
-    """Check that a file may be read: a regular one, of this user or root.
-
-    Raises:
-        UnreadableSessionError: it may not.
-    """
-    if not stat.S_ISREG(status.st_mode):
-        raise UnreadableSessionError(f"it is {describe_file_type(status.st_mode)}")
-    if ownership_problem(path, status, also=(0,)) == "owner":
-        raise UnreadableSessionError("it belongs to another user")
 
 
 class Lines:
@@ -121,6 +105,8 @@ def parse_object(data: bytes) -> dict[str, Any] | None:
     """Return the JSON object of a text, with replacements for bytes that are not UTF-8; `None` if it is invalid."""
     try:
         value = json.loads(data.decode("utf-8", "replace"))
+        if b"\\ud" in data or b"\\uD" in data:  # half of a pair is no text that a path or a terminal can have
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

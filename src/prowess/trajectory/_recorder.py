@@ -47,7 +47,7 @@ class Recorder:
     def set_once(self, **values: Any) -> None:
         """Set attributes that are empty so far."""
         for name, value in values.items():
-            if not getattr(self, name) and isinstance(value, str):
+            if not getattr(self, name) and isinstance(value, str) and "\0" not in value:
                 setattr(self, name, value[:_MAX_TEXT])
 
     def at(self, time: object) -> None:

@@ -7,38 +7,27 @@ from __future__ import annotations
 
 import marshal
 import os
-import stat
 import sys
-from fnmatch import fnmatch
 
-from prowess._internal.files import is_inside, real_path
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import describe_os_error
 from prowess.cache import KeptTable
 from prowess.filesystem import git_root
 
-from ._lines import Lines, UnreadableSessionError, check_status
+from ._lines import Lines
+from ._places import AGENTS, Unreadable, UnreadableSessionError, session_files
 from ._recorder import Recorder
 from ._session import RecordedSession, utc_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from prowess.filesystem import Question
 
-AGENTS = ("claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi", "qwen-code")
-"""The agents whose sessions are read: the names of hosts, and with `_` of modules of this package."""
 _SLACK = 24 * 3600
 """Seconds that a file may be older than the records in it: clocks differ."""
-
-
-class Unreadable(Frozen):
-    """A file that could not be read, or not all of it."""
-
-    path: str
-    reason: str
 
 
 class Recording(Frozen):
@@ -47,6 +36,8 @@ class Recording(Frozen):
     sessions: tuple[RecordedSession, ...]
     """By agent, then in the order of time."""
     unreadable: tuple[Unreadable, ...] = ()
+    unread: int = 0
+    """Files that were left out because all of them are too large to be read now."""
 
     def within(self, *, since: str = "", project: str | None = None) -> Recording:
         """Return the sessions of a time and a project, and what was done in them in that time.
@@ -81,17 +72,13 @@ def project_of(folder: str) -> str:
     return git_root(folder) or folder
 
 
-def agents_with_sessions(question: Question) -> list[str]:
-    """Return the agents that have recorded a session, without reading one."""
-    return [agent for agent in AGENTS if next(_files_of(agent, question, []), None)]
-
-
 def read_sessions(
     question: Question,
     *,
     agents: Iterable[str] = AGENTS,
     since: str = "",
     imports: Iterable[str] = (),
+    max_bytes: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Recording:
     """Return what agents have recorded.
@@ -101,15 +88,17 @@ def read_sessions(
         agents: their names.
         since: sessions that ended before this time may be left out; ISO 8601, UTC.
         imports: paths of trajectories, and of folders with some.
+        max_bytes: of new files of an agent; if they have more, none of them is read.
         progress: is called with the number of files read so far, and of all files to read.
     """
     sessions: list[RecordedSession] = []
     unreadable: list[Unreadable] = []
+    unread = 0
     for agent in agents:
         table = KeptTable(("sessions", agent, question.home))
         kept, rows = table.load(), dict[str, tuple[bytes, ...]]()
-        waiting = []
-        for path, status in _files_of(agent, question, unreadable):
+        waiting, size = [], 0
+        for path, status in session_files(agent, question, unreadable):
             if since and utc_time((status.st_mtime + _SLACK) * 1000) < since:
                 if path in kept:
                     rows[path] = kept[path]
@@ -119,6 +108,10 @@ def read_sessions(
                 rows[path] = row
             else:
                 waiting.append((path, state))
+                size += status.st_size
+        if max_bytes is not None and size > max_bytes:
+            unread += len(waiting)
+            waiting.clear()
         is_new = bool(waiting) or len(rows) != len(kept)
         for number, (path, state) in enumerate(waiting):
             if progress is not None:
@@ -135,7 +128,7 @@ def read_sessions(
             sessions += _module("atif").read_all(path, question.home)
         except UnreadableSessionError as error:
             unreadable.append(Unreadable(path=path, reason=str(error)))
-    return Recording(sessions=tuple(_merge(sessions)), unreadable=tuple(unreadable))
+    return Recording(sessions=tuple(_merge(sessions)), unreadable=tuple(unreadable), unread=unread)
 
 
 def _state(status: os.stat_result) -> tuple[int, ...]:
@@ -179,54 +172,6 @@ def _trajectories(paths: Iterable[str]) -> Iterator[str]:
             yield os.path.abspath(path)
         for folder, _, names in os.walk(path):
             yield from sorted(os.path.abspath(os.path.join(folder, name)) for name in names if name.endswith(".json"))
-
-
-# ── files ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _files_of(agent: str, question: Question, unreadable: list[Unreadable]) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files of an agent's sessions with their status; what cannot be read is added to `unreadable`."""
-    module = _module(agent)
-    top = module.folder(question.home, question.variables)
-    if os.path.isdir(top):
-        yield from _walk(real_path(top), top, "", module.PATTERNS, unreadable)
-
-
-def _walk(
-    real: str, top: str, inner: str, patterns: Collection[str], unreadable: list[Unreadable]
-) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files below a folder whose paths match one of the patterns, which have as many parts as the path."""
-    folder = os.path.join(top, inner) if inner else top
-    depth = inner.count(os.sep) + 1 if inner else 0
-    try:
-        with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        unreadable.append(Unreadable(path=folder, reason=describe_os_error(error)))
-        return
-    for entry in found:
-        place = os.path.join(inner, entry.name)
-        parts = [pattern.split("/") for pattern in patterns]
-        left = [pattern for pattern in parts if len(pattern) > depth and fnmatch(entry.name, pattern[depth])]
-        if not left:
-            continue
-        is_file = any(len(pattern) == depth + 1 for pattern in left)
-        try:
-            status = entry.stat(follow_symlinks=False)
-            if stat.S_ISLNK(status.st_mode):
-                if not is_inside(real_path(entry.path), real):
-                    reason = "it is a link out of the folder of sessions"
-                    unreadable.append(Unreadable(path=entry.path, reason=reason))
-                continue  # what is in the folder is found in its own place
-            if stat.S_ISDIR(status.st_mode):
-                yield from _walk(real, top, place, patterns, unreadable) if len(left) > is_file else ()
-                continue
-            if is_file:
-                check_status(entry.path, status)
-                yield entry.path, status
-        except (OSError, UnreadableSessionError) as error:
-            reason = describe_os_error(error) if isinstance(error, OSError) else str(error)
-            unreadable.append(Unreadable(path=entry.path, reason=reason))
 
 
 # ── sessions ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,8 @@ import re
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 
-from ._lines import UnreadableSessionError, at, objects_at, parse_object, text_at
+from ._lines import at, objects_at, parse_object, text_at
+from ._places import UnreadableSessionError
 from ._recorder import Recorder
 
 TYPE_CHECKING = False

@@ -6,19 +6,15 @@ import os
 import re
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.variable_paths import variable_path
 
 from ._lines import MAX_CALLS, Lines, at, description_level, objects_at, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ._recorder import Recorder
 
-PATTERNS = ("*/*.jsonl", "*/*/subagents/*.jsonl")
-"""The files in the folder of sessions."""
 _TYPES = frozenset(("user", "assistant", "attachment", "system"))
 _find_noise = re.compile(
     rb'"type":"(?:prompt_snapshot|api-request[\w-]*|queue-operation|file-history-snapshot)"'
@@ -29,11 +25,6 @@ _match_command = re.compile(
 ).match
 _BASE = "Base directory for this skill: "
 _exit_code = re.compile(r"(?:Error: )?Exit code (\d+)").match
-
-
-def folder(home: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of sessions."""
-    return variable_path("$CLAUDE_CONFIG_DIR/projects|~/.claude/projects", variables, home)
 
 
 def session_id(path: str) -> str:
@@ -70,7 +61,7 @@ class _Reader:
 
     def read(self, record: dict[str, Any]) -> None:
         """Read one record."""
-        recorder, kind = self.recorder, record.get("type")
+        recorder, kind = self.recorder, text_at(record, "type")
         if kind not in _TYPES:
             recorder.skipped += bool(record)
             return

@@ -7,19 +7,15 @@ import os
 import re
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.variable_paths import variable_path
 
 from ._lines import MAX_CALLS, Lines, at, description_level, objects_at, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ._recorder import Recorder
 
-PATTERNS = ("*/*/*/rollout-*.jsonl",)
-"""The files in the folder of sessions."""
 _find_noise = re.compile(
     rb'"type":"(?:world_state|turn_context|token_count|token_usage_record|thread_settings_applied|additional_tools'
     rb'|compacted|agent_reasoning|reasoning|agent_message_delta)"'
@@ -31,11 +27,6 @@ _match_skill = re.compile(r"<skill>\n<name>(.*?)</name>\n<path>(.*?)</path>\n").
 _find_exit = re.compile(r'^(?:Exit code: |Process exited with code )(-?\d+)|"exit_code": ?(-?\d+)', re.MULTILINE).search
 _find_javascript = re.compile(r'\bcmd"?\s*:\s*("(?:\\.|[^"\\])*")').findall
 _SHELLS = ("exec_command", "shell_command", "shell", "container.exec")
-
-
-def folder(home: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of sessions."""
-    return variable_path("$CODEX_HOME/sessions|~/.codex/sessions", variables, home)
 
 
 def session_id(path: str) -> str:

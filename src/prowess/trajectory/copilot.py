@@ -5,31 +5,21 @@ from __future__ import annotations
 import os
 import re
 
-from prowess._internal.variable_paths import variable_path
-
 from ._lines import MAX_CALLS, Lines, at, records, text_at
 from ._recorder import offer_xml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ._recorder import Recorder
 
-PATTERNS = ("*/events.jsonl",)
-"""The files in the folder of sessions."""
 _find_noise = re.compile(rb'"type":"(?:assistant\.message_delta|assistant\.reasoning|session\.usage)\w*"').search
 _ADDITIONAL = "Additional skills available (invoke by name): "
 _TYPES = frozenset(
     ("user.message", "assistant.message", "assistant.turn_start", "assistant.turn_end", "subagent.started")
 ) | {"session.shutdown", "subagent.completed"}
 _ARGUMENTS = {"view": "path", "bash": "command"}
-
-
-def folder(home: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of sessions."""
-    return variable_path("$COPILOT_HOME/session-state|~/.copilot/session-state", variables, home)
 
 
 def session_id(path: str) -> str:

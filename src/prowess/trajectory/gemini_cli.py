@@ -8,26 +8,17 @@ from contextlib import suppress
 from hashlib import sha256
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
-from prowess._internal.variable_paths import variable_path
 
 from ._lines import Lines, at, objects_at, parse_object, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ._recorder import Recorder
 
-PATTERNS = ("*/chats/session-*.jsonl", "*/chats/session-*.json", "*/chats/*/*.jsonl")
-"""The files in the folder of sessions."""
 _find_noise = re.compile(rb"\A\0").search
 _find_exit = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE).search
-
-
-def folder(home: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of sessions."""
-    return variable_path("$GEMINI_CLI_HOME/.gemini/tmp|~/.gemini/tmp", variables, home)
 
 
 def session_id(path: str) -> str:

@@ -9,20 +9,17 @@ from contextlib import closing
 from urllib.parse import quote
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.variable_paths import variable_path
 
-from ._lines import MAX_LINE_BYTES, UnreadableSessionError, at, check_status, parse_object, text_at
+from ._lines import MAX_LINE_BYTES, at, parse_object, text_at
+from ._places import UnreadableSessionError, check_status
 from ._recorder import Recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ._session import RecordedSession
 
-PATTERNS = ("opencode.db",)
-"""The files in the folder of sessions."""
 _SESSIONS = "select id, parent_id, directory, version, time_created, time_updated from session"
 _SPOKEN = "select distinct session_id from message"
 _PARTS = """
@@ -31,11 +28,6 @@ from part left join message on message.id = part.message_id
 where instr(part.data, 'skill') and length(part.data) < ? order by part.time_created
 """
 _find_base = re.compile(r"^Base directory for this skill: (.+)\n+Relative paths in this skill", re.MULTILINE).search
-
-
-def folder(home: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of sessions."""
-    return variable_path("$XDG_DATA_HOME/opencode|~/.local/share/opencode", variables, home)
 
 
 def read_all(path: str, home: str) -> list[RecordedSession]:

@@ -6,29 +6,20 @@ import os
 import re
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.variable_paths import variable_path
 
 from ._lines import MAX_CALLS, Lines, at, objects_at, records, text_at
 from ._recorder import offer_xml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ._recorder import Recorder
 
-PATTERNS = ("*/*.jsonl",)
-"""The files in the folder of sessions."""
 _find_noise = re.compile(rb'"type":"(?:model_change|thinking_level_change|label)"').search
 _match_skill = re.compile(r'<skill name="([^"]*)" location="([^"]*)">').match
 _find_exit = re.compile(r"Command exited with code (\d+)").findall
 _ARGUMENTS = {"read": "path", "bash": "command"}
-
-
-def folder(home: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of sessions."""
-    return variable_path("$PI_CODING_AGENT_DIR/sessions|~/.pi/agent/sessions", variables, home)
 
 
 def session_id(path: str) -> str:

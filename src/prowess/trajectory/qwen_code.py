@@ -6,30 +6,21 @@ import os
 import re
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.variable_paths import variable_path
 
 from ._lines import MAX_CALLS, Lines, at, objects_at, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from ._recorder import Recorder
 
-PATTERNS = ("*/chats/*.jsonl", "*/subagents/*/*.jsonl")
-"""The files in the folder of sessions."""
 _find_noise = re.compile(rb'"subtype":"(?:ui_telemetry|attribution_snapshot|slash_command)"').search
 _BASE = "Base directory for this skill: "
 _find_command = re.compile(r"^/(\S+)", re.MULTILINE).findall
 _ARGUMENTS = {"skill": "skill", "read_file": "file_path", "run_shell_command": "command"}
 """The tools that matter, each with its argument that does."""
 _TYPES = frozenset(("user", "assistant", "tool_result", "system"))
-
-
-def folder(home: str, variables: Mapping[str, str]) -> str:
-    """Return the folder of sessions."""
-    return variable_path("$QWEN_HOME/projects|~/.qwen/projects", variables, home)
 
 
 def session_id(path: str) -> str:
@@ -45,7 +36,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
         return not recorder.has_messages or b"skill" in line or any(key.encode() in line for key in calls)
 
     for record in records(lines, _find_noise, is_wanted):
-        kind = record.get("type")
+        kind = text_at(record, "type")
         if kind not in _TYPES:
             recorder.skipped += bool(record)
             continue

@@ -7,7 +7,7 @@ import os
 import re
 from datetime import UTC, datetime, timedelta
 
-from prowess._internal.files import display_path, shorten_home
+from prowess._internal.files import display_path, folder_name, shorten_home
 from prowess._internal.text import did_you_mean, neutral, normalize_name, quoted
 from prowess._internal.variable_paths import variable_path
 from prowess.catalog import new_filesystem
@@ -32,7 +32,7 @@ from prowess.visibility import compare, usage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from prowess.cli._parser import Arguments, Parser
     from prowess.filesystem import Question
@@ -44,6 +44,8 @@ Only names, paths, counts and times are read; docs/usage.md says from which file
 a conversation is kept."""
 
 _DEFAULT_SINCE = "30d"
+_MAX_BYTES_NOW = 100_000_000
+"""Bytes of new sessions that are read for one line of another command: a second."""
 _MAX_ROWS = 20
 _MAX_NAMES = 8
 
@@ -75,7 +77,7 @@ def run(args: Arguments) -> Result:
         agents=[name for name in AGENTS if not hosts or name in hosts],
         since=since,
         imports=args.imports,
-        progress=lambda number, total: progress.show(f"reading sessions: {number:,} of {total:,}"),
+        progress=_show_reading(progress),
     )
     for path in args.imports:
         if not os.path.exists(path):
@@ -103,6 +105,30 @@ def run(args: Arguments) -> Result:
         usage = usage.with_changes(skills=_chosen(usage.skills, args.skills, question))
     show = _unused_lines if args.unused else _lines
     return Result(usage.as_dict, show(usage, question, args), notes=[*_notes(usage, question)])
+
+
+def last_use(name: str, question: Question, agents: Sequence[str]) -> str:
+    """Return a line that says when agents last used a skill, in any project."""
+    progress, key = ProgressLine(), normalize_name(name)
+    recording = read_sessions(question, agents=agents, max_bytes=_MAX_BYTES_NOW, progress=_show_reading(progress))
+    progress.clear()
+    if recording.unread:
+        return f"`prowess usage` says when it was last used ({pluralize(recording.unread, 'new session')} to read)"
+    used = [
+        (item.time, session.agent)
+        for session in recording.sessions
+        for item in session.activations
+        if key in (normalize_name(item.name), normalize_name(folder_name(item.path or "")))
+    ]
+    if not used:
+        return f"never used in {pluralize(len(recording.sessions), 'session')} of {join_words(agents)}"
+    time, agent = max(used)
+    times = "once" if len(used) == 1 else f"{len(used):,} times in all"
+    return f"last used {time[:10]} by {agent}, {times}; `prowess usage` has more"
+
+
+def _show_reading(progress: ProgressLine) -> Callable[[int, int], None]:
+    return lambda number, total: progress.show(f"reading sessions: {number:,} of {total:,}")
 
 
 def since_time(text: str) -> str:

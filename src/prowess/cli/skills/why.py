@@ -11,11 +11,11 @@ from prowess.cli._arguments import (
     require_paths,
 )
 from prowess.cli._commands import SKILL_NAME
-from prowess.cli._output import Result, evidence_notes, pluralize
+from prowess.cli._output import Result, evidence_notes, pluralize, print_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
@@ -64,7 +64,7 @@ def run(args: Arguments) -> Result | int:
 
         return explain_for_all(args, question, filesystem, [host], None)
 
-    return print_for_question(args, question_from_args(args), f"why {args.name!r} at {host}", make)
+    return _print_with_use(args, hosts, f"why {args.name!r} at {host}", make)
 
 
 def _chain_result(name: str, catalog: Catalog, candidates: Sequence[Entry]) -> Result:
@@ -88,4 +88,20 @@ def _explain_for_all(args: Arguments) -> int:
 
         return explain_for_all(args, question, filesystem, hosts, note)
 
-    return print_for_question(args, question_from_args(args), f"why {args.name!r} {hosts} {note}", make)
+    return _print_with_use(args, hosts, f"why {args.name!r} {hosts} {note}", make)
+
+
+def _print_with_use(
+    args: Arguments, hosts: Sequence[str], purpose: str, make: Callable[[Question, Filesystem], Result]
+) -> int:
+    """Print a result, if possible from the cache, and as text also when the skill was last used."""
+    question = question_from_args(args)
+    code = print_for_question(args, question, purpose, make)
+    if not args.json:
+        from prowess.trajectory import agents_with_sessions
+
+        if agents := [agent for agent in agents_with_sessions(question) if agent in hosts]:
+            from .usage import last_use
+
+            print_lines(["", last_use(args.name, question, agents)])
+    return code
