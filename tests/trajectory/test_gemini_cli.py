@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 PDF = "/home/ada/.gemini/skills/pdf"
 OUTPUT = f"""<activated_skill name="pdf">
 <instructions>Do it well.</instructions>
-<available_resources>
+  <available_resources>
+    Showing up to 200 items (files + folders).
+
 {PDF}/
 ├───SKILL.md
 └───forms.md
-</available_resources>
+  </available_resources>
 </activated_skill>"""
 START = {
     "sessionId": "s1",

@@ -33,8 +33,10 @@ def call(tool: str, key: str = "c1", **args: Any) -> dict[str, Any]:
     return {"type": "assistant", "message": {"role": "model", "parts": parts}}
 
 
-def result(key: str = "c1", output: str | None = "", status: str | None = "success", **more: Any) -> dict[str, Any]:
-    response = {"error": "no"} if output is None else {"output": output}
+def result(
+    key: str = "c1", output: str | None = "", status: str | None = "success", *, said: str = "no", **more: Any
+) -> dict[str, Any]:
+    response = {"error": said} if output is None else {"output": output}
     parts = [{"functionResponse": {"id": key, "response": response}}]
     came = {"callId": key, **({} if status is None else {"status": status}), **more}
     return {"type": "tool_result", "message": {"role": "user", "parts": parts}, "toolCallResult": came}
@@ -78,10 +80,13 @@ def test_a_sub_agent_has_no_status_but_an_output_or_an_error(tmp_path: Path) -> 
         result("c1", TEXT, None),
         call("skill", "c2", skill="pdf"),
         result("c2", None, None),
+        call("run_shell_command", "c3", command=f"sh {PDF}/fill.sh"),
+        result("c3", None, None, said="Command: sh\nError: (none)\nExit Code: 3\nSignal: (none)"),
     ]
     qwen(tmp_path, [{**record, "isSidechain": True} for record in side], "subagents/s1/agent-a1.jsonl")
     session = session_of(tmp_path)
     assert (session.id, [used.id for used in session.activations]) == ("s1", ["c1"])
+    assert [(script.path, script.exit) for script in session.scripts] == [(f"{PDF}/fill.sh", 3)]
 
 
 def test_files_and_scripts(tmp_path: Path) -> None:

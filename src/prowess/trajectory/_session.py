@@ -77,7 +77,7 @@ class RecordedSession(_Row):
     parent: str | None = None
     """The id of the session that a sub-agent belongs to."""
     origin: str = ""
-    """The id of its first record: a session and a copy of it have the same."""
+    """What a session and a fork of it have in common: the id of the first record, or `session ID` of the first one."""
     cwd: str = ""
     """The folder in which the agent was started; empty if it is unknown."""
     first: str = ""

@@ -80,6 +80,8 @@ class _Reader:
         is_sub_agent = at(payload, "thread_source") == "subagent"
         recorder.id = (own if is_sub_agent else session or own) or recorder.id
         recorder.set_once(cwd=at(payload, "cwd"), version=at(payload, "cli_version"))
+        if forked := text_at(payload, "forked_from_id"):
+            recorder.origin = f"session {forked}"
         if is_sub_agent:
             recorder.set_once(parent=session or at(payload, "parent_thread_id"))
 

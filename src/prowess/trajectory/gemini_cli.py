@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._recorder import Recorder
 
 _find_noise = re.compile(rb"\A\0").search
+_find_folder = re.compile(r"^ *(/.*)$", re.MULTILINE).search
 _find_exit = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE).search
 
 
@@ -55,8 +56,8 @@ def _count_call(key: str, call: dict[str, Any], recorder: Recorder) -> None:
         return
     output = "\n".join(text_at(part, "functionResponse", "response", "output") for part in objects_at(call, "result"))
     if call.get("name") == "activate_skill":
-        tree = output.partition("<available_resources>")[2].strip().partition("\n")[0].strip()
-        path = os.path.join(tree, SKILL_FILE) if tree.startswith("/") else None
+        match = _find_folder(output.partition("<available_resources>")[2])
+        path = os.path.join(match[1], SKILL_FILE) if match else None
         recorder.activate(key, at(call, "args", "name"), path, "model")
     elif call.get("name") == "read_file":
         recorder.read(key, at(call, "args", "file_path") or at(call, "args", "absolute_path"))

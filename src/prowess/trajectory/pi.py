@@ -55,6 +55,7 @@ def _read_message(record: dict[str, Any], calls: dict[str, tuple[str, Any]], rec
             offer_xml(catalog, recorder, has_paths=True)
     elif role == "user":
         recorder.has_messages = True
+        recorder.set_once(origin=f"{text_at(record, 'id')} {text_at(record, 'timestamp')}")
         if match := _match_skill(_text(message)):
             recorder.activate(text_at(record, "id"), match[1], match[2], "user")
     elif role == "assistant":

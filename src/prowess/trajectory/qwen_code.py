@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _find_noise = re.compile(rb'"subtype":"(?:ui_telemetry|attribution_snapshot|slash_command)"').search
 _BASE = "Base directory for this skill: "
+_find_exit = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE).search
 _find_command = re.compile(r"^/(\S+)", re.MULTILINE).findall
 _ARGUMENTS = {"skill": "skill", "read_file": "file_path", "run_shell_command": "command"}
 """The tools that matter, each with its argument that does."""
@@ -47,6 +48,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
             recorder.set_once(parent=recorder.id)
         if kind == "user":
             recorder.has_messages = True
+            recorder.set_once(origin=record.get("uuid"))
             _read_user(record, recorder)
         elif kind == "assistant":
             recorder.has_messages = True
@@ -83,7 +85,9 @@ def _read_result(record: dict[str, Any], calls: dict[str, tuple[str, Any]], reco
     is_done = status == "success" if status is not None else bool(output) and not failed
     code = at(record, "toolCallResult", "resultDisplay", "exitCode")
     if tool == "run_shell_command":
-        recorder.run(key, argument, code if isinstance(code, int) else 0 if is_done else None)
+        match = _find_exit("\n".join(text_at(each, "response", "error") for each in responses))
+        said = int(match[1][:6]) if match else 0 if is_done else None
+        recorder.run(key, argument, code if isinstance(code, int) else said)
     elif is_done and tool == "read_file":
         recorder.read(key, argument)
     elif is_done:

@@ -18,6 +18,7 @@ from prowess.cli._output import (
     Result,
     format_table,
     join_words,
+    note,
     paint,
     pluralize,
     truncate_or_pad,
@@ -26,7 +27,7 @@ from prowess.cli._output import (
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
-from prowess.hosts import load_host
+from prowess.hosts import host_names, load_host
 from prowess.trajectory import AGENTS, project_of, read_sessions, utc_time
 from prowess.visibility import compare, usage_of
 
@@ -85,7 +86,7 @@ def run(args: Arguments) -> Result:
     recording = recording.within(since=since, project=None if args.all_projects else project_of(question.cwd))
     if not hosts:
         found = {session.agent for session in recording.sessions}
-        hosts = [name for name in AGENTS if name in found] or [n for n in hosts_in_use(args)[0] if n in AGENTS]
+        hosts = [name for name in host_names() if name in found] or [n for n in hosts_in_use(args)[0] if n in AGENTS]
     filesystem = new_filesystem()
     # What other agents find from here is in the comparison too: it may be what these do not see.
     all_hosts = dict.fromkeys([*hosts, *hosts_in_use(args)[0]])
@@ -104,7 +105,9 @@ def run(args: Arguments) -> Result:
     if args.skills:
         usage = usage.with_changes(skills=_chosen(usage.skills, args.skills, question))
     show = _unused_lines if args.unused else _lines
-    return Result(usage.as_dict, show(usage, question, args), notes=[*_notes(usage, question)])
+    unknown = sorted({session.agent for session in recording.sessions} - {*host_names()})
+    notes = [note(f"not counted: the sessions of `{name}`, whose skills Prowess does not know") for name in unknown]
+    return Result(usage.as_dict, show(usage, question, args), notes=[*_notes(usage, question), *notes])
 
 
 def last_use(name: str, question: Question, agents: Sequence[str]) -> str:
