@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.processes import wait_until
 from support.programs import require
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ def start_postgres(*settings: str) -> Iterator[Postgres]:
 
 def _wait_until_ready(server: Postgres) -> None:
     ready: list[str | Path] = [server.binaries / "pg_isready", "-q", "-h", server.folder]
-    for _ in range(600):
-        if subprocess.run(ready, check=False).returncode == 0:
-            return
+
+    def is_ready() -> bool:
         assert server.process.poll() is None, (server.folder / "log").read_text(encoding="utf-8")
-        time.sleep(0.05)
-    raise TimeoutError("PostgreSQL does not start")
+        return subprocess.run(ready, check=False).returncode == 0
+
+    wait_until(is_ready)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ import pytest
 from prowess.install.sources import parse_source
 from prowess.install.sources.oci import open_registry
 from support.growth import END
+from support.processes import wait_until
 from support.programs import require
 from support.raw_http import RawServer, Request, answer
 
@@ -158,13 +158,12 @@ def start_registry(*, private: bool = False, auth: str = "") -> Iterator[Registr
 
 
 def _wait_until_ready(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    for _ in range(600):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
+    def is_ready() -> bool:
         assert process.poll() is None, log.read_text(encoding="utf-8")
-        time.sleep(0.02)
-    raise TimeoutError("the registry does not start")
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(is_ready)
 
 
 def log_in(monkeypatch: pytest.MonkeyPatch, folder: Path, registry: Registry, password: str = PASSWORD) -> None:
