@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from adapters.chat_templates import FAMILIES, render
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session
 from prowess.testing import AdapterClaim, Call, Step
-from prowess.testing._adapter_suite import Project, call, expect, expect_times
+from prowess.testing._adapter_suite import Project, call, expect, expect_strict_roles, expect_times
 from support.growth import END
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
@@ -55,6 +56,23 @@ async def _one_system_message(project: Project) -> None:
             [request],
         )
         expect_times(request, "<available_skills>", 1, "one catalog")
+
+
+async def _chat_templates(project: Project) -> None:
+    """The chat templates of Mistral, Llama and Qwen accept each request, and Gemma's those of turns without tools."""
+    skill_text, chat = tides(project), project.chat()
+    requests = await chat.turn("Use $tide-tables.")
+    requests += await chat.turn("Now /moon-phases and $lost-skill please.")
+    for request in requests:
+        for family in FAMILIES:
+            expect(skill_text.description in render(family, request), "expected the catalog", [request])
+    lost = Call(tool="read_skill_file", arguments={"name": skill_text.name, "path": "lost.md"})
+    requests = await chat.turn("Use $tide-tables.", Step(calls=(lost, lost)), Step(calls=(lost,)))
+    requests += await chat.turn("How high?", call("activate_skill", name=skill_text.name))
+    for request in requests:
+        for family in ("llama", "mistral", "qwen"):
+            expect_strict_roles(request)
+            expect(skill_text.description in render(family, request), "expected the catalog", [request])
 
 
 async def _saved_catalog(project: Project) -> None:
@@ -327,6 +345,7 @@ CLAIMS: dict[str, Callable[[Project], Awaitable[None]]] = {
     claim.__name__[1:].replace("_", "-"): claim
     for claim in (
         _one_system_message,
+        _chat_templates,
         _saved_catalog,
         _schemas,
         _second_activation,

@@ -152,7 +152,7 @@ def test_an_active_skill_is_sent_again_when_a_strategy_drops_it(folder: Path, wh
     for text in ("How many?", "And then?", "Go on"):
         chat.say(text)
     assert counts(chat, BODY) == [0, 1, 1, 1]
-    assert [message.role for message in client.requests[-1]] == ["user", "user"]
+    assert [message.role for message in client.requests[-1]] == ["user"]
     assert stored(chat).count(BODY) <= 2  # of the tool's result, as text and as items
 
 
@@ -240,7 +240,8 @@ def test_a_history_that_is_saved_with_each_request_does_not_have_the_texts(folde
     chat = Chat(skills, PAGES, "Done.", "Done.", agent={"context_providers": [history, skills], **options})
     chat.say("Use $pages.")
     chat.say("Go on")
-    assert all(count >= 1 for count in counts(chat, BODY))
+    assert counts(chat, BODY) == [1, 1, 1]
+    assert "Use $pages." in stored(chat)
     assert BODY not in stored(chat)
 
 

@@ -183,9 +183,10 @@ def test_a_mentioned_skill_comes_before_the_users_message_and_is_not_stored(worl
     model = Script("one two", "three", stream="stream" in way)
     agent = attach(agent_of(model), world.session())
     steps(agent, way, "use $pdf now")
-    system, injected, user = model.texts[0]
-    assert (system, user) == ("system: Be kind.", "user: use $pdf now")
-    assert injected.startswith('user: <skill_content name="pdf">\n' + PDF)
+    system, user = model.texts[0]
+    assert system == "system: Be kind."
+    assert user.startswith('user: <skill_content name="pdf">\n' + PDF)
+    assert user.endswith("</skill_content>\n\nuse $pdf now")
     assert PDF not in memory_of(agent)
     assert "use $pdf now" in memory_of(agent)
     steps(agent, way, "and now?")
@@ -211,9 +212,9 @@ def test_while_tools_are_called_the_skill_stays_before_the_users_message(world: 
     agent = attach(agent_of(model, tools=[count]), world.session())
     steps(agent, way, "use $pdf")
     first, second = model.sent
-    assert [message["role"] for message in first] == ["system", "user", "user"]
-    assert [message["role"] for message in second] == ["system", "user", "user", "assistant", "tool"]
-    assert all(PDF in sent[1]["content"] and sent[2]["content"] == "use $pdf" for sent in model.sent)
+    assert [message["role"] for message in first] == ["system", "user"]
+    assert [message["role"] for message in second] == ["system", "user", "assistant", "tool"]
+    assert all(PDF in sent[1]["content"] and sent[1]["content"].endswith("\n\nuse $pdf") for sent in model.sent)
     assert "counted x" in second[-1]["content"]
     assert "counted x" in memory_of(agent)
     assert PDF not in memory_of(agent)
@@ -276,8 +277,9 @@ def test_an_agent_asked_to_go_on_keeps_the_skill_before_the_users_message(world:
     stop = ResponseWordsTerminator({"all done": 1})
     agent = attach(agent_of(model, response_terminators=[stop]), world.session())
     agent.step("use $pdf")
-    assert [text[:14] for text in model.texts[0][1:]] == ["user: <skill_c", "user: use $pdf"]
-    assert [text[:14] for text in model.texts[1][1:3]] == ["user: <skill_c", "user: use $pdf"]
+    (first,), (again, *_) = (texts[1:] for texts in model.texts)
+    assert first == again
+    assert (first[:14], first[-8:]) == ("user: <skill_c", "use $pdf")
 
 
 def test_the_users_message_may_be_a_basemessage_with_a_picture(world: World) -> None:
@@ -286,8 +288,10 @@ def test_the_users_message_may_be_a_basemessage_with_a_picture(world: World) -> 
     agent = attach(agent_of(model), world.session())
     message = BaseMessage.make_user_message("User", "use $pdf", image_list=["https://example.org/a.png"])
     agent.step(message)
-    assert PDF in model.sent[0][1]["content"]
-    assert model.sent[0][2]["content"][0] == {"type": "text", "text": "use $pdf"}
+    skill_text, user_text, picture = model.sent[0][1]["content"]
+    assert PDF in skill_text["text"]
+    assert user_text == {"type": "text", "text": "use $pdf"}
+    assert picture["type"] == "image_url"
     assert message.content == "use $pdf"
 
 
@@ -295,8 +299,9 @@ def test_a_turn_names_several_skills_each_once_in_the_order_of_the_text(world: W
     """Whatever their scope."""
     model = Script()
     attach(agent_of(model), world.session()).step("$csv, then $pdf, then $csv again")
-    assert [CSV in text or PDF in text for text in model.texts[0]] == [False, True, True, False]
-    assert CSV in model.texts[0][1]
+    (text,) = model.texts[0][1:]
+    assert text.index(CSV) < text.index(PDF) < text.index("$csv, then $pdf")
+    assert (text.count(CSV), text.count(PDF)) == (1, 1)
 
 
 def test_messages_have_only_keys_that_apis_accept(world: World) -> None:
@@ -376,7 +381,7 @@ def test_a_summary_within_a_turn_contains_no_skill(world: World, way: str) -> No
     asked, second = model.sent[1:]
     assert "summar" in str(asked)
     assert PDF not in str(asked)
-    assert PDF in second[-2]["content"]
+    assert PDF in second[-1]["content"]
     assert second[-1]["content"].endswith("use $pdf")
     assert PDF not in memory_of(agent)
 
@@ -593,9 +598,10 @@ def test_a_skill_that_the_model_chose_outlives_what_the_memory_forgets(world: Wo
     agent.step("hello")
     assert CSV not in memory_of(agent)
     agent.step("go on")
-    assert CSV in model.sent[2][-2]["content"]
-    assert "<active_skills>" in model.sent[2][-2]["content"]
-    assert model.sent[2][-1]["content"] == "go on"
+    said, _, tail = model.sent[2][-1]["content"].partition("\n\n")
+    assert said == "go on"
+    assert tail.startswith("<active_skills>")
+    assert CSV in tail
     assert CSV not in memory_of(agent)
 
 

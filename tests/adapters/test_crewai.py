@@ -132,7 +132,7 @@ def test_an_agent_that_is_a_tool_of_another_one_may_have_a_conversation_of_its_o
     assert server.counts("<available_skills>") == [1, 1, 1, 1]
     assert server.counts(BODY) == [1, 0, 1, 1]
     assert server.counts("Whisper.") == [0, 1, 0, 0]
-    assert results(server.requests[2]) == ["in turn 1"]
+    assert [text.partition("\n\n<skill_content")[0] for text in results(server.requests[2])] == ["in turn 1"]
     assert (session.turn, [row.name for row in session.ledger]) == (1, ["pages"])
 
 
@@ -271,7 +271,7 @@ def test_a_run_that_crewai_shortens_keeps_its_skills(
 
 
 def test_an_agent_without_a_system_prompt_and_without_function_calls(folder: Path, server: ModelServer) -> None:
-    """The catalog is a message in front, and the backstory names no skill."""
+    """The catalog is in front of the first message, and the backstory names no skill."""
     server.answers = [
         'Thought: I need it.\nAction: activate_skill\nAction Input: {"name": "pages"}',
         "Thought: I now know the final answer\nFinal Answer: Twice.",
@@ -281,7 +281,9 @@ def test_an_agent_without_a_system_prompt_and_without_function_calls(folder: Pat
     agent.llm.supports_function_calling = lambda: False  # type: ignore[union-attr,method-assign]
     with skills.conversation() as session:
         assert agent.kickoff("How many?").raw == "Twice."
-    assert {request["messages"][0]["content"] for request in server.requests} == {session.static_block()}
+    firsts = [request["messages"][0] for request in server.requests]
+    assert all(first["content"].startswith(f"{session.static_block()}\n\nYou are Counter.") for first in firsts)
+    assert [first["role"] for first in firsts] == ["user", "user"]
     assert server.counts(BODY) == [0, 1]
     assert server.counts("Whisper.") == [0, 0]
 

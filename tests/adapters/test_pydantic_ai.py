@@ -82,7 +82,13 @@ class Script:
 
 
 def words(messages: list[ModelMessage]) -> list[str]:
-    return [str(getattr(part, "content", "")) for message in messages for part in message.parts]
+    return [_text(getattr(part, "content", "")) for message in messages for part in message.parts]
+
+
+def _text(content: Any) -> str:
+    return "\n".join(
+        str(getattr(item, "content", item)) for item in ([content] if isinstance(content, str) else content)
+    )
 
 
 def results(messages: list[ModelMessage]) -> list[str]:
@@ -612,8 +618,11 @@ def test_a_paused_answer_continues_unchanged(here: Path) -> None:
 
 
 def test_the_tail_is_the_last_of_all(here: Path) -> None:
-    """So that prompt caches keep everything before it."""
+    """So that prompt caches keep everything before it; in the last message, as servers refuse one after it."""
     script = Script(call("activate_skill", name="csv"))
     agent(script, Skills(here)).run_sync("$pdf")
-    for messages, _ in script.sent:
-        assert words(messages)[-1].startswith("<active_skills>\n")
+    (first, _), (second, _) = script.sent
+    assert words(first)[-1].startswith('$pdf\n\n<skill_content name="pdf">\n')
+    assert words(second)[0] == "$pdf"
+    assert words(second)[-1].startswith('<skill_content name="csv">\n')
+    assert words(second)[-1].partition("\n\n<skill_content")[2].startswith(' name="pdf">\n')

@@ -104,7 +104,7 @@ def test_an_invalid_model_is_an_error_as_in_a_run(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_of_a_prompt_shows_its_messages(tmp_path: Path) -> None:
-    """The skills that it names follow the prompt, and their tools are offered."""
+    """The skills that it names follow the prompt in its message, and their tools are offered."""
     skill(tmp_path / "skills/found", body="Do it well.", more="tools:\n- type: git\n")
     (tmp_path / "role.yaml").write_text("name: a\nprompt: You help.\nmodel: openai:m\n")
     assembly, _ = assemble(tmp_path / "role.yaml", home=str(tmp_path), env={})
@@ -114,9 +114,9 @@ def test_a_dry_run_of_a_prompt_shows_its_messages(tmp_path: Path) -> None:
     assert (report["messages"], report["notes"]) == ([{"role": "user", "content": "Hello"}], [])
     assert "git_diff" not in [tool["name"] for tool in report["tools"]]
     report = dry_run(assembly, None, "Use $found")
-    (first, second) = report["messages"]
-    assert first == {"role": "user", "content": "Use $found"}
-    assert (second["role"], "Do it well." in second["content"]) == ("user", True)
+    (message,) = report["messages"]
+    assert message["role"] == "user"
+    assert message["content"].startswith('Use $found\n\n<skill_content name="found">\nDo it well.')
     assert "git_diff" in [tool["name"] for tool in report["tools"]]
 
 

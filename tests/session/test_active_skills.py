@@ -25,6 +25,23 @@ def test_the_tail_leaves_out_visible_content(project: Path) -> None:
     assert session.tail(visible=[f"{one}{two}"]) == ""
 
 
+def test_what_a_message_activates_now_was_not_activated_earlier(project: Path) -> None:
+    """It comes first, as its content alone."""
+    session = new_session(project)
+    (named,) = session.inject("Use $pdf.")
+    content = named["content"]
+    assert session.tail() == content
+    xls = session.activate("xls").content
+    assert session.tail() == (
+        f"{content}\n\n<active_skills>\n"
+        f"These skills were activated earlier in this conversation and still apply.\n{xls}\n</active_skills>"
+    )
+    name = "Also active; call `activate_skill` or `read_skill_file` to read them: pdf"
+    assert session.tail(len(content) - 1, visible=[xls]) == f"<active_skills>\n{name}\n</active_skills>"
+    session.next_turn()
+    assert content not in session.tail()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["chars", "tokens"])
 def test_the_tail_fits_every_budget(unit: str, project: Path) -> None:

@@ -8,6 +8,7 @@ part of the stored history.
 from __future__ import annotations
 
 import asyncio
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.installer import missing_extra
@@ -18,6 +19,7 @@ from ._base import CatalogSkills, Source, added_texts, call_in_thread, merge_ses
 try:
     from agent_framework import (
         ChatMiddleware,
+        Content,
         ContextProvider,
         FunctionTool,
         Message,
@@ -85,7 +87,7 @@ class Skills(ContextProvider):  # type: ignore[misc]
     async def before_run(
         self,
         *,
-        agent: Any,  # noqa: ARG002 - the signature of the framework
+        agent: Any,
         session: AgentSession,
         context: SessionContext,
         state: Any,
@@ -105,7 +107,9 @@ class Skills(ContextProvider):  # type: ignore[misc]
         tools = self._skills.tools(skills)
         functions = [_as_function(tool, skills, state, approve=tool.name in self._needs_approval) for tool in tools]
         context.extend_tools(self.source_id, functions)
-        context.extend_middleware(self.source_id, _Requests(skills, named, self.source_id))
+        is_saved_at_once = bool(getattr(agent, "require_per_service_call_history_persistence", False))
+        requests = _Requests(skills, named, self.source_id, is_saved_at_once=is_saved_at_once)
+        context.extend_middleware(self.source_id, requests)
 
     def _begin(self, state: Mapping[str, Any], prompt: str) -> tuple[Session, list[str]]:
         session = _load_session(state, self._skills)
@@ -120,32 +124,35 @@ class _Requests(ChatMiddleware):  # type: ignore[misc]
         session: of the conversation.
         named: the texts for the skills that the user's message names.
         source_id: marks what is added; the framework does not store it.
+        is_saved_at_once: whether the framework saves the messages of each request after every middleware has run.
     """
 
-    def __init__(self, session: Session, named: Sequence[str], source_id: str) -> None:
+    def __init__(self, session: Session, named: Sequence[str], source_id: str, *, is_saved_at_once: bool) -> None:
         self._session, self._named, self._source_id = session, named, source_id
-        self._first = True
+        self._first, self._is_saved_at_once = True, is_saved_at_once
 
     async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
         """Add them after compaction, so that a skill that it removes is sent again."""
         conversation = (context.options or {}).get("conversation_id")
         is_stored = conversation not in (None, _LOCAL_CONVERSATION)
         compact = context.kwargs.get("compaction_strategy") or getattr(context.client, "compaction_strategy", None)
-        if compact is None:
-            context.messages = [*context.messages, *await self._additions(context.messages, is_stored=is_stored)]
+        if compact is None and not self._is_saved_at_once:
+            text = await self._addition(context.messages, is_stored=is_stored)
+            context.messages = self._with_text(context.messages, text)
         else:
 
             async def compact_and_add(messages: list[Message]) -> bool:
-                changed = await compact(messages)
+                changed = compact is not None and await compact(messages)
                 sent = [message for message in messages if not message.additional_properties.get("_excluded")]
-                messages += await self._additions(sent, is_stored=is_stored)
+                text = await self._addition(sent, is_stored=is_stored)
+                messages[:] = self._with_text(messages, text)
                 return bool(changed)
 
             context.kwargs["compaction_strategy"] = compact_and_add
         await call_next()
 
-    async def _additions(self, messages: Sequence[Message], *, is_stored: bool) -> list[Message]:
-        """Return the messages to add to a request.
+    async def _addition(self, messages: Sequence[Message], *, is_stored: bool) -> str:
+        """Return the text to add to a request.
 
         Args:
             messages: of the request.
@@ -157,8 +164,19 @@ class _Requests(ChatMiddleware):  # type: ignore[misc]
             texts = unsent_texts(self._named, visible) if first else []
         else:
             texts = await asyncio.to_thread(added_texts, self._session, visible)
-        mark = {"_attribution": {"source_id": self._source_id}}
-        return [Message("user", [text], additional_properties=dict(mark)) for text in texts if text]
+        return "\n\n".join(filter(None, texts))
+
+    def _with_text(self, messages: Sequence[Message], text: str) -> list[Message]:
+        """Return the messages of a request with a text in the last one of a user or a tool; the given ones stay."""
+        if not text:
+            return [*messages]
+        last = messages[-1] if messages else None
+        if last is None or last.role not in ("user", "tool") or not last.contents:
+            mark = {"_attribution": {"source_id": self._source_id}}
+            return [*messages, Message("user", [text], additional_properties=mark)]
+        changed = copy(last)
+        changed.contents = [*last.contents[:-1], *_append_text(last.contents[-1], text)]
+        return [*messages[:-1], changed]
 
 
 class _AnyArguments(BaseModel):  # type: ignore[misc]
@@ -193,6 +211,18 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any], *, approve
         input_model=_AnyArguments,
         schema=tool.parameters,
     )
+
+
+def _append_text(content: Content, text: str) -> list[Content]:
+    """Return a content with a text at its end: of a message, or of the result of a tool."""
+    if content.type == "text":
+        return [Content.from_text(f"{content.text}\n\n{text}")]
+    if content.type != "function_result":
+        return [content, Content.from_text(text)]
+    changed = copy(content)
+    changed.result = f"{content.result or ''}\n\n{text}"
+    changed.items = [*(content.items or ()), Content.from_text(text)]
+    return [changed]
 
 
 def _prompt_of(messages: Sequence[Message]) -> str:

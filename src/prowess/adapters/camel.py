@@ -32,7 +32,7 @@ from prowess.findings import Severity
 from prowess.session import Session, escape_tags, find_mentions
 from prowess.skill import Requirements, Skill, load
 
-from ._base import call_in_thread, require_free_names, stopped_after, unsent_texts, with_tail
+from ._base import call_in_thread, require_free_names, stopped_after, unsent_texts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -144,15 +144,22 @@ class _Turn:
         """Return the messages of one request with the skills added; the given list does not change."""
         messages = _with_all_results(messages)
         texts = [_message_text(message) for message in messages]
-        added, session = unsent_texts(self.injected, texts), self.attachment.session
-        if self.attachment.catalog:
-            added = with_tail(session, added, texts)
+        session, has_catalog = self.attachment.session, self.attachment.catalog
+        named = "\n\n".join(unsent_texts(self.injected, texts))
+        tail = session.tail(visible=[*texts, named]) if has_catalog else ""
+        block = session.block(self.text) if has_catalog else ""
+        # Some endpoints accept no other messages than those that are there.
         users = [index for index, message in enumerate(messages) if message.get("role") == "user"]
-        users_with_text = [index for index in users if self.text in texts[index]]
-        index = (users_with_text or users or [len(messages)])[-1]
-        skills = [{"role": "user", "content": text} for text in added]
-        filled = [*messages[:index], *skills, *messages[index:]]
-        return _append_to_system(filled, session.block(self.text)) if self.attachment.catalog else filled
+        index = next((index for index in reversed(users) if self.text in texts[index]), users[-1] if users else None)
+        if named and index is not None:
+            messages[index] = _join_text(messages[index], named, first=True)
+        elif named:
+            block = "\n\n".join(filter(None, (block, named)))
+        if tail and messages and messages[-1].get("role") in ("user", "tool", "function"):
+            messages[-1] = _join_text(messages[-1], tail)
+        elif tail:
+            block = f"{block}\n\n{tail}"
+        return _append_to_system(messages, block)
 
 
 _CURRENT_TURN: ContextVar[_Turn | None] = ContextVar("prowess_camel_turn", default=None)
@@ -380,6 +387,16 @@ def _append_to_system(messages: list[Any], block: str) -> list[Any]:
     if messages and messages[0].get("role") == "system":
         return [{**messages[0], "content": f"{_message_text(messages[0])}\n\n{block}"}, *messages[1:]]
     return [{"role": "system", "content": block}, *messages]
+
+
+def _join_text(message: Any, text: str, *, first: bool = False) -> Any:
+    """Return a message with a text at its end, or before its own."""
+    content = message.get("content") or ""
+    is_text = isinstance(content, str)
+    parts = [content] if is_text else content
+    added = [text if is_text else {"type": "text", "text": text}]
+    joined = [*added, *parts] if first else [*parts, *added]
+    return {**message, "content": "\n\n".join(joined) if is_text else joined}
 
 
 def _message_text(message: Any) -> str:

@@ -201,9 +201,8 @@ class _Conversation:
                 with suppress(Exception):  # CrewAI tries again, and decides
                     executor.llm.summarize_messages(executor.messages, executor.callbacks, verbose=False)
                 added = self._added_texts(execution)
-            for text in added:
-                executor.messages.append({"role": "user", "content": text})
-                execution.undo.append((executor.messages[-1], None))
+            if added:
+                self._add_text(execution, executor.messages, -1, "\n\n".join(added))
             if execution.block:
                 self._add_block(execution, executor.messages)
             execution.sent = len(executor.messages)
@@ -240,13 +239,27 @@ class _Conversation:
 
     def _add_block(self, execution: _Execution, messages: list[Any]) -> None:
         """Append the catalog to the system message, or put it first where an agent has no system message."""
-        first = messages[0]
-        if first["role"] == "system":
-            messages[0] = {**first, "content": f"{first['content']}\n\n{execution.block}"}
-            execution.undo.append((messages[0], first))
+        if messages[0]["role"] in ("system", "user"):
+            self._add_text(execution, messages, 0, execution.block, first=messages[0]["role"] == "user")
         else:
             messages.insert(0, {"role": "user", "content": execution.block})
             execution.undo.append((messages[0], None))
+
+    def _add_text(
+        self, execution: _Execution, messages: list[Any], index: int, text: str, *, first: bool = False
+    ) -> None:
+        """Add a text at the end of a message, or before its own; after one of the model, add a message of the user."""
+        old = messages[index]
+        if old["role"] == "assistant":
+            messages.append({"role": "user", "content": text})
+            execution.undo.append((messages[-1], None))
+            return
+        content = old.get("content") or ""
+        is_text = isinstance(content, str)
+        parts, added = ([content], [text]) if is_text else (content, [{"type": "text", "text": text}])
+        joined = [*added, *parts] if first else [*parts, *added]
+        messages[index] = {**old, "content": "\n\n".join(joined) if is_text else joined}
+        execution.undo.append((messages[index], old))
 
     def _remove(self, execution: _Execution) -> None:
         messages = execution.executor.messages

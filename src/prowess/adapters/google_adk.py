@@ -120,12 +120,14 @@ class Skills(BaseToolset):  # type: ignore[misc]
         is_stored = llm_request.previous_interaction_id is not None
         texts = await asyncio.to_thread(turn.texts, visible, is_stored=is_stored)
         block = await asyncio.to_thread(turn.session.block, _text_of(tool_context.user_content))
-        if tool_context.get_invocation_context().live_request_queue is not None:
-            # A live model would answer a message at the end of the history that a stream begins with.
-            block, texts = "\n\n".join(filter(None, (block, *texts))), []
+        *before, last = llm_request.contents or [None]
+        is_live = tool_context.get_invocation_context().live_request_queue is not None
+        if texts and not is_live and last is not None and last.role != "model" and last.parts:
+            llm_request.contents = [*before, _append_text(last, "\n\n".join(texts))]
+        elif texts:  # a live model would answer a message at the end of the history that a stream begins with
+            block = "\n\n".join(filter(None, (block, *texts)))
         if block:
             llm_request.append_instructions([block])
-        llm_request.contents += (types.Content(role="user", parts=[types.Part(text=text)]) for text in texts)
 
     async def _turn(self, context: ReadonlyContext) -> _Turn:
         """Return the turn of an invocation; its requests share one session, so that a turn has one catalog."""
@@ -229,6 +231,22 @@ class _SkillTool(BaseTool):  # type: ignore[misc]
 
 def _text_of(content: types.Content | None) -> str:
     return "\n".join(part.text for part in (content.parts or () if content else ()) if part.text)
+
+
+def _append_text(content: types.Content, text: str) -> types.Content:
+    """Return a content with a text at its end, in the result of a tool if that is last: both are sent together."""
+    *before, last = content.parts or []
+    if last.function_response is not None:
+        response = dict(last.function_response.response or {})
+        key = "result" if isinstance(response.get("result"), str) else "skills"
+        response[key] = f"{response[key]}\n\n{text}" if key in response else text
+        changed = last.function_response.model_copy(update={"response": response})
+        parts = [last.model_copy(update={"function_response": changed})]
+    elif last.text:
+        parts = [last.model_copy(update={"text": f"{last.text}\n\n{text}"})]
+    else:
+        parts = [last, types.Part(text=text)]
+    return content.model_copy(update={"parts": [*before, *parts]})
 
 
 def _visible_texts(contents: Iterable[types.Content]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextvars import ContextVar
+from dataclasses import replace
 from itertools import takewhile
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -23,13 +24,13 @@ from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_in_thr
 try:
     from haystack.components.agents.state import State, replace_values
     from haystack.core.serialization import default_to_dict, generate_qualified_class_name, import_class_by_name
-    from haystack.dataclasses import ChatMessage, SkillInfo
+    from haystack.dataclasses import ChatMessage, SkillInfo, TextContent
     from haystack.tools import SkillToolset, Tool
 except ImportError as error:
     raise ImportError(missing_extra("haystack-ai", "haystack")) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from prowess.session import Scripts, Session, Tool as SessionTool
 
@@ -155,7 +156,10 @@ def _write_record(state: State, _: Session, record: str) -> None:
 # ── hooks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _ADDED = "prowess"
-"""In the metadata of a message that a hook added or changed: the text it had before, or `None` if it is new."""
+"""In the metadata of a message that a hook added or changed.
+
+`None` if it is new; of the system message its text before, and of others the length of their last text before.
+"""
 _runs_in_tools: ContextVar[tuple[tuple[ref[Any], object], ...]] = ContextVar("_runs_in_tools", default=())
 """The states of the runs whose tools run now, the innermost last, each with the thread and task of its run."""
 
@@ -232,8 +236,12 @@ def _with_skills(messages: list[Any], state: State, skills: Skills, *, is_nested
         session.inject("" if is_nested else "\n".join(messages[-1].texts))
     skills.save(state, session)
     added = added_texts(session, [text for message in messages for text in _texts(message)])
-    messages = _append_to_system(messages, session.block())
-    return [*messages, *(ChatMessage.from_user(text, meta={_ADDED: None}) for text in added)]
+    block, text = session.block(), "\n\n".join(added)
+    if text and messages and (last := _with_text(messages[-1], text)):
+        messages = [*messages[:-1], last]
+    elif text:  # some endpoints accept no message after it
+        block = "\n\n".join(filter(None, (block, text)))
+    return _append_to_system(messages, block)
 
 
 def _without_skills(message: Any) -> list[Any]:
@@ -245,8 +253,47 @@ def _without_skills(message: Any) -> list[Any]:
     if text is None:
         return []
     # Stored messages may come from anywhere: a user's message never becomes one of the system.
-    is_own = message.is_from("system") and isinstance(text, str)
-    return [ChatMessage.from_system(text, meta=meta, name=message.name)] if is_own else [message]
+    if message.is_from("system") and isinstance(text, str):
+        return [ChatMessage.from_system(text, meta=meta, name=message.name)]
+    return [_cut(message, text, meta)] if isinstance(text, int) and _is_open(message) else [message]
+
+
+def _is_open(message: Any) -> bool:
+    """Return whether a text can be part of a message: one of a user, or the result of a tool."""
+    return bool(message.is_from("user") or (message.is_from("tool") and message.tool_call_results))
+
+
+def _with_text(message: Any, text: str) -> Any:
+    """Return a message with a text at its end, and in its metadata what undoes that; `None` if it can have none."""
+    if not _is_open(message):
+        return None
+    parts, rebuild = _parts(message)
+    last = parts[-1] if parts else None
+    own = last.text if isinstance(last, TextContent) else ""
+    parts = [*(parts[:-1] if own else parts), TextContent(f"{own}\n\n{text}" if own else text)]
+    return rebuild(parts, {**message.meta, _ADDED: len(own)})
+
+
+def _cut(message: Any, length: int, meta: dict[str, Any]) -> Any:
+    """Return a message as it was before `_with_text`."""
+    parts, rebuild = _parts(message)
+    if not parts or not isinstance(parts[-1], TextContent):
+        return message
+    return rebuild([*parts[:-1], *([TextContent(parts[-1].text[:length])] if length > 0 else [])], meta)
+
+
+def _parts(message: Any) -> tuple[list[Any], Callable[[list[Any], dict[str, Any]], Any]]:
+    """Return the parts of a message or of its last tool result, and what makes a message of other parts."""
+    if message.is_from("user"):
+        return list(message._content), lambda parts, meta: replace(message, _content=parts, _meta=meta)  # noqa: SLF001
+    *before, result = message._content  # noqa: SLF001
+    is_text = isinstance(result.result, str)
+
+    def rebuild(parts: list[Any], meta: dict[str, Any]) -> Any:
+        value = "".join(part.text for part in parts) if is_text else parts
+        return replace(message, _content=[*before, replace(result, result=value)], _meta=meta)
+
+    return [TextContent(result.result)] if is_text else list(result.result), rebuild
 
 
 def _append_to_system(messages: list[Any], block: str) -> list[Any]:

@@ -135,12 +135,16 @@ class SkillsMiddleware(AgentMiddleware):
         if begins:
             added += [message["content"] for message in session.inject(visible[-1], visible=visible)]
             update["skills"] = session.to_json()
-        skill_messages = [HumanMessage(text) for text in with_tail(session, added, visible)]
+        texts = with_tail(session, added, visible)
         prompts = [message.text for message in messages if isinstance(message, HumanMessage)]
         block = shown.template.block(prompts[-1] if prompts else "")
+        if texts and messages and isinstance(messages[-1], HumanMessage | ToolMessage):
+            messages = [*messages[:-1], _append_text(messages[-1], "\n\n".join(texts))]
+        else:  # some endpoints accept no message after it
+            block = "\n\n".join(filter(None, (block, *texts)))
         filled = request.override(
             system_message=_append_to_system(request.system_message, block),
-            messages=[*messages, *skill_messages],
+            messages=messages,
             tools=self._replace_tools(request.tools, shown.tools),
         )
         return filled, Command(update=update) if update else None
@@ -272,8 +276,11 @@ def _append_to_system(system: Any, block: str) -> Any:
     """Append a text to a system message, which may be missing, text, or content blocks."""
     if not block:
         return system
-    if system is None:
-        return SystemMessage(block)
-    if isinstance(system.content, str):
-        return system.model_copy(update={"content": f"{system.content}\n\n{block}"})
-    return system.model_copy(update={"content": [*system.content, {"type": "text", "text": f"\n\n{block}"}]})
+    return SystemMessage(block) if system is None else _append_text(system, block)
+
+
+def _append_text(message: Any, text: str) -> Any:
+    """Return a message with a text at its end; its content is text or content blocks."""
+    content, added = message.content, f"\n\n{text}"
+    content = content + added if isinstance(content, str) else [*content, {"type": "text", "text": added}]
+    return message.model_copy(update={"content": content})

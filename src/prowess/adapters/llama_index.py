@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -18,9 +19,10 @@ from prowess.errors import ConfigError
 from ._base import CatalogSkills, Source, call_in_thread, with_tail
 
 try:
+    from llama_index.core.agent.react.formatter import BaseAgentChatFormatter
     from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
     from llama_index.core.bridge.pydantic import BaseModel, Field
-    from llama_index.core.llms import ChatMessage, MessageRole
+    from llama_index.core.llms import ChatMessage, MessageRole, TextBlock
     from llama_index.core.tools import FunctionTool, ToolMetadata
     from llama_index.core.workflow import Context
 except ImportError as error:
@@ -69,7 +71,7 @@ class Skills:
         """Return the session of a conversation, or a new session if its context has no valid record."""
         return self._skills.restored(await ctx.store.get(self.key, default=None))
 
-    async def for_request(self, ctx: Any, visible: Sequence[str]) -> tuple[str, list[ChatMessage]]:
+    async def for_request(self, ctx: Any, visible: Sequence[str]) -> tuple[str, str]:
         """Return the catalog and the active skills for a request of the model; the first one of a run begins a turn.
 
         Args:
@@ -84,8 +86,7 @@ class Skills:
             await self._save(run, ctx)
         async with self._current_run(ctx) as run:
             texts = await asyncio.to_thread(with_tail, run.session, run.added, visible)
-            added = [ChatMessage(role=MessageRole.USER, content=text) for text in texts]
-            return run.session.block(prompt), added
+            return run.session.block(prompt), "\n\n".join(texts)
 
     @asynccontextmanager
     async def _current_run(self, ctx: Any) -> AsyncIterator[_Run]:
@@ -156,8 +157,9 @@ class _SkillsAgent(BaseModel):
         unfinished = await self._unfinished_texts(ctx)
         visible = [*(message.content or "" for message in llm_input), *unfinished]
         block, added = await self.skills.for_request(ctx, visible)
-        messages = [*(self._with_block(llm_input, block) if block else llm_input), *added]
-        return await super().take_step(ctx, messages, tools, memory)  # type: ignore[misc]
+        messages, left = _append_text(llm_input, added)
+        block = "\n\n".join(filter(None, (block, left)))
+        return await self._step(ctx, messages, block, tools, memory)
 
 
 class SkillsFunctionAgent(_SkillsAgent, FunctionAgent):
@@ -172,10 +174,12 @@ class SkillsFunctionAgent(_SkillsAgent, FunctionAgent):
         """Return what this run adds to the messages: the calls of tools and their results."""
         return [message.content or "" for message in await ctx.store.get(self.scratchpad_key, default=[])]
 
-    def _with_block(self, messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
-        """Append a text to the system message, or add one: some endpoints accept only one."""
+    async def _step(self, ctx: Any, messages: list[ChatMessage], block: str, *rest: Any) -> Any:
+        """Take a step with a text at the end of the system message: some endpoints accept only one."""
         system, others = _split(messages)
-        return [ChatMessage(role=MessageRole.SYSTEM, content=f"{system}\n\n{block}" if system else block), *others]
+        text = "\n\n".join(filter(None, (system, block)))
+        first = [ChatMessage(role=MessageRole.SYSTEM, content=text)] if text else []
+        return await FunctionAgent.take_step(self, ctx, [*first, *others], *rest)
 
 
 class SkillsReActAgent(_SkillsAgent, ReActAgent):
@@ -190,10 +194,48 @@ class SkillsReActAgent(_SkillsAgent, ReActAgent):
         """Return what this run adds to the messages: thoughts, actions and observations."""
         return [step.get_content() for step in await ctx.store.get(self.reasoning_key, default=[])]
 
-    def _with_block(self, messages: Sequence[ChatMessage], block: str) -> list[ChatMessage]:
-        """Add a text as a second system message, because the agent writes the first one anew."""
+    async def _step(self, ctx: Any, messages: list[ChatMessage], block: str, *rest: Any) -> Any:
+        """Take a step with a text at the end of the system message, which the formatter of the agent writes."""
+        token = _block_of_step.set(block)
+        try:
+            return await ReActAgent.take_step(self, ctx, messages, *rest)
+        finally:
+            _block_of_step.reset(token)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.formatter: Any = _FormatterWithSkills(inner=self.formatter)  # type: ignore[has-type]
+
+
+_block_of_step: ContextVar[str] = ContextVar("_block_of_step", default="")
+"""The skills of the step that a `SkillsReActAgent` takes in this context."""
+
+
+class _FormatterWithSkills(BaseAgentChatFormatter):
+    """Adds skills to the system message that the formatter of an agent writes."""
+
+    inner: Any
+
+    def format(self, *args: Any, **named: Any) -> list[ChatMessage]:
+        messages = self.inner.format(*args, **named)
+        block = _block_of_step.get()
+        if not block:
+            return list(messages)
         system, others = _split(messages)
-        return [*(ChatMessage(role=MessageRole.SYSTEM, content=text) for text in (system, block)), *others]
+        return [ChatMessage(role=MessageRole.SYSTEM, content=f"{system}\n\n{block}".strip()), *others]
+
+
+def _append_text(messages: Sequence[ChatMessage], text: str) -> tuple[list[ChatMessage], str]:
+    """Append a text to the last message if that is of a user or a tool; else return the text, too."""
+    if not text or not messages or messages[-1].role not in (MessageRole.USER, MessageRole.TOOL):
+        return [*messages], text
+    *before, last = messages
+    blocks = [*last.blocks]
+    if blocks and isinstance(blocks[-1], TextBlock):
+        blocks[-1] = TextBlock(text=f"{blocks[-1].text}\n\n{text}")
+    else:
+        blocks.append(TextBlock(text=text))
+    return [*before, last.model_copy(update={"blocks": blocks})], ""
 
 
 def _split(messages: Sequence[ChatMessage]) -> tuple[str, Sequence[ChatMessage]]:

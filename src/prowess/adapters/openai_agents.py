@@ -125,7 +125,7 @@ class Skills:
         return _RootSession.from_json(text, self.catalog, **self._skills.options)
 
     def _add_skills(self, conversation: _Conversation, data: ModelInputData, *, has_tools: bool) -> ModelInputData:
-        """Append the skills of this call to the input, without saving them in the conversation.
+        """Add the skills of this call to the last item of the input, without saving them in the conversation.
 
         Args:
             conversation: that of the run.
@@ -134,13 +134,18 @@ class Skills:
         """
         visible = [text for item in data.input for text in _item_texts(item)]
         session, added = conversation.begin_session_turn(self.catalog, self._restore, visible)
-        skill_items = [{"role": "user", "content": text} for text in with_tail(session, added, visible)]
+        texts = with_tail(session, added, visible)
         instructions, block, shown = data.instructions, session.block(), self._skills.template.static_block()
         if instructions and shown:
             instructions = instructions.replace(shown, block)
         elif block and has_tools and not shown:  # the first skill came after the agent
             instructions = f"{instructions}\n\n{block}" if instructions else block
-        return ModelInputData(input=[*data.input, *skill_items], instructions=instructions)
+        items = [*data.input]
+        if texts and items and (last := _append_text(items[-1], "\n\n".join(texts))):
+            items[-1] = last
+        elif texts:  # some endpoints accept no message after such an item
+            instructions = "\n\n".join(filter(None, (instructions, *texts)))
+        return ModelInputData(input=items, instructions=instructions)
 
     def _call_tool(self, conversation: _Conversation, name: str, arguments: dict[str, Any]) -> str:
         session = conversation.session_of(self.catalog, self._restore)
@@ -224,6 +229,17 @@ def _item_texts(item: Any) -> Iterable[str]:
             yield value
         elif isinstance(value, list):
             yield from (text for part in value if isinstance(text := _get_field(part, "text"), str))
+
+
+def _append_text(item: Any, text: str) -> Any:
+    """Return a user's message or the result of a tool with a text at its end; `None` of any other item."""
+    kind = _get_field(item, "type") or "message"
+    is_user = kind == "message" and _get_field(item, "role") == "user"
+    key = "content" if is_user else "output" if kind == "function_call_output" else ""
+    value = item.get(key) if isinstance(item, dict) else None
+    if isinstance(value, str):
+        return {**item, key: f"{value}\n\n{text}"}
+    return {**item, key: [*value, {"type": "input_text", "text": text}]} if isinstance(value, list) else None
 
 
 def _get_field(item: Any, key: str) -> Any:

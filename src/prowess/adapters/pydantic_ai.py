@@ -24,6 +24,7 @@ try:
     from pydantic_ai.capabilities import AbstractCapability, durable_operation
     from pydantic_ai.messages import (
         CompactionPart,
+        InstructionPart,
         ModelMessage,
         ModelRequest,
         ModelResponse,
@@ -155,9 +156,13 @@ class Skills(AbstractCapability[Any]):
         if isinstance(self.skills, Session) and isinstance(last, ModelRequest):
             notes = () if self.turn is None else self.turn.notes(ctx.run_step)
             tail = self.skills.tail(visible=_visible_texts(request_context.messages))
-            added = [UserPromptPart(text) for text in (*notes, tail) if text]
-            if added:
-                request_context.messages = [*before, replace(last, parts=[*last.parts, *added])]
+            text = "\n\n".join(text for text in (*notes, tail) if text)
+            if text and last.parts and (part := _append_text(last.parts[-1], text)):
+                request_context.messages = [*before, replace(last, parts=[*last.parts[:-1], part])]
+            elif text:  # some endpoints accept no message of a user after such a part
+                parameters = request_context.model_request_parameters
+                parts = [*(parameters.instruction_parts or ()), InstructionPart(text, dynamic=True)]
+                request_context.model_request_parameters = replace(parameters, instruction_parts=parts)
         return request_context
 
     async def wrap_tool_execute(
@@ -322,6 +327,16 @@ def _user_contents(message: ModelMessage) -> list[Any]:
     if not isinstance(message, ModelRequest) or any(isinstance(part, ToolReturnPart) for part in message.parts):
         return []
     return [part.content for part in message.parts if isinstance(part, UserPromptPart)]
+
+
+def _append_text(part: Any, text: str) -> Any:
+    """Return a user's prompt or the result of a tool with a text at its end; `None` of any other part."""
+    if not isinstance(part, UserPromptPart | ToolReturnPart):
+        return None
+    if isinstance(part.content, str):
+        return replace(part, content=f"{part.content}\n\n{text}")
+    # Of a tool it may be any value, such as a list that is sent as JSON.
+    return replace(part, content=[*part.content, text]) if isinstance(part, UserPromptPart) else None
 
 
 def _is_text(item: object) -> bool:

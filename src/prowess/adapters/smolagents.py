@@ -162,8 +162,9 @@ class _ModelWithSkills(Model):
         """Return the messages of a call with the catalog at the front, and active skills that they lack at the end."""
         messages = [ChatMessage.from_dict(dict(item)) if isinstance(item, dict) else item for item in messages]
         added = added_texts(self.session, [text for message in messages for text in _texts(message)])
-        end = [_message(MessageRole.USER, "\n\n".join(added))] if added else []
-        return [*_append_to_system(messages, self.session.block()), *end]
+        if added:
+            messages = _append_text(messages, "\n\n".join(added))
+        return _append_to_system(messages, self.session.block())
 
 
 class _SkillTool(Tool):
@@ -200,6 +201,19 @@ def _texts(message: Any) -> Iterator[str]:
         yield message.content
     elif message.content:
         yield from (part["text"] for part in message.content if isinstance(part.get("text"), str))
+
+
+def _append_text(messages: list[Any], text: str) -> list[Any]:
+    """Append a text to the last message if that is of a user or a tool, else as a message of the user."""
+    if not messages or messages[-1].role not in (MessageRole.USER, MessageRole.TOOL_RESPONSE):
+        return [*messages, _message(MessageRole.USER, text)]
+    *before, last = messages
+    content = [{"type": "text", "text": last.content}] if isinstance(last.content, str) else [*(last.content or ())]
+    if content and isinstance(own := content[-1].get("text"), str):  # some models read only the first text
+        content[-1] = {**content[-1], "text": f"{own}\n\n{text}"}
+    else:
+        content.append({"type": "text", "text": text})
+    return [*before, replace(last, content=content)]
 
 
 def _append_to_system(messages: list[Any], block: str) -> list[Any]:

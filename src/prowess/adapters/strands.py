@@ -131,10 +131,17 @@ class Skills(AgentSkills):
         if not added or not context.messages:
             return context
         *before, last = context.messages
-        content = [*last["content"], *({"text": f"\n\n{text}"} for text in added)]
+        *others, block = last["content"] or [{}]
+        text = "\n\n".join(added)
+        if "toolResult" in block:  # some endpoints accept no message of a user after it
+            result = block["toolResult"]
+            block = {**block, "toolResult": {**result, "content": [*result["content"], {"text": text}]}}
+            content = [*others, block]
+        else:
+            content = [*last["content"], {"text": f"\n\n{text}"}]
         return context.replace(
             messages=[*before, {**last, "content": content}],
-            dynamic_trailing_blocks=context.dynamic_trailing_blocks + len(added),
+            dynamic_trailing_blocks=context.dynamic_trailing_blocks + 1,
         )
 
     # ── what AgentSkills offers ──────────────────────────────────────────────────────────────────────────────────────

@@ -83,7 +83,7 @@ def _first_messages(session: Session | None, prompt: str) -> list[dict[str, str]
     if session is not None:
         session.inject(prompt)
         tail = session.tail(visible=[prompt])
-    return [{"role": "user", "content": text} for text in (prompt, *([tail] if tail else ()))]
+    return [{"role": "user", "content": f"{prompt}\n\n{tail}" if tail else prompt}]
 
 
 def explain_assembly(assembly: Assembly) -> dict[str, Any]:

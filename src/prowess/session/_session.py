@@ -296,6 +296,8 @@ class Session:
     def tail(self, budget: int | None = None, *, visible: Iterable[str] = ()) -> str:
         """Return the active skills once more, for the end of a conversation that may have lost them.
 
+        A skill that the user's message of this turn activated comes first, as its content alone.
+
         Args:
             budget: its size at most, in the session's unit; `None` means no limit. The skills that were activated last
                 are shown first; of those that do not fit only the names.
@@ -442,7 +444,9 @@ def _active_skills(
     visible: list[str],
     fits: Callable[[str], bool],
 ) -> str:
-    """Return the `<active_skills>` block: skills with their content, those that do not fit by name; empty without any.
+    """Return the content of the skills that a user named, then an `<active_skills>` block with the others.
+
+    Skills that do not fit are in the block by name. Without any skill the text is empty.
 
     Args:
         records: the skills, the most recently activated first.
@@ -450,32 +454,38 @@ def _active_skills(
         visible: texts that the model still sees: a skill whose content is in them is left out.
         fits: whether a text is within the budget.
     """
+    named: list[str] = []
     contents: list[str] = []
     names: list[str] = []
+    is_later = False
     for record in records:
         name = escape_tags(neutral(record.name))
         try:
             text = content(record)
         except (SkillError, OSError):
             names.append(f"{name} (cannot be read now)")
+            is_later = is_later or record.by == "model"
             continue
         if any(text in seen for seen in visible):
             continue
-        if fits(_render([*contents, text], names)):
-            contents.append(text)
-        else:
+        is_later = is_later or record.by == "model"
+        texts = named if record.by == "user" else contents
+        texts.append(text)
+        if not fits(_render(named, contents, names, is_later=is_later)):
+            texts.pop()
             names.append(name)
-    block = _render(contents, names)
-    while block and not fits(block):
-        (names or contents).pop()
-        block = _render(contents, names)
-    return block
+    rendered = _render(named, contents, names, is_later=is_later)
+    while rendered and not fits(rendered):
+        (names or contents or named).pop()
+        rendered = _render(named, contents, names, is_later=is_later)
+    return rendered
 
 
-def _render(contents: list[str], names: list[str]) -> str:
-    if not contents and not names:
-        return ""
-    lines = ["<active_skills>", "These skills were activated earlier in this conversation and still apply.", *contents]
+def _render(named: list[str], contents: list[str], names: list[str], *, is_later: bool) -> str:
+    lines = [*contents]
     if names:
         lines.append(f"Also active; call `activate_skill` or `read_skill_file` to read them: {', '.join(names)}")
-    return "\n".join([*lines, "</active_skills>"])
+    if lines and is_later:
+        lines.insert(0, "These skills were activated earlier in this conversation and still apply.")
+    block = "\n".join(["<active_skills>", *lines, "</active_skills>"]) if lines else ""
+    return "\n\n".join(text for text in (*named, block) if text)

@@ -23,6 +23,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -730,6 +731,37 @@ async def _failed_call(project: Project) -> None:
     expect_times(requests[-1], tides.word, 1, "the body after `activate_skill`, in the turn after a call that failed")
 
 
+async def _strict_requests(project: Project) -> None:
+    tides = _tides(project)
+    project.add("moon-phases", "Tells the phase of the moon.")
+    stars, lost = call("activate_skill", name="star-charts"), call("read_skill_file", name=tides.name, path="lost.md")
+    chat = project.chat()
+    requests = await chat.turn(f"$tide-tables {_FIRST}", stars, lost)
+    requests += await chat.turn(f"Use the tide-tabels skill. {_SECOND}", lost)
+    requests += await chat.turn(f"$moon-phases {_THIRD}")
+    chat.conversation.compact()
+    requests += await chat.turn(f"$tide-tables {_FIRST}", lost)
+    requests += await chat.turn(_SECOND)
+    for request in requests:
+        expect_strict_roles(request)
+
+
+def expect_strict_roles(request: ModelRequest) -> None:
+    """Check the order of messages in a request, as the strictest servers do.
+
+    Raises:
+        AssertionError: there are two system messages or a late one, or roles do not alternate.
+    """
+    roles = [message.role for message in request.messages]
+    rest = roles[1:] if roles[:1] == ["system"] else roles
+    expect("system" not in rest, "expected one system message at most, and first", [request])
+    for previous, role in pairwise(rest):
+        follows = {"user": ("assistant",), "tool": ("assistant", "tool"), "assistant": ("user", "tool")}.get(role, ())
+        message = f"expected a message of the role `{role}` not to follow one of the role `{previous}`"
+        expect(previous in follows, message, [request])
+    expect(rest[-1:] != ["assistant"], "expected no message of the model at the end", [request])
+
+
 # ── a conversation that goes on ──────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -778,6 +810,10 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
     "mention": (
         "A skill that the user's text mentions is sent in that turn, and neither stored nor sent later.",
         _mention,
+    ),
+    "strict-requests": (
+        "Each request has one system message, first; then user and model alternate, and results follow their calls.",
+        _strict_requests,
     ),
     "user-only": ("A skill that is only for its user is hidden from the model until the user mentions it.", _user_only),
     "mention-not-found": ("A mention of an unknown skill is reported to the model once.", _mention_not_found),
