@@ -264,7 +264,7 @@ def _is_open(message: Any) -> bool:
 
 
 def _with_text(message: Any, text: str) -> Any:
-    """Return a message with a text at its end, and in its metadata what undoes that; `None` if it can have none."""
+    """Return a message with a text at its end, and in its metadata what undoes that; `None` of any other message."""
     if not _is_open(message):
         return None
     parts, rebuild = _parts(message)
