@@ -9,6 +9,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from clients._trees import HERE
+from prowess.filesystem import Question
+from prowess.trajectory import read_sessions
 from support.files import write_files
 
 if TYPE_CHECKING:
@@ -26,6 +28,34 @@ def expected_sessions(client: str, folder: Path = SESSIONS) -> dict[str, Any]:
     return {
         file.stem: json.loads(file.read_text("utf-8")) for file in sorted((folder / client / "expected").glob("*.json"))
     }
+
+
+def differences(client: str, home: Path, expected: Mapping[str, Any]) -> dict[str, str]:
+    """Return how what Prowess reads differs, by conversation; names of other sessions and files begin with `-`.
+
+    Args:
+        client: whose sessions.
+        home: the home that they are in.
+        expected: what was scripted.
+    """
+    recording = read_sessions(Question.about(home, home, env={}), agents=[client])
+    wrong = {f"- {problem.path}": problem.reason for problem in recording.unreadable}
+    of_name = {identifier: name for name, session in expected.items() for identifier in session["ids"]}
+    read: dict[str, list[str]] = {name: [] for name in expected}
+    for session in recording.sessions:
+        rows = read.setdefault(of_name.get(session.id, f"- {session.id}"), [])
+        rows += [_row(item.name, item.by, item.path, item.time) for item in session.activations]
+        rows += [_row("read", item.path, item.time) for item in session.files]
+        rows += [_row("run", item.path, item.exit, item.time) for item in session.scripts]
+        names = {offer.name for offer in session.catalog or ()}
+        rows += ["offered nothing"] if session.catalog is None else (f"offered {name}" for name in NAMES & names)
+    for name, rows in read.items():
+        wanted = scripted_rows(expected[name]) if name in expected else []
+        missing = sorted(set(wanted) - set(rows))
+        more = [row for row in rows if row not in wanted or rows.count(row) > 1]
+        if missing or more or name not in expected:
+            wrong[name] = f"missing {missing}, and not scripted {more}"
+    return wrong
 
 
 def scripted_rows(session: Mapping[str, Any]) -> list[str]:

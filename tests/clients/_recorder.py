@@ -117,6 +117,8 @@ class Recording:
         self.question = Question(home=self.world.home, cwd=self.world.cwd, scratch=folder / "scratch")
         self.starts: list[float] = []
         self.sessions: dict[str, Session] = {}
+        self.written: dict[str, str] = {}
+        """The session files by their paths below the home."""
         self.missing: list[str] = []
         """The conversations that the client cannot have."""
 
@@ -139,7 +141,7 @@ class Recording:
     def fixed(self) -> tuple[dict[str, str], dict[str, Any]]:
         """Return the session files by their paths below the home, and what was scripted, both with fixed values."""
         fixed = Fixed(self.world.home, self.starts, self.recorder.identifiers)
-        files = fixed.files(self.recorder.files(self.world.home))
+        files = fixed.files(self.written)
         return files, {name: json.loads(fixed.text(json.dumps(asdict(each)))) for name, each in self.sessions.items()}
 
     def _calls(self, step: Step) -> Sequence[Call]:
@@ -171,6 +173,8 @@ class Recording:
                     raise ClientError(f"[{turn.word}] left the sessions {new}: {(ended.stderr or ended.stdout)[-500:]}")
                 identifier = new[0] if new else identifier
                 session.ids = [*dict.fromkeys([*session.ids, identifier])]
+                # Gemini CLI deletes the file of a resumed session when it is started again.
+                self.written |= self.recorder.files(self.world.home)
             self._expect(turn, session, [text for request in model.requests for text in texts(request.json())])
         return session
 

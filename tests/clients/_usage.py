@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clients._ask import SHARED_MEMORY
 from clients._probe import ClientError
-from clients._reading import expected_sessions, save_sessions, scripted_rows
+from clients._reading import build_home, differences, expected_sessions, save_sessions, scripted_rows
 from clients._recorder import Recording
 from clients._trees import HERE, run_module
 
@@ -43,7 +43,9 @@ def observe_usage(probe: Probe, clients: Clients, *, check: bool) -> tuple[list[
         except ClientError as error:
             return [{"client": client, "error": str(error)}], asked
         files, expected = recording.fixed()
-    problems: list[Problem] = []
+        save_sessions(client, files, expected, folder / "new")
+        wrong = differences(client, build_home(client, folder / "home", folder / "new"), expected)
+    problems: list[Problem] = [{"client": client, "tree": name, "prowess": text} for name, text in wrong.items()]
     if check:
         recorded = expected_sessions(client)
         for name in dict.fromkeys([*recorded, *expected]):

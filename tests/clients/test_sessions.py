@@ -10,7 +10,7 @@ import pytest
 
 from clients._conversations import CONVERSATIONS
 from clients._fixed import HOME
-from clients._reading import SESSIONS, build_home, expected_sessions
+from clients._reading import SESSIONS, build_home, differences, expected_sessions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,3 +45,15 @@ def test_each_conversation_has_an_expected_file_with_sessions_that_are_recorded(
         assert len(session["ids"]) == 1 + (name == "forked")
         assert all(identifier in recorded for identifier in session["ids"])
         assert HOME in json.dumps(session["activations"]) or not uses
+
+
+def test_an_act_that_is_not_read_or_was_not_scripted_is_named(tmp_path: Path) -> None:
+    """As `make observe-usage` prints it, of the sessions that it has just recorded."""
+    home, expected = build_home("codex", tmp_path / "home"), expected_sessions("codex")
+    assert differences("codex", home, expected) == {}
+    expected["unknown"]["activations"], expected["copies"]["activations"] = expected["copies"]["activations"], []
+    row = "flags model /home/ada/.agents/skills/flags/SKILL.md 2026-11-04"
+    assert differences("codex", home, expected) == {
+        "unknown": f"missing ['{row}'], and not scripted []",
+        "copies": f"missing [], and not scripted ['{row}']",
+    }
