@@ -15,15 +15,16 @@ from prowess._internal.text import neutral
 
 from ._content import page_content
 from ._texts import escape_stacked_marks
+from ._usage import usage_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import jinja2
 
-    from prowess.visibility import Comparison
+    from prowess.visibility import Comparison, Usage
 
 
-def render_page(comparison: Comparison, *, note: str = "") -> str:
+def render_page(comparison: Comparison, *, note: str = "", usage: Usage | None = None) -> str:
     """Return a page that shows which agents see which skills, what is lost, and what to do.
 
     The same comparison gives the same text.
@@ -31,11 +32,12 @@ def render_page(comparison: Comparison, *, note: str = "") -> str:
     Args:
         comparison: of the skills.
         note: a sentence about other skills.
+        usage: which skills were used; without it the page has no part about that.
 
     Raises:
         ImportError: the extra `report` is not installed; the message says how to install it.
     """
-    page: str = _template().render(page=page_content(comparison, note))
+    page: str = _template().render(page=page_content(comparison, note), use=usage_content(usage))
     return page
 
 

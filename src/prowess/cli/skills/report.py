@@ -6,7 +6,7 @@ import os
 import sys
 
 from prowess._internal.text import neutral
-from prowess.cli._arguments import OptionalExtra, chosen_hosts, comparison_from_args, require_paths
+from prowess.cli._arguments import OptionalExtra, chosen_hosts, comparison_from_args, question_from_args, require_paths
 from prowess.cli._commands import OK
 from prowess.cli._files import require_folder_of, write_file
 from prowess.cli._output import Message, ProgressLine, Result, pluralize
@@ -26,6 +26,7 @@ def options(parser: Parser) -> None:
     """Add the command's options."""
     output = "write the page to this file, and replace the one that is there; `-` is stdout"
     parser.value("-o", "--output", "FILE", output, required=True)
+    parser.flag("--usage", "add which skills were used in the last 30 days, week by week (see `prowess usage`)")
     parser.add_all()
     parser.add_json("print JSON: the path and the size of the file, the number of skills, the agents")
     parser.discovery(host="many")
@@ -52,8 +53,13 @@ def run(args: Arguments) -> Result | int:
     offer, more = find_offer(comparison, found.skills), ""
     if offer is not None and offer.counted is not None:
         comparison, more = offer.counted, f"{offer.sentence}."
+    usage = None
+    if args.usage:
+        from .usage import collect_usage
+
+        usage, _ = collect_usage(args, question_from_args(args))
     with OptionalExtra():
-        page = render_page(comparison, note=more)
+        page = render_page(comparison, note=more, usage=usage)
     if to_stdout:
         _print_page(page)
         return OK

@@ -70,22 +70,51 @@ def options(parser: Parser) -> None:
 def run(args: Arguments) -> Result:
     """Return what was used."""
     require_paths(args, "cwd", "home", "role")
-    question, since = question_from_args(args), since_time(args.since)
+    for path in args.imports:
+        if not os.path.exists(path):
+            raise ConfigError(f"`--import` does not exist: {neutral(path)}", hint="check the path")
+    question = question_from_args(args)
+    usage, unknown = collect_usage(args, question, args.since, all_projects=args.all_projects, imports=args.imports)
+    if args.skills:
+        usage = usage.with_changes(skills=_chosen(usage.skills, args.skills, question))
+    show = _unused_lines if args.unused else _lines
+    notes = [note(f"not counted: the sessions of `{name}`, whose skills Prowess does not know") for name in unknown]
+    return Result(usage.as_dict, show(usage, question, args), notes=[*_notes(usage, question), *notes])
+
+
+def collect_usage(
+    args: Arguments,
+    question: Question,
+    start: str = _DEFAULT_SINCE,
+    *,
+    all_projects: bool = False,
+    imports: Sequence[str] = (),
+) -> tuple[Usage, list[str]]:
+    """Return what was used, and the agents with sessions that Prowess does not know.
+
+    Args:
+        args: with the options of discovery.
+        question: that they ask.
+        start: from when on, as the user types it.
+        all_projects: whether sessions of other projects count.
+        imports: paths of trajectories.
+
+    Raises:
+        ConfigError: the start is invalid.
+    """
+    since = since_time(start)
     hosts = [load_host(name).name for name in dict.fromkeys(args.host or ())]
     progress = ProgressLine()
     recording = read_sessions(
         question,
         agents=[name for name in AGENTS if not hosts or name in hosts],
         since=since,
-        imports=args.imports,
+        imports=imports,
         progress=_show_reading(progress),
     )
-    for path in args.imports:
-        if not os.path.exists(path):
-            raise ConfigError(f"`--import` does not exist: {neutral(path)}", hint="check the path")
-    recording = recording.within(since=since, project=None if args.all_projects else project_of(question.cwd))
+    recording = recording.within(since=since, project=None if all_projects else project_of(question.cwd))
+    found = {session.agent for session in recording.sessions}
     if not hosts:
-        found = {session.agent for session in recording.sessions}
         hosts = [name for name in host_names() if name in found] or [n for n in hosts_in_use(args)[0] if n in AGENTS]
     filesystem = new_filesystem()
     # What other agents find from here is in the comparison too: it may be what these do not see.
@@ -102,12 +131,7 @@ def run(args: Arguments) -> Result:
     )
     usage = usage_of(recording, comparison, question, hosts=hosts, since=since, filesystem=filesystem)
     progress.clear()
-    if args.skills:
-        usage = usage.with_changes(skills=_chosen(usage.skills, args.skills, question))
-    show = _unused_lines if args.unused else _lines
-    unknown = sorted({session.agent for session in recording.sessions} - {*host_names()})
-    notes = [note(f"not counted: the sessions of `{name}`, whose skills Prowess does not know") for name in unknown]
-    return Result(usage.as_dict, show(usage, question, args), notes=[*_notes(usage, question), *notes])
+    return usage, sorted(found - {*host_names()})
 
 
 def last_use(name: str, question: Question, agents: Sequence[str]) -> str:
