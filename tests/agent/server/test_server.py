@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from prowess.agent.server import listen
-from prowess.agent.server._requests import Message
+from prowess.agent.server._parameters import parse_body
+from prowess.agent.server._requests import Message, RequestError
 from prowess.errors import ConfigError
 from support.chat_server import ChatServer
 from support.growth import END
@@ -91,6 +92,26 @@ def test_settings_are_passed_on_and_what_has_no_effect_is_named(chat: ChatServer
     assert (answer.status_code, answer.headers["prowess-ignored"]) == (200, "seed, user, %C3%9C%0D%0Ax%3A%20y%3F")
     ((request, _),) = chat.echo.requests
     assert request.settings == {"max_tokens": 8, "temperature": 0.5, "top_p": 1, "stop_sequences": ["END"]}
+
+
+def test_a_key_that_is_given_twice_is_found_without_comparing_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A body may have a hundred thousand keys, and nothing else is answered while it is read."""
+    compared = 0
+
+    class Key(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    pairs = [(Key(at), 1) for at in range(2000)]
+    pairs.append((Key(1999), 2))
+    monkeypatch.setattr("json.loads", lambda *_, object_pairs_hook, **__: object_pairs_hook(pairs))
+    with pytest.raises(RequestError, match="the body has the key `1999` twice in one object"):
+        parse_body(b"")
+    assert compared < 20_000
 
 
 def test_a_header_names_twenty_parameters_at_most(chat: ChatServer) -> None:

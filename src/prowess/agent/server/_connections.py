@@ -38,7 +38,7 @@ MAX_HEAD_BYTES = 16_384
 _MAX_HEADERS = 100
 _SINGLE_HEADERS = frozenset(
     (b"authorization", b"content-length", b"content-type", b"expect", b"host", b"origin", b"transfer-encoding")
-) | {b"sec-fetch-site", b"x-conversation-id", b"api-key", b"x-api-key"}
+) | {b"sec-fetch-site", b"x-conversation-id", b"idempotency-key", b"api-key", b"x-api-key"}
 _find_bad_byte = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 
 
