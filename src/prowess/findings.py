@@ -171,6 +171,7 @@ CODES: Mapping[str, Code] = {
         ("name-shadowed", _I, _I, "another skill with the same name wins"),
         ("name-lookalike", _W, _W, "two names differ only in case or Unicode form"),
         ("skill-copy", _I, _I, "a skill is an exact copy of another"),
+        ("copy-outdated", _W, _I, "a mounted copy is older than its source"),
         ("skill-limit", _W, _W, "there are more skills than the host loads"),
         ("host-disabled", _I, _I, "skills are switched off for this host"),
         ("host-trust", _I, _I, "the host loads project skills only in trusted folders"),

@@ -129,7 +129,8 @@ def test_a_mounted_copy_that_got_the_name_of_its_folder_is_the_same_skill(projec
 
 
 @pytest.mark.parametrize("changed", ["SKILL.md", "notes.txt"])
-def test_a_mounted_copy_that_changed_since_is_another_skill(project: Path, changed: str) -> None:
+def test_an_old_mounted_copy_is_the_same_skill(project: Path, changed: str) -> None:
+    """The agent sees it as it was; the copy says how to bring it up to date."""
     file = skill(project / "skills/mlops-mlflow", name="mlflow")
     (file.parent / "notes.txt").write_text("one")
     run_in_process("prowess mount skills/mlops-mlflow --project --host codex --no-validate")
@@ -137,8 +138,16 @@ def test_a_mounted_copy_that_changed_since_is_another_skill(project: Path, chang
     text = (file.parent / changed).read_text()
     (file.parent / changed).write_text(text[:-1] + "?")
     seen = compared("codex", files=(file,))
-    assert [each.losers for each in seen.skills if each.path == str(file)] == [("codex",)]
-    assert len(seen.distinct) == 2
+    (source,) = seen.distinct
+    assert (source.path, source.losers, source.outdated) == (str(file), (), None)
+    view = source.views["codex"]
+    assert (view.kind, view.reason) == ("seen", "it has an old copy, .agents/skills/mlops-mlflow/SKILL.md")
+    (old,) = (each.outdated for each in seen.skills if each.copy_of == str(file))
+    assert old is not None
+    refusal = "the name `mlflow` differs from the folder name `mlops-mlflow`"
+    command = "prowess mount skills/mlops-mlflow --project --host codex --no-validate"
+    assert old.cure == f"{command}  # {refusal}"
+    assert seen.kinds == {"codex": {"seen": 1}}
 
 
 def test_another_skill_of_the_same_name_is_a_loss_by_name(project: Path) -> None:

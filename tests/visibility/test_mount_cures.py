@@ -280,15 +280,22 @@ def test_after_a_change_of_a_skill_the_command_mounts_its_copies_again(project: 
     hosts = ("claude-code", "codex", "copilot", "opencode")
     for command in cures(compared(*hosts))[0]:
         run(command)
-    assert losers(compared(*hosts)) == {}
+    before = compared(*hosts)
+    assert losers(before) == {}
     file.write_text(file.read_text().replace("Do it.", "Do it twice."))
     changed = compared(*hosts)
-    assert losers(changed) != {}
-    commands, sentences = cures(changed)
-    assert sentences == []
-    for command in commands:
-        run(command)
-    assert losers(compared(*hosts)) == {}
+    assert (losers(changed), changed.kinds) == ({}, before.kinds)
+    copies = [each.outdated for each in changed.skills if each.outdated is not None]
+    assert len(copies) == len(before.skills) - 1
+    for copy in copies:
+        assert copy.is_command
+        run(copy.cure)
+    after = compared(*hosts)
+    assert (losers(after), after.kinds, [each.outdated for each in after.skills if each.outdated]) == (
+        {},
+        before.kinds,
+        [],
+    )
 
 
 def test_a_copy_that_was_changed_by_hand_is_another_skill(project: Path) -> None:
@@ -319,8 +326,17 @@ def test_a_record_cannot_name_another_source(project: Path) -> None:
     skill(project / "skills/pdf", description="One.")
     skill(project / "other/pdf", description="Two.")
     assert main(["mount", "other/pdf", "--project", "--host", "codex"]) == 0
-    commands, _ = cures(compared("codex"))
-    assert not any("skills/pdf --project" in command and "other" not in command for command in commands)
+    (project / "other/pdf/SKILL.md").write_text(TEXT.format(name="pdf"))
+    found = {os.path.relpath(each.path, project): each for each in compared("codex").skills}
+    copy = found[".agents/skills/pdf/SKILL.md"]
+    assert copy.outdated is not None
+    assert (os.path.relpath(copy.copy_of or "", project), copy.outdated.cure) == (
+        "other/pdf/SKILL.md",
+        "prowess mount other/pdf --project --host codex",
+    )
+    record = project / ".agents/.prowess-skills.json"
+    record.write_text(record.read_text().replace("../other/pdf", "/etc"))
+    assert all(each.copy_of is None for each in compared("codex").skills)
 
 
 @pytest.mark.parametrize("umask", ["022", "002", "077"])

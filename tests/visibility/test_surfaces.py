@@ -13,6 +13,7 @@ import pytest
 from mutations import World, chosen, output
 from prowess.visibility import KIND_WORDS, Kind
 from support.skills import skill
+from support.trees import write_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,3 +114,80 @@ def test_each_command_counts_the_same(tmp_path: Path, number: int) -> None:
         assert not others or sorted(others) in map(sorted, counted) or (is_offered and not counted)
     reported, _ = run(world, "report", "--json", "-o", str(world.top / "page.html"))
     assert reported["kinds"] == checked["kinds"]
+
+
+# ── mounted copies ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+AGENTS = ("claude-code", "cline", "codex")
+FAULTS = {
+    "a fault that some agents reject": ("Use when: a URL", "prowess check --fix .agents/skills/slug && {mount}"),
+    "another text": ("Does something else. Use it.", "{mount}"),
+    "a fault that every agent rejects": ("[broken", None),
+}
+"""The description that the source of a mounted copy gets, and the command that brings the copy up to date."""
+MOUNT = "prowess mount .agents/skills/slug --project --host claude-code"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_screen_says_the_same_of_an_old_mounted_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    """It is one skill; what an agent sees of it is the copy that it has."""
+    project, home = tmp_path.resolve() / "project", tmp_path.resolve() / "home"
+    write_repository(project / ".git")
+    home.mkdir()
+    monkeypatch.chdir(project)
+    env = {"HOME": str(home), "PROWESS_NO_CACHE": "1"}
+
+    def run(*arguments: str) -> tuple[Any, str]:
+        result = output(arguments, env)
+        assert result.code in (0, 1), result
+        text = result.out.decode()
+        return (json.loads(text) if "--json" in arguments else text), f"{text}{result.words}"
+
+    run("new", "slug", "--dir", ".agents/skills", "--description", "Does it. Use it.")
+    run(*MOUNT.split()[1:])
+    source = project / ".agents/skills/slug/SKILL.md"
+    description, command = FAULTS[fault]
+    source.write_text(source.read_text().replace("Does it. Use it.", description))
+    cure = None if command is None else command.format(mount=MOUNT)
+    hosts = [part for host in AGENTS for part in ("--host", host)]
+
+    checked, words = run("check", "--json", *hosts)
+    kinds = {host: view["kind"] for host, view in checked["hosts"][str(source)].items()}
+    assert kinds["claude-code"] == "seen"
+    assert checked["hosts"][str(project / ".claude/skills/slug/SKILL.md")].keys() == kinds.keys()
+    totals = {host: {kind: 1} for host, kind in kinds.items()}
+    (found,) = (item for item in checked["findings"] if item["code"] == "copy-outdated")
+    assert found["path"] == str(project / ".claude/skills/slug/SKILL.md")
+    assert cure is None or found["hint"] == f"run `{cure}`"
+    assert "--no-validate" not in found["hint"]
+    listed, words = run("list", "--json", *hosts)
+    assert [row["kinds"] for row in listed["skills"]] == [kinds, kinds]
+    reported, _ = run("report", "--json", "-o", str(tmp_path / "page.html"), *hosts)
+    inventory, _ = run("inventory", "--json", *hosts)
+    assert [checked["kinds"], listed["kinds"], reported["kinds"], inventory["kinds"]] == [totals] * 4
+    explained, _ = run("why", "slug", "--json", *hosts)
+    assert {host: view["kind"] for host, view in explained["hosts"].items()} == kinds
+    for host in AGENTS:
+        alone, _ = run("list", "--json", "--host", host)
+        assert [entry["kind"] for entry in alone["skills"]] == [kinds[host]]
+    for arguments in (
+        ["check", *hosts],
+        ["list", *hosts],
+        ["list", "--host", "claude-code"],
+        ["why", "slug", *hosts],
+        ["why", "slug", "--host", "claude-code"],
+        ["search", "slug", "--host", "claude-code"],
+    ):
+        _, words = run(*arguments)
+        assert (".claude/skills/slug" in words, "this copy is older than" in words) == (True, True), arguments
+        assert cure is None or cure in words, arguments
+        assert "--no-validate" not in words, arguments
+        assert "name taken" not in words, arguments
+    if cure is not None:
+        for part in cure.split(" && "):
+            run(*part.split()[1:])
+        after, _ = run("check", "--json", *hosts)
+        assert after["kinds"] == {host: {"seen": 1} for host in AGENTS}
+        assert "copy-outdated" not in {item["code"] for item in after["findings"]}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import quoted
+from prowess._internal.text import neutral, quoted
 from prowess.catalog import catalog_for
 from prowess.errors import ConfigError
 from prowess.filesystem import Filesystem, Question
@@ -215,8 +215,13 @@ class _Checker:
 
     def add_comparison(self, comparison: Comparison) -> None:
         """Add what the findings cost at the agents, and the findings that only the rules of an agent make."""
+        from prowess.visibility import outdated_finding
+
         self._add_files(skill.path for skill in comparison.skills)
         for skill in comparison.skills:
+            if skill.outdated is not None:
+                self._forget_shadowing(skill.path, skill.copy_of or "")
+                self.add([outdated_finding(skill.path, skill.outdated)])
             lost = [(host, view.loss) for host, view in skill.views.items() if view.loss is not None]
             known = self.by_file.setdefault(skill.path, {})
             for code in dict.fromkeys(code for _, loss in lost for code in loss.codes):
@@ -224,11 +229,18 @@ class _Checker:
                 keys = [key for key in known if key[0] == code]
                 for key in keys:
                     known[key] = known[key].with_changes(agents=agents)
-                if not keys:
+                if not keys and any(skill.views[agent].rule != "skill-copy" for agent in agents):
                     loss = next(loss for _, loss in lost if code in loss.codes)
                     hint = None if loss.is_command else loss.cure
                     item = finding(code, loss.reason, path=skill.path, hint=hint)
                     known[code, None, None, loss.reason] = item.with_changes(severity=Severity.WARNING, agents=agents)
+
+    def _forget_shadowing(self, copy: str, source: str) -> None:
+        """Remove that an old copy and its source share a name: they are one skill."""
+        for path, other in ((copy, source), (source, copy)):
+            known = self.by_file.get(path, {})
+            for key in [key for key, item in known.items() if item.message.endswith(f" is hidden by {neutral(other)}")]:
+                del known[key]
 
     def findings(self) -> tuple[Finding, ...]:
         without_file = self.by_file.pop(None, {}).values()

@@ -82,6 +82,9 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
     if comparison.unsearched:
         yield f"({describe_unsearched(comparison)})"
+    if old := sum(skill.outdated is not None for skill in comparison.skills):
+        copies = "1 mounted copy is" if old == 1 else f"{old:,} mounted copies are"
+        yield f"({copies} older than the source; `prowess check` has the command)"
     if more is not None:
         command, what = add_command(more)
         yield from wrap_for_terminal(f"({more.sentence}; `{command}` installs {what})", "  ")

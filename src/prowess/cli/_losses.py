@@ -12,7 +12,7 @@ from prowess.visibility import KIND_WORDS, Kind, describe_others, describe_unsea
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from prowess.visibility import ComparedSkill, Comparison, LossGroup
 
@@ -88,22 +88,34 @@ def _describe_group(comparison: Comparison, group: LossGroup, printed: set[str],
             yield from wrap_for_terminal(f"    hint: {cure.text}", "      ")
 
 
+def describe_outdated(comparison: Comparison) -> Iterator[str]:
+    """Yield the lines about the mounted copies whose source has changed since, each with what to do."""
+    for skill in comparison.skills:
+        if skill.outdated is not None:
+            folder = neutral(display_path(os.path.dirname(skill.path), comparison.cwd, comparison.home))
+            yield from wrap_for_terminal(f"{folder}: {neutral(skill.outdated.reason)}")
+            if skill.outdated.is_command:
+                yield from (paint(line, "command") for line in wrap_command(f"    {skill.outdated.cure}"))
+            else:
+                yield from wrap_for_terminal(f"    hint: {skill.outdated.cure}", "      ")
+
+
 NO_AGENT_BEFORE = "no agent found on this machine; of those that were observed, "
 """What a sentence begins with that is not about the agents in use."""
 
 
-def describe_seen(comparison: Comparison, before: str = "") -> Iterator[str]:
+def describe_seen(skills: Iterable[ComparedSkill], before: str = "") -> Iterator[str]:
     """Yield which agents see skills that were just written, and which do not; skills that are seen alike share a line.
 
     Args:
-        comparison: of the skills.
+        skills: those that were written.
         before: what each line begins with.
     """
     groups: dict[str, list[ComparedSkill]] = {}
-    for skill in comparison.distinct:
+    for skill in skills:
         groups.setdefault(who_sees({host: view.kind for host, view in skill.views.items()}), []).append(skill)
-    for sentence, skills in groups.items():
-        names = [neutral(skill.name) for skill in skills]
+    for sentence, group in groups.items():
+        names = [neutral(skill.name) for skill in group]
         named = ", ".join(names) if len(names) <= _MAX_NAMES else pluralize(len(names), "skill")
         yield f"{before}{named}: {sentence}"
 

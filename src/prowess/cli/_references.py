@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from prowess.catalog import Catalog, Entry
-    from prowess.filesystem import Filesystem
+    from prowess.filesystem import Filesystem, Question
 
 
 def find_skill(catalog: Catalog, reference: str) -> Entry:
@@ -100,6 +100,22 @@ def unsearched_hint(catalog: Catalog) -> list[Message]:
         f"says how to show {them} to an agent"
     )
     return [Message(text)]
+
+
+def outdated_notes(catalog: Catalog, question: Question, filesystem: Filesystem) -> Iterator[Message]:
+    """Yield which mounted copies an agent has that are older than their sources, and what to do.
+
+    Args:
+        catalog: of the agent.
+        question: what it answers.
+        filesystem: what was read so far.
+    """
+    from prowess.cli._losses import describe_outdated
+    from prowess.visibility import compare_mounted
+
+    comparison = compare_mounted(catalog, question, filesystem)
+    if comparison is not None:
+        yield from map(Message, describe_outdated(comparison))
 
 
 def with_skill_at(catalog: Catalog, reference: str) -> Catalog:

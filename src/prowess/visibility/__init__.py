@@ -12,8 +12,10 @@ if TYPE_CHECKING:
         View as View,
         compare as compare,
         compare_catalogs as compare_catalogs,
+        compare_mounted as compare_mounted,
         misnamed_files as misnamed_files,
         named_files as named_files,
+        outdated_finding as outdated_finding,
     )
     from ._copies import first_entry as first_entry, rows_of_entries as rows_of_entries
     from ._installed import stays_behind as stays_behind

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
-from prowess._internal.files import SKILL_FILE, folder_name, real_path
+from prowess._internal.files import SKILL_FILE, display_path, folder_name, real_path
 from prowess._internal.frozen import Frozen, LazyFrozen
-from prowess._internal.text import neutral
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import (
     REACHABLE,
     Evaluator,
@@ -20,7 +20,8 @@ from prowess.catalog import (
     new_filesystem,
 )
 from prowess.clients.settings import Settings
-from prowess.hosts import DEFAULT_HOST
+from prowess.findings import finding
+from prowess.hosts import DEFAULT_HOST, host_names
 from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
@@ -28,7 +29,8 @@ from ._fix_effects import FixedElsewhere
 from ._fixed_filesystem import FixedFilesystem
 from ._kinds import EntryKinds, Kind
 from ._losses import CureQueue, Loss, LossFinder
-from ._mount_cures import TakenNames
+from ._mount_cures import MountTarget, TakenNames, mount_folder
+from ._mounted_copies import MountedCopies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,11 +90,13 @@ class ComparedSkill(LazyFrozen, not_compared=("skill",)):
     scope: str
     """`user` for a skill of the user, `project` for one of the project, or another scope in which an agent has it."""
     copy_of: str | None = None
-    """The path of an earlier skill that is the same in every byte, or a mounted copy of it with another name."""
+    """The path of an earlier skill that it is a copy of: the same in every byte, or mounted from it."""
+    outdated: Loss | None = None
+    """What to do about a mounted copy whose source has changed since."""
     bundled: bool = False
     """Whether it ships with an agent or with a plugin of one, so that no other agent loses it."""
     findings: tuple[Finding, ...]
-    """Under the policy `guide`."""
+    """Under the policy `guide`, and that about an old copy."""
     skill: Skill
     views: Mapping[str, View]
     """By the name of the agent, in the order in which the agents were given."""
@@ -224,22 +228,38 @@ def compare_catalogs(
     )
 
 
+def compare_mounted(catalog: Catalog, question: Question, filesystem: Filesystem) -> Comparison | None:
+    """Compare only the mounted copies that an agent finds, to say which are old; `None` if it finds none.
+
+    Args:
+        catalog: of the agent.
+        question: what it answers.
+        filesystem: what was read so far.
+    """
+    mounted = MountedCopies(question.cwd, filesystem)
+    if not any(mounted.mounts_in(filesystem.real(root.path)) for root in catalog.scan_roots):
+        return None
+    files = [entry.path for entry in catalog.skills if mounted.is_mounted(os.path.dirname(entry.real))]
+    return compare_catalogs({catalog.host.name: catalog}, question, files=files, only_files=True, filesystem=filesystem)
+
+
 class _Comparer:
     """Compares the catalogs of several agents, skill by skill."""
 
     def __init__(self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, question: Question) -> None:
         self.catalogs, self.filesystem, self.question = catalogs, filesystem, question
         self.entries = rows_of_entries(catalogs, filesystem)
-        self.kinds = {host: EntryKinds(catalog, self.filesystem) for host, catalog in catalogs.items()}
+        self.mounted = MountedCopies(question.cwd, filesystem, self.entries)
+        self.kinds = {host: EntryKinds(catalog, filesystem, self.mounted) for host, catalog in catalogs.items()}
         self.evaluator_of = cache(lambda host: Evaluator(catalogs[host].host, Settings(), self.filesystem))
         """An agent's rules without its settings, for skills that it does not find."""
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(lambda path: FixedFilesystem(path, filesystem))
         self.taken_names = TakenNames(catalogs, question, filesystem)
-        self.cures = cures = CureQueue(question, filesystem)
-        self.finders = {
-            host: LossFinder(catalog, fixed_filesystem, self.taken_names, cures) for host, catalog in catalogs.items()
-        }
+        self.cures = cures = CureQueue(question, filesystem, self.mounted)
+        make_finder = partial(LossFinder, fixed_filesystem=fixed_filesystem, taken_names=self.taken_names, cures=cures)
+        self.finders = {host: make_finder(catalog) for host, catalog in catalogs.items()}
+        cures.finder_of = cache(lambda host: self.finders.get(host) or make_finder(self._catalog_of(host)))
         cures.effects_of_fix = FixedElsewhere(self.finders, self.kinds, self.entries).effects
 
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
@@ -252,8 +272,8 @@ class _Comparer:
         # A skill has the same path in every answer, also if it is asked about by another one.
         rows = {real: found.get(real, path) for real, path in given.items()} if only_files else {**given, **found}
         # Of two skills that want one name, that of the project is cured.
-        self.cures.compared = frozenset(rows)
-        inside = self.cures.project
+        self.mounted.compared = {*rows, *self.entries}
+        inside = self.mounted.project
         return sorted(rows.items(), key=lambda item: (not item[1].startswith(inside), item[1].split(os.sep)))
 
     def compared_skill(self, real: str, path: str) -> ComparedSkill:
@@ -266,24 +286,25 @@ class _Comparer:
         folder = folder_name(path)
         return ComparedSkill.from_loader(
             self,
-            (path, entry),
+            (path, entry, outdated := self._outdated(real)),
             path=path,
             real=real,
             name=name or folder,
             folder=folder,
             scope=scope,
             copy_of=None,
+            outdated=outdated,
             bundled=is_bundled(real, row),
             views={host: self._view(host, path, real, row, scope) for host in self.catalogs},
         )
 
-    def load_field(self, subject: tuple[str, Entry | None], name: str) -> object:
+    def load_field(self, subject: tuple[str, Entry | None, Loss | None], name: str) -> object:
         """Return what most callers do not ask about a skill: its text and findings."""
-        path, entry = subject
+        path, entry, outdated = subject
         # A SKILL.md that is a link is followed only where the rules of an agent did so.
         skill = self.filesystem.skill(path) if entry is None else entry.skill
         if name == "findings":
-            return check_skill(skill)
+            return (*(() if outdated is None else (outdated_finding(path, outdated),)), *check_skill(skill))
         return skill if name == "skill" else (skill.description or "").strip()
 
     def _view(self, host: str, path: str, real: str, row: Mapping[str, Entry], scope: str) -> View:
@@ -298,14 +319,13 @@ class _Comparer:
                 reason=entry.reason,
                 rule=entry.rule,
                 winner=entry.shadowed_by,
-                loss=finder.loss(copied or entry),
+                loss=self._loss(finder, copied or entry),
             )
         file = real if row and path != real and os.path.islink(path) else path
         alone = evaluate_alone(file, self.evaluator_of(host))
-        copied = kinds.copy(alone, real)
+        copied = kinds.copy(alone, real) or kinds.rejected_copy(real)
         if copied is not None:
-            exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
-            reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
+            reason = f"it has {self._word_for(copied, alone, real)}, {neutral(finder.display(copied.path))}"
             reason += "" if copied.state in REACHABLE or copied.reason is None else f": {copied.reason}"
             return View(
                 host=host,
@@ -314,7 +334,7 @@ class _Comparer:
                 reason=reason,
                 rule="skill-copy",
                 winner=copied.path,
-                loss=finder.loss(copied),
+                loss=self._loss(finder, copied),
             )
         if is_bundled(real, row):
             reason = "it belongs to another agent"
@@ -334,22 +354,86 @@ class _Comparer:
         kind = _KIND_OF_LOSS[lost.kind]
         return View(host=host, kind=kind, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
 
+    def _word_for(self, copied: Entry, alone: Entry, real: str) -> str:
+        """Return what an agent has in place of a skill that it does not find."""
+        if not are_copies(self.filesystem, real, copied.real):
+            return "its source" if self.mounted.original(real) == copied.real else "an old copy"
+        return "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
+
+    def _loss(self, finder: LossFinder, entry: Entry) -> Loss | None:
+        """Return the loss of a skill that an agent finds. A mounted copy is never fixed by itself."""
+        loss, source = finder.loss(entry), self.mounted.source_of(entry.real)
+        if loss is None or source is None or loss.kind not in ("text", "field"):
+            return loss
+        codes = loss.codes if are_copies(self.filesystem, entry.real, source) else ()
+        return self._remounted(entry.real, source, loss.reason).with_changes(codes=codes)
+
+    def _outdated(self, real: str) -> Loss | None:
+        """Return what to do about a mounted copy whose source has changed since."""
+        source = self.mounted.source_of(real)
+        if source is None or are_copies(self.filesystem, real, source):
+            return None
+        shown = display_path(os.path.dirname(source), self.question.cwd, self.question.home)
+        return self._remounted(real, source, f"this copy is older than {quoted(shown, PATH_LIMIT)}, its source")
+
+    def _remounted(self, copy: str, source: str, reason: str) -> Loss:
+        """Return the loss of a mounted copy, with the command that mounts it again.
+
+        Args:
+            copy: the path of its SKILL.md, without links.
+            source: the SKILL.md that it was mounted from.
+            reason: what is wrong with it.
+        """
+        question, folder = self.question, os.path.dirname(os.path.dirname(copy))
+        for host in dict.fromkeys([*self.catalogs, *host_names()]):
+            for user in (False, True):
+                base, root = mount_folder(host, cwd=question.cwd, home=question.home, user=user)
+                if root and self.filesystem.real(os.path.join(base, root)) == folder:
+                    target = MountTarget(
+                        source=os.path.dirname(source),
+                        name=os.path.basename(os.path.dirname(copy)),
+                        base=base,
+                        root=root,
+                        is_replaced=True,
+                    )
+                    return self.cures.finder_of(host).remounted(target, reason, user=user)
+        shown = neutral(display_path(os.path.dirname(source), question.cwd, question.home))
+        return Loss(kind="copy", reason=reason, cure=f"mount {shown} there again")
+
+    def _catalog_of(self, host: str) -> Catalog:
+        return self.catalogs.get(host) or catalog_for(self.question, host, filesystem=self.filesystem)
+
     def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
         """Return the skills, with `copy_of` in those that are the same as an earlier one."""
         copies = CopyFinder(self.filesystem)
         paths, result = {}, {skill.real: skill for skill in skills}
+        mounted: dict[str, str] = {}
+        """The first skill of those that were mounted from one source, by that."""
         # A mounted copy is never the original.
-        for skill in sorted(skills, key=lambda skill: self.cures.is_mounted(os.path.dirname(skill.path))):
+        for skill in sorted(skills, key=lambda skill: self.mounted.is_mounted(os.path.dirname(skill.path))):
             name = None if (entry := self.entries.get(skill.real)) is None else first_entry(entry).frontmatter_name
             name = self.filesystem.skill(skill.path).name if entry is None else name
-            original = copies.original(skill.real, name)
+            source = self.mounted.original(skill.real)
+            original = copies.original(skill.real, name) or mounted.get(source)
             if original is None:
                 if not skill.bundled:
                     copies.add(skill.real, name)
                 paths[skill.real] = skill.path
             else:
                 result[skill.real] = skill.with_changes(copy_of=paths[original])
+            mounted.setdefault(source, original or skill.real)
         return [*result.values()]
+
+
+def outdated_finding(path: str, outdated: Loss) -> Finding:
+    """Return the finding about a mounted copy whose source has changed since.
+
+    Args:
+        path: of the SKILL.md of the copy.
+        outdated: as `ComparedSkill.outdated` has it.
+    """
+    hint = f"run `{outdated.cure}`" if outdated.is_command else outdated.cure
+    return finding("copy-outdated", outdated.reason, path=path, hint=hint)
 
 
 def named_files(question: Question, filesystem: Filesystem) -> list[str]:

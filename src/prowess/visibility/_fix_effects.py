@@ -46,13 +46,14 @@ class FixedElsewhere:
     def _effects(self, path: str) -> FixEffects:
         filesystem = next(iter(self._finders.values())).cures.filesystem
         real = filesystem.real(path)
-        row = self._rows.get(real, {})
+        row, mounted = self._rows.get(real, {}), next(iter(self._finders.values())).cures.mounted
         copies: dict[str, None] = {}
         names: list[tuple[str, str]] = []
         for host, finder in self._finders.items():
             entry = row.get(host)
             copied = self._kinds[host].copy(entry or finder.alone(path), real)
-            if copied is not None and copied.real != real:
+            # A mounted copy stays the same skill, and is mounted again after the fix.
+            if copied is not None and mounted.original(copied.real) != mounted.original(real):
                 copies[copied.path] = None
             names += self._names(path, real, host, finder, entry)
         can_fix = [copy for copy in copies if self._can_fix(copy, path)]
@@ -86,6 +87,6 @@ class FixedElsewhere:
             os.path.basename(folder) == os.path.basename(os.path.dirname(path))
             and not reason_not_to_fix(copy)
             and cures.installed.at(folder) is None
-            and not cures.is_mounted(folder)
+            and not cures.mounted.is_mounted(folder)
             and not os.path.islink(folder)
         )

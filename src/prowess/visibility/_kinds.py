@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from prowess.filesystem import Filesystem
 
     from ._copies import CopyFinder
+    from ._mounted_copies import MountedCopies
 
 
 class Kind(StrEnum):
@@ -105,17 +106,31 @@ def kind_of(entry: Entry) -> Kind:
 
 
 class EntryKinds:
-    """What the model of one agent gets of each skill that the agent finds, also through a copy of it."""
+    """What the model of one agent gets of each skill that the agent finds, also through a copy of it.
 
-    def __init__(self, catalog: Catalog, filesystem: Filesystem) -> None:
+    A mounted copy is the same skill as its source, also if one of them has changed since.
+    """
+
+    def __init__(self, catalog: Catalog, filesystem: Filesystem, mounted: MountedCopies | None = None) -> None:
         """Take the skills of an agent.
 
         Args:
             catalog: of the agent.
             filesystem: what was read so far.
+            mounted: the mounted copies that are known; by default those of the catalog.
         """
         self._catalog, self._filesystem = catalog, filesystem
+        self._given_copies = mounted
         self._finders: dict[tuple[State, ...], tuple[CopyFinder, dict[str, Entry]]] = {}
+        self._by_original: dict[tuple[State, ...], dict[str, Entry]] = {}
+
+    @cached_property
+    def mounted(self) -> MountedCopies:
+        """The mounted copies."""
+        from ._mounted_copies import MountedCopies
+
+        known = {entry.real for entry in self._catalog.skills}
+        return self._given_copies or MountedCopies(self._catalog.cwd, self._filesystem, known)
 
     def kind(self, entry: Entry, real: str | None = None) -> Kind:
         """Return what the model gets of a skill of the catalog; the arguments are those of `copy`."""
@@ -137,12 +152,28 @@ class EntryKinds:
             return self._copies(REACHABLE, entry, real)
         return self._copies(REACHABLE, entry, real) or self._copies(_HIDDEN, entry, real)
 
+    def rejected_copy(self, real: str) -> Entry | None:
+        """Return the mounted copy of a skill, or its source, that the agent rejects.
+
+        Args:
+            real: the path of the skill's SKILL.md without links.
+        """
+        return self._mounted_as(real, (State.REJECTED,))
+
     def _copies(self, states: tuple[State, ...], entry: Entry, real: str | None) -> Entry | None:
         if states not in self._finders:
             self._finders[states] = self._finder(states)
         finder, entries = self._finders[states]
         original = finder.original(real or entry.real, entry.frontmatter_name)
-        return None if original is None else entries[original]
+        return self._mounted_as(real or entry.real, states) if original is None else entries[original]
+
+    def _mounted_as(self, real: str, states: tuple[State, ...]) -> Entry | None:
+        """Return the first skill in one of some states that was mounted from a skill, or that it was mounted from."""
+        if states not in self._by_original:
+            entries = reversed(self._catalog.skills)
+            found = {self.mounted.original(entry.real): entry for entry in entries if entry.state in states}
+            self._by_original[states] = found
+        return self._by_original[states].get(self.mounted.original(real))
 
     def _finder(self, states: tuple[State, ...]) -> tuple[CopyFinder, dict[str, Entry]]:
         from ._copies import CopyFinder
@@ -160,8 +191,15 @@ class EntryKinds:
     @cached_property
     def _races(self) -> set[str | None]:
         """The paths of the skills that others of their name, which are not the same, may replace."""
-        skills = self._catalog.skills
-        return {entry.shadowed_by for entry in skills if entry.rule == "undefined" and not is_identical_copy(entry)}
+        losers = (
+            entry for entry in self._catalog.skills if entry.rule == "undefined" and entry.shadowed_by is not None
+        )
+        return {entry.shadowed_by for entry in losers if not (is_identical_copy(entry) or self._is_mounted_with(entry))}
+
+    def _is_mounted_with(self, entry: Entry) -> bool:
+        """Return whether a shadowed skill and the one that wins are a mounted copy and its source."""
+        winner = self._by_path.get(entry.shadowed_by or "")
+        return winner is not None and self.mounted.original(winner.real) == self.mounted.original(entry.real)
 
 
 def is_identical_copy(entry: Entry) -> bool:

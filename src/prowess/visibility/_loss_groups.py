@@ -65,7 +65,7 @@ def group_losses(comparison: Comparison, *, text: bool = True) -> tuple[LossGrou
     return tuple(sorted(result, key=lambda group: (_KINDS.index(group.kind), -len(group.skills), group.folders)))
 
 
-_KINDS = ("text", "field", "file-name", "limit", "place", "name", "trust", "setting")
+_KINDS = ("text", "field", "copy", "file-name", "limit", "place", "name", "trust", "setting")
 
 
 def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 An agent loses a skill if neither its model nor its user can reach it there. The *cure* of a loss is what to type or to
 change. A loss has one of these kinds: `text` (the agent cannot load the file), `place` (it does not search the folder),
-`limit` (it stops before this folder), `file-name` (the file is not called `SKILL.md`),
-`name` (another skill has the name), `setting` (the user has switched it off), `trust` (the user has not trusted the
-folder) and `field` (the author has hidden it).
+`limit` (it stops before this folder), `file-name` (the file is not called `SKILL.md`), `copy` (it cannot load the
+mounted copy that it has), `name` (another skill has the name), `setting` (the user has switched it off), `trust` (the
+user has not trusted the folder) and `field` (the author has hidden it).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from collections import deque
 from functools import cached_property, lru_cache
 
-from prowess._internal.files import SKILL_FILE, display_path, real_path
+from prowess._internal.files import SKILL_FILE, display_path
 from prowess._internal.frozen import Frozen, LazyFrozen
 from prowess._internal.text import neutral, quoted
 from prowess.catalog import AWAITS_TRUST, REACHABLE, Entry, Evaluator, State, evaluate_alone
@@ -22,20 +22,25 @@ from prowess.filesystem import git_root
 from prowess.find import FoundSkill, ScanRoot
 from prowess.findings import CODES, Severity, apply_policy
 from prowess.hosts import Root, load_host, skills_folder
-from prowess.skill import change_name, check_skill, from_document, load, parse_frontmatter, reason_not_to_fix
+from prowess.skill import change_name, check_skill, from_document, parse_frontmatter, reason_not_to_fix
 
-from ._copies import are_copies
 from ._fixed_filesystem import FilesystemWithText
 from ._installed import InstalledSkills, add_command, update_command
 from ._kinds import is_identical_copy
-from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_folder, mount_target
+from ._mount_cures import (
+    MountTarget,
+    fix_command,
+    is_typable,
+    mount_argument,
+    mount_command,
+    mount_folder,
+    mount_target,
+)
 from ._mount_rules import mount_blockers
-from ._old_copies import command_for_old_copy, mounted_from, mounts_in, old_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from prowess.catalog import Catalog
     from prowess.filesystem import Filesystem, Question
@@ -44,7 +49,8 @@ if TYPE_CHECKING:
 
     from ._fixed_filesystem import FixedFilesystem
     from ._installed import InstalledSkill
-    from ._mount_cures import MountTarget, TakenNames
+    from ._mount_cures import TakenNames
+    from ._mounted_copies import MountedCopies
 
 
 class Loss(LazyFrozen):
@@ -54,7 +60,7 @@ class Loss(LazyFrozen):
     """
 
     kind: str
-    """`text`, `place`, `limit`, `file-name`, `name`, `setting`, `trust` or `field`."""
+    """`text`, `place`, `limit`, `file-name`, `name`, `setting`, `trust`, `field` or `copy`."""
     reason: str
     codes: tuple[str, ...] = ()
     """The findings because of which the agent rejects the file; also if it does not search its folder either."""
@@ -113,31 +119,15 @@ class FixEffects(Frozen):
 class CureQueue:
     """The cures to find, in one order: of two that want one name for their copy, the first gets it."""
 
-    def __init__(self, question: Question, filesystem: Filesystem) -> None:
-        self.filesystem, self.installed = filesystem, InstalledSkills(question, filesystem)
-        self.records: dict[str, dict[str, Any]] = {}
-        """The records of mounts that were read so far, by skills folder."""
+    def __init__(self, question: Question, filesystem: Filesystem, mounted: MountedCopies) -> None:
+        self.filesystem, self.mounted = filesystem, mounted
+        self.installed = InstalledSkills(question, filesystem)
         self.effects_of_fix: Callable[[str], FixEffects]
         """The other effects of a fix of a file; set when the finders of all agents are there."""
-        self.compared: frozenset[str] = frozenset()
-        """The skills in question, by their paths without links."""
-        self.project = os.path.join(git_root(question.cwd, filesystem=filesystem) or question.cwd, "")
+        self.finder_of: Callable[[str], LossFinder]
+        """The finder of an agent, also of one that is not in question; set likewise."""
         self._waiting: deque[Callable[[], Loss]] = deque()
         self._running = False
-
-    def is_mounted(self, folder: str) -> bool:
-        """Return whether a folder is a mounted copy, by the record of mounts."""
-        return os.path.basename(folder) in mounts_in(os.path.dirname(folder), self.filesystem, self.records)
-
-    def source_of(self, path: str) -> str | None:
-        """Return the skill that another one was mounted from: one in question, or one of the project.
-
-        Anyone may have written the record of mounts, so no other path in it counts.
-        """
-        folder = mounted_from(path, self.filesystem, self.records) if self.is_mounted(os.path.dirname(path)) else None
-        source = os.path.join(folder or "", SKILL_FILE)
-        is_inside = source.startswith(self.project) and self.filesystem.kind(source) == "f"
-        return source if source != path and (source in self.compared or is_inside) else None
 
     def add(self, find: Callable[[], Loss]) -> Callable[[], Loss]:
         """Add one; return a function that finds it once."""
@@ -256,7 +246,7 @@ class LossFinder:
             return self._lost_name(path, taken, other).with_changes(codes=codes)
         reason = f"{reason}, and {alone.reason}" if codes else reason
         reason = f"{reason}, and {_wrong_name(path)}" if _is_misnamed(path) else reason
-        return self._lost_place(path, folder, alone, reason, user=user, is_copy=is_copy)
+        return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
 
     # ── cures on first use ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -321,20 +311,13 @@ class LossFinder:
 
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _lost_place(
-        self, path: str, root: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]
-    ) -> Loss:
-        """Return the loss of a skill in a folder, `root`, that the agent does not search."""
+    def _lost_place(self, path: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]) -> Loss:
+        """Return the loss of a skill in a folder that the agent does not search."""
 
         def target() -> MountTarget:
             return mount_target(path, alone.frontmatter_name, mount_root, self.cures.filesystem)
 
         mount_root = self._mount_folder(user)
-        folders = root, os.path.join(*mount_root)
-        if any(mounts_in(folder, self.cures.filesystem, self.cures.records) for folder in folders):
-            old = self._lost_to_old_copy(path, target().path)
-            if old is not None:
-                return old
         return self._lazy_loss(
             "place",
             reason,
@@ -346,13 +329,39 @@ class LossFinder:
         self, alone: Entry, reason: str, target: MountTarget, *, user: bool, is_copy: Callable[[str], bool]
     ) -> Loss:
         """Return the loss of a skill in a folder that the agent does not search, with the command that mounts it."""
-        cwd, home, host, codes = self.catalog.cwd, self.catalog.home, self.host.name, rejecting_codes(alone)
         installed = self.cures.installed.at(os.path.dirname(alone.path))
         if installed is not None:
             return self._installed_too(alone, reason, installed, is_copy=is_copy)
-        source = self.cures.source_of(alone.path)
-        if source is not None and self.cures.source_of(source) is None:  # a copy of a copy would not follow it
-            return self._mounted_from(source, alone, reason, target, user=user, is_copy=is_copy)
+        real = self.cures.filesystem.real(alone.path)
+        if (source := self.cures.mounted.original(real)) != real:  # a copy of a copy would not follow the source
+            target = target.with_changes(source=os.path.dirname(source))
+            return self._mounted(self.alone(source), reason, target, user=user, is_copy=is_copy)
+        return self._by_mount(alone, reason, target, user=user, is_copy=is_copy)
+
+    def remounted(self, target: MountTarget, reason: str, *, user: bool) -> Loss:
+        """Return the loss of a mounted copy, with the command that mounts it again.
+
+        Args:
+            target: the copy that there is.
+            reason: what is wrong with it.
+            user: whether it belongs to the user, not to the project.
+        """
+        source = os.path.join(target.source, SKILL_FILE)
+        is_copy = self._is_mounted_with(source)
+        return self._lazy_loss(
+            "copy", reason, (), lambda: self._by_mount(self.alone(source), reason, target, user=user, is_copy=is_copy)
+        )
+
+    def _is_mounted_with(self, path: str) -> Callable[[str], bool]:
+        """Return what says whether a skill is the one at a path, or was mounted from it or from its source."""
+        original, real = self.cures.mounted.original, self.cures.filesystem.real
+        return lambda other: original(real(other)) == original(real(path))
+
+    def _by_mount(
+        self, alone: Entry, reason: str, target: MountTarget, *, user: bool, is_copy: Callable[[str], bool]
+    ) -> Loss:
+        """Return the loss of a skill with the command that mounts it, and what has to be done before."""
+        cwd, home, host, codes = self.catalog.cwd, self.catalog.home, self.host.name, rejecting_codes(alone)
         copy = self._copy(alone, target, self._text(alone, fixed=False), user=user)
         refusal = _refusal(alone.skill)
         is_fit = copy is not None and copy[0].state in REACHABLE and not refusal
@@ -373,12 +382,12 @@ class LossFinder:
             steps.append(program.hint or program.message)  # never mounted, also without validation
         elif chosen is None or chosen[0].state not in REACHABLE:
             steps.append(self._step_before_mount(alone, chosen[0] if chosen is not None else None))
-            rejected = () if chosen is None else rejecting_codes(chosen[0])
+            rejected = rejecting_codes(alone if chosen is None else chosen[0])
             if rejected and {item.code for item in mount_blockers(alone.skill)} <= {*rejected}:
                 refusal = ""  # after that step
         if needs_fix:
             steps += self._steps_before_fix(alone.path)
-            is_copy = real_path(alone.path).__eq__  # other copies stay as they are
+            is_copy = self._is_mounted_with(alone.path)  # other copies stay as they are
         elif is_misnamed:
             steps.append(f"rename {neutral(self.display(alone.path))} to `{SKILL_FILE}`")
         conflict = self.taken_names.conflict(target, host, is_copy)
@@ -406,27 +415,6 @@ class LossFinder:
             steps=by_hand,
             argument=argument,
         )
-
-    def _mounted_from(
-        self,
-        source: str,
-        copy: Entry,
-        reason: str,
-        target: MountTarget,
-        *,
-        user: bool,
-        is_copy: Callable[[str], bool],
-    ) -> Loss:
-        """Return the loss of a mounted copy, with the command that mounts its source."""
-        folder, filesystem = os.path.dirname(source), self.cures.filesystem
-        loss = self._mounted(self.alone(source), reason, target.with_changes(source=folder), user=user, is_copy=is_copy)
-        if are_copies(filesystem, filesystem.real(copy.path), source):
-            return loss
-        old = self._lost_to_old_copy(copy.path, source)
-        step = f"`{old.cure}`" if old is not None else f"mount {neutral(self.display(source))} again"
-        rest = f"`{loss.cure}`" if loss.is_command else loss.cure
-        cure = f"{step}, as it was mounted from a skill that has changed; then {rest}"
-        return Loss(kind="place", reason=reason, codes=loss.codes, cure=cure, steps=step, argument=loss.argument)
 
     def _installed_too(
         self, alone: Entry, reason: str, installed: InstalledSkill, *, is_copy: Callable[[str], bool]
@@ -524,7 +512,7 @@ class LossFinder:
             return self._lost_to_installed(path, other, installed)
         cure = "give one of the two another name"
         cure += f", or remove {neutral(self.display(other))}" if other else ""
-        return self._lost_to_old_copy(path, other) or Loss(kind="name", reason=reason, cure=cure)
+        return Loss(kind="name", reason=reason, cure=cure)
 
     def _lost_to_installed(self, path: str, other: str, installed: InstalledSkill) -> Loss:
         """Return the loss of the source of a skill of a lock, because the installed one differs from it."""
@@ -536,23 +524,6 @@ class LossFinder:
         steps += self._steps_before_update(other, installed)
         cure = f"{'; '.join(steps)}; then `{update}`" if steps else update
         return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=not steps)
-
-    def _lost_to_old_copy(self, path: str, other: str) -> Loss | None:
-        """Return the loss of a skill that has changed since it was mounted, or of its copy; else `None`."""
-        old = old_copy(path, other, self.cures.filesystem, self.cures.records)
-        if old is None:
-            source = self.cures.source_of(path) or ""
-            if not source or not are_copies(self.cures.filesystem, source, self.cures.filesystem.real(other)):
-                return None
-            old = path, source
-        (copy, source), catalog = old, self.catalog
-        refusal = _refusal(load(source))
-        hosts = self.taken_names.catalogs
-        cure = command_for_old_copy(
-            copy, source, hosts, cwd=catalog.cwd, home=catalog.home, refusal=refusal, filesystem=self.cures.filesystem
-        )
-        reason = f"{self.display(copy)} is a mounted copy of {self.display(source)}, which has changed"
-        return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=True) if cure else None
 
     def _setting_cure(self, entry: Entry) -> str:
         """Return what to change in the settings, so that the agent shows a skill."""
@@ -660,7 +631,7 @@ class LossFinder:
         """Return whether an update of an installed skill changes a copy of it too."""
         folder = os.path.dirname(copy)
         is_inside = folder.startswith(os.path.join(installed.root, ""))
-        return folder in installed.folders or (is_inside and self.cures.is_mounted(folder))
+        return folder in installed.folders or (is_inside and self.cures.mounted.is_mounted(folder))
 
     def _step_for_copy(self, copy: str) -> str:
         return f"change {neutral(self.display(copy))} in the same way, which is a copy of it"

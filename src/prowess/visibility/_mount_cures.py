@@ -41,6 +41,8 @@ class MountTarget(Frozen):
     """The agent's skills folder, relative to `base`."""
     is_linked_under_other_name: bool = False
     """Whether the folder is a link whose target has another name; `mount` compares that with the skill's own."""
+    is_replaced: bool = False
+    """Whether an older copy of the same skill is there, which `mount` replaces."""
 
     @property
     def folder(self) -> str:
@@ -75,6 +77,8 @@ class MountTarget(Frozen):
                 described = "a link, through which nothing is mounted," if kind == "l" else "not a folder,"
                 return [f"replace {neutral(display(folder))}, {described} with a folder"]
         copy = os.path.dirname(self.path)
+        if self.is_replaced:
+            return []
         if filesystem.link_kind(self.path):  # another cure may name that skill
             return [f"give this skill or {neutral(display(copy))}, which is in its place, another name"]
         return [f"move {neutral(display(copy))} away"] if filesystem.link_kind(copy) else []

@@ -115,7 +115,9 @@ def _mount(args: Arguments, home: str) -> Result:
     old = [item.name for item in report.skills if stays_behind(item.source, item.destination, here)]
     notes = [note(f"`prowess update` does not change {', '.join(old)} here; mount again after it")] if old else []
     hosts = {skill.path: {host: view.as_dict() for host, view in skill.views.items()} for skill in seen.skills}
-    return Result(lambda: {**report.as_dict(), "hosts": hosts}, [*lines, *map(Message, describe_seen(seen)), *notes])
+    return Result(
+        lambda: {**report.as_dict(), "hosts": hosts}, [*lines, *map(Message, describe_seen(seen.skills)), *notes]
+    )
 
 
 def _comparison(args: Arguments, report: MountReport) -> Comparison:

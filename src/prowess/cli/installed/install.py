@@ -52,7 +52,7 @@ def run(args: Arguments) -> Result:
         "installed": changed.installed,
         "hosts": {skill.path: {host: view.as_dict() for host, view in skill.views.items()} for skill in seen.skills},
     }
-    return Result(data, [*lines, counted, *map(Message, describe_seen(seen, before))])
+    return Result(data, [*lines, counted, *map(Message, describe_seen(seen.distinct, before))])
 
 
 def _comparison(args: Arguments, shown: Shown, lock: Lock, names: Sequence[str]) -> tuple[Comparison, str]:

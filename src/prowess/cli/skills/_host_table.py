@@ -7,7 +7,7 @@ from collections import Counter
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
-from prowess.cli._arguments import catalog_from_args, may_offer_skills
+from prowess.cli._arguments import catalog_from_args, may_offer_skills, question_from_args
 from prowess.cli._losses import STYLES_OF_WORDS
 from prowess.cli._output import (
     Message,
@@ -17,6 +17,7 @@ from prowess.cli._output import (
     finding_messages,
     format_table,
 )
+from prowess.cli._references import outdated_notes
 from prowess.errors import ConfigError
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, evidence_of
@@ -61,6 +62,7 @@ def details(args: Arguments, catalog: Catalog, filesystem: Filesystem) -> Result
 
     def text() -> Iterator[str]:
         yield from host_text(catalog, filesystem)
+        yield from outdated_notes(catalog, question_from_args(args), filesystem)
         if args.digest:
             yield from digest_lines(catalog.skills, catalog, filesystem)
 

@@ -12,7 +12,7 @@ import sys
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import display_width, neutral, quoted
 from prowess.cli._arguments import may_offer_skills
-from prowess.cli._losses import KIND_STYLES, summarize_kinds
+from prowess.cli._losses import KIND_STYLES, describe_outdated, summarize_kinds
 from prowess.cli._output import (
     Message,
     as_dicts,
@@ -26,7 +26,7 @@ from prowess.cli._output import (
 )
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, raw_value
-from prowess.visibility import KIND_MEANINGS, Kind, compare_catalogs, first_entry, rows_of_entries
+from prowess.visibility import KIND_MEANINGS, Kind, compare_catalogs, first_entry, outdated_finding, rows_of_entries
 
 from ._host_table import digest_lines, display_skill_path, empty_hint, shown_findings
 
@@ -95,13 +95,14 @@ class Matrix:
             yield from digest_lines(map(first_entry, self.rows.values()), self.base, self.filesystem)
         shown = shown_findings(self.findings, "host-disabled" if is_chosen else "")
         yield from finding_messages(shown, base=self.base.cwd)
+        yield from map(Message, describe_outdated(self.comparison))
         entries = map(first_entry, self.rows.values())
         errors = sum(item.severity is Severity.ERROR for entry in entries for item in entry.findings)
         with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
         asked = self.comparison if is_chosen else self._without_prowess()
         own = len(self.comparison.distinct) - len(asked.distinct)
         apart = f" ({own:,} only for Prowess itself)" if own else ""
-        skills = pluralize(len(self.skills), "skill") + apart
+        skills = pluralize(len(self.comparison.distinct), "skill") + apart
         explained = "; `prowess why NAME` explains a skill" if self.skills else ""
         yield Message(f"{skills}, {pluralize(len(asked.hosts), 'agent')}{with_errors}{explained}")
         if self.skills:
@@ -159,6 +160,7 @@ def _row_json(
     # A SKILL.md that is a link is followed only where an agent did so.
     skill = filesystem.skill(compared.path, real=first_entry(row).real if row else None, whole=True)
     description = (skill.description or "").strip()
+    old = () if compared.outdated is None else (outdated_finding(compared.path, compared.outdated),)
     return {
         "name": compared.name,
         "path": compared.path,
@@ -172,7 +174,7 @@ def _row_json(
             "catalog": estimate_tokens(f"{compared.name}: {description}"),
             "body": estimate_tokens(skill.body),
         },
-        "findings": as_dicts(check_skill(skill)),
+        "findings": as_dicts((*old, *check_skill(skill))),
     }
 
 

@@ -7,7 +7,7 @@ import os
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral, normalize_name
 from prowess.catalog import catalog_for
-from prowess.cli._losses import STYLES_OF_WORDS, describe_losses
+from prowess.cli._losses import STYLES_OF_WORDS, describe_losses, describe_outdated
 from prowess.cli._output import Message, Result, evidence_json, evidence_notes, format_table, pluralize
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
@@ -128,7 +128,7 @@ def _best_view(skills: Iterable[ComparedSkill], host: str) -> tuple[View, str]:
 def _view_lines(name: str, comparison: Comparison, views: Mapping[str, tuple[View, str]]) -> Iterator[str]:
     """Yield how each agent sees the skills, and what to do where one does not."""
     seen = sum(view.kind is Kind.SEEN for view, _ in views.values())
-    subject = pluralize(len(comparison.skills), "skill")
+    subject = pluralize(sum(skill.copy_of is None for skill in comparison.skills), "skill")
     verb = "sees" if seen == 1 or len(views) == 1 else "see"
     yield f"{neutral(name)}: {subject} of that name; {seen} of {pluralize(len(views), 'agent')} {verb} it\n"
     rows = [("AGENT", "STATE", "WHERE OR WHY")]
@@ -144,6 +144,7 @@ def _view_lines(name: str, comparison: Comparison, views: Mapping[str, tuple[Vie
         for skill in comparison.skills
     ]
     lines = [*describe_losses(comparison.with_changes(skills=tuple(best)))]
+    lines += describe_outdated(comparison)
     yield from ["", *lines] if lines else []
 
 

@@ -162,8 +162,10 @@ def _summary(rows: Sequence[Row], hosts: Sequence[str]) -> str:
     advice = "; `prowess check` says what to change" if seen < len(rows) else ""
     places = pluralize(len({item.place for item, _ in rows}), "place")
     seen_by, unseen = (hosts[0], "not") if len(hosts) == 1 else ("some agent", "by none")
+    copies = sum(skill.copy_of is not None for _, skill in rows)
+    where = f" ({copies:,} {'is a copy' if copies == 1 else 'are copies'})" if copies else ""
     counts = f"{seen:,} seen by {seen_by}, {len(rows) - seen:,} {unseen}"
-    return f"{pluralize(len(rows), 'skill')} in {places}: {counts}{advice}"
+    return f"{pluralize(len(rows), 'skill')} in {places}{where}: {counts}{advice}"
 
 
 def _is_seen(row: Row) -> bool:

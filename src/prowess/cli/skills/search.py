@@ -7,8 +7,8 @@ from functools import partial
 
 from prowess._internal.files import display_path
 from prowess._internal.text import did_you_mean, quoted
-from prowess.catalog import ManySkills, State
-from prowess.cli._arguments import catalog_from_args
+from prowess.catalog import ManySkills, State, new_filesystem
+from prowess.cli._arguments import catalog_from_args, question_from_args
 from prowess.cli._output import Message, Result, as_dicts, format_table, pluralize, print_stderr
 from prowess.search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, installed_ranker
 
@@ -46,7 +46,8 @@ def run(args: Arguments) -> Result:
     """Return the matching skills."""
     query = " ".join(args.query)
     if args.snapshot is None:
-        catalog = catalog_from_args(args)
+        filesystem = new_filesystem()
+        catalog = catalog_from_args(args, filesystem=filesystem)
         index = Index(catalog.skills, catalog.readers, cache=not args.no_cache, ranker=installed_ranker())
         names: Iterable[str] = (entry.name for entry in catalog.skills)
         folder = partial(_display_folder, catalog=catalog)
@@ -74,6 +75,10 @@ def run(args: Arguments) -> Result:
         rows += [(hit.entry.name, f"{hit.score:.2f}", folder(hit), _format_description(hit)) for hit in hits]
         yield from format_table(rows)
         yield Message(pluralize(len(hits), "skill"))
+        if args.snapshot is None:
+            from prowess.cli._references import outdated_notes
+
+            yield from outdated_notes(catalog, question_from_args(args), filesystem)
 
     return Result({"query": query, "results": as_dicts(hits)}, text())
 

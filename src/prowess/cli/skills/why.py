@@ -15,9 +15,10 @@ from prowess.cli._output import Result, evidence_notes, pluralize, print_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from prowess.catalog import Catalog, Entry
+    from prowess.cli._output import Message
     from prowess.cli._parser import Arguments, Parser
     from prowess.filesystem import Filesystem, Question
 
@@ -56,10 +57,12 @@ def run(args: Arguments) -> Result | int:
 
     def make(question: Question, filesystem: Filesystem) -> Result:
         from prowess.catalog import catalog_for
+        from prowess.cli._references import outdated_notes
 
         catalog = catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache)
         if candidates := catalog.candidates(args.name, filesystem):
-            return _chain_result(args.name, catalog, candidates)
+            notes = outdated_notes(catalog, question, filesystem)
+            return _chain_result(args.name, catalog, candidates, notes)
         from ._why_all import explain_for_all
 
         return explain_for_all(args, question, filesystem, [host], None)
@@ -67,7 +70,7 @@ def run(args: Arguments) -> Result | int:
     return _print_with_use(args, hosts, f"why {args.name!r} at {host}", make)
 
 
-def _chain_result(name: str, catalog: Catalog, candidates: Sequence[Entry]) -> Result:
+def _chain_result(name: str, catalog: Catalog, candidates: Sequence[Entry], more: Iterable[Message] = ()) -> Result:
     from prowess._internal.text import neutral
     from prowess.cli._references import candidate_lines, chain_json
     from prowess.hosts import raw_value
@@ -76,7 +79,7 @@ def _chain_result(name: str, catalog: Catalog, candidates: Sequence[Entry]) -> R
     notes = evidence_notes([host])
     agent = raw_value(host, "title") + ("*" if notes else "")
     heading = f"{neutral(name)} for {agent}: {pluralize(len(candidates), 'candidate')}"
-    return Result(lambda: chain_json(name, catalog, candidates), (heading, *candidate_lines(candidates), *notes))
+    return Result(lambda: chain_json(name, catalog, candidates), (heading, *candidate_lines(candidates), *notes, *more))
 
 
 def _explain_for_all(args: Arguments) -> int:
