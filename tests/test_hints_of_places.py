@@ -79,14 +79,6 @@ def remove(built: Built, item: Item) -> Built:
     return built
 
 
-def mount_again(built: Built, item: Item) -> Built:
-    """Run the command of the hint in the project."""
-    command = re.search("`prowess (mount .+)`", item["hint"])
-    assert command is not None
-    assert main([*command[1].split(), "--cwd", str(built.project)]) == 0
-    return built
-
-
 def rename_to_utf8(built: Built, item: Item) -> Built:
     (folder,) = (built.project / ".agents/skills").iterdir()
     folder.rename(folder.with_name("cafe"))
@@ -136,7 +128,6 @@ FOLLOW: dict[str, tuple[str, tuple[Callable[[Built, Item], Built], ...]]] = {
     "name-shadowed": ("rename one of the two, or remove it", (rename, remove)),
     "name-lookalike": ("rename one of them", (rename,)),
     "skill-copy": ("remove one of the two, unless another agent finds only one of them", (remove,)),
-    "copy-outdated": ("run `prowess mount .+ --project --host claude-code`", (mount_again,)),
     "skill-limit": ("raise `max_skills`, or remove some", (raise_limit, remove_skill)),
     "test-invalid": ("did you mean `.+`\\?", (did_you_mean,)),
     "role-invalid": ("did you mean `.+`\\?", (did_you_mean,)),
@@ -160,6 +151,7 @@ NOT_MECHANICAL = {
     "server-failed": "which command starts the server, or where it is, is known to the user alone",
     "mcp-left-out": "what to write instead is in the message, and differs for each field",
     "mcp-large": "which files a skill can do without is known to its author alone",
+    "copy-outdated": "`visibility/test_surfaces.py` follows it; an up-to-date copy is one too, so `skill-copy` follows",
     "server-skill": "only who maintains the server can change what it lists",
     "argument-ignored": "which argument was meant is known to the user alone",
 }

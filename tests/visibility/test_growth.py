@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 from mutations import output
 from prowess.checks import report
 from prowess.filesystem import Question
+from prowess.skill import portable_digest
 from prowess.visibility import group_losses
 from support.growth import counted_calls
 from support.trees import write_repository
@@ -64,9 +66,21 @@ def misnamed(top: Path, number: int) -> None:
     file.rename(file.with_name("skill.md"))
 
 
+def old_mounted_copies(top: Path, number: int) -> None:
+    """Each was mounted from a skill that has changed since."""
+    name = f"s{number}"
+    write(top, f".agents/skills/{name}", name, TO_FIX.format(number))
+    write(top, f".claude/skills/{name}", name, GOOD.format(number))
+    record = top / "repo/.claude/.prowess-skills.json"
+    known = json.loads(record.read_text())["skills"] if record.exists() else []
+    seal = portable_digest(str(top / f"repo/.claude/skills/{name}"))
+    known.append({"name": name, "source": f"../.agents/skills/{name}", "seal": seal})
+    record.write_text(json.dumps({"version": 1, "made": [], "skills": known}))
+
+
 SHAPES = (
     *(broken, broken_of_one_name, broken_copies, each_in_a_folder, one_name_in_many_folders),
-    *(copies_in_many_folders, folders_of_agents, misnamed),
+    *(copies_in_many_folders, folders_of_agents, misnamed, old_mounted_copies),
 )
 
 
@@ -85,6 +99,7 @@ def test_losses_take_work_in_proportion_to_their_number(shape: Callable[[Path, i
             comparison = report(question, agents=HOSTS).comparison
             assert comparison is not None
             group_losses(comparison)
+            assert all(skill.outdated is None or skill.outdated.cure for skill in comparison.skills)
         return calls.count
 
     work(1)  # loads modules

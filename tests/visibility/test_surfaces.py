@@ -191,3 +191,49 @@ def test_every_screen_says_the_same_of_an_old_mounted_copy(
         after, _ = run("check", "--json", *hosts)
         assert after["kinds"] == {host: {"seen": 1} for host in AGENTS}
         assert "copy-outdated" not in {item["code"] for item in after["findings"]}
+
+
+@pytest.mark.parametrize("name", ["skill.md", "Skill.md"])
+@pytest.mark.parametrize("agents", [("claude-code",), ("codex",), ("claude-code", "codex", "pi")])
+@pytest.mark.parametrize("folder", ["project/.agents/skills", "project/skills", "home/.agents/skills"])
+def test_every_screen_counts_a_skill_with_a_wrong_file_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, agents: tuple[str, ...], name: str
+) -> None:
+    """Also where the agent does not search its folder, and the repair of the name changes no total."""
+    project, home = tmp_path.resolve() / "project", tmp_path.resolve() / "home"
+    write_repository(project / ".git")
+    monkeypatch.chdir(project)
+    skill(project / ".claude/skills/right")
+    file = skill(tmp_path.resolve() / folder / "foo")
+    file.rename(file.with_name(name))
+    if folder.startswith("home/") and agents == ("claude-code",):
+        pytest.skip("the agent finds nothing there, and nothing else is asked")
+    env = {"HOME": str(home), "PROWESS_NO_CACHE": "1"}
+    hosts = [part for host in agents for part in ("--host", host)]
+
+    def run(*arguments: str) -> tuple[Any, str]:
+        result = output([*arguments, *hosts], env)
+        assert result.code in (0, 1), result
+        text = result.out.decode()
+        return (json.loads(text) if "--json" in arguments else text), f"{text}{result.words}"
+
+    checked, _ = run("check", "--json")
+    kinds = {host: view["kind"] for host, view in checked["hosts"][str(file.with_name(name))].items()}
+    if "pi" in agents and folder != "project/skills":  # it loads such files, where it trusts the folder
+        assert kinds.pop("pi") in ("seen", "untrusted")
+    assert {*kinds.values()} == {"file-name"}
+    totals = {host: sum(counts.values()) for host, counts in checked["kinds"].items()}
+    assert totals == dict.fromkeys(agents, 2)
+    reported, _ = run("report", "--json", "-o", str(tmp_path / "page.html"))
+    answers = [reported["kinds"]]
+    if folder != "project/skills" and len(agents) > 1:  # `list` has only what an agent finds
+        answers.append(run("list", "--json")[0]["kinds"])
+    if folder != "home/.agents/skills":  # `inventory` has only what is below the folder
+        answers.append(run("inventory", "--json")[0]["kinds"])
+    assert answers == [checked["kinds"]] * len(answers)
+    explained, _ = run("why", "foo", "--json")
+    assert {host: explained["hosts"][host]["kind"] for host in kinds} == kinds
+    run("check", "--fix", str(file.parent))
+    after, _ = run("check", "--json")
+    assert {host: sum(counts.values()) for host, counts in after["kinds"].items()} == totals
+    assert str(file) in after["hosts"]

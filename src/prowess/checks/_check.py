@@ -138,12 +138,15 @@ def report(
             checker.add_path(path)
     if not (asked := [*dict.fromkeys([*hosts, *agents])]):
         return Report(skills=tuple(checker.skills), findings=checker.findings())
-    from prowess.visibility import compare_catalogs, find_offer
+    from prowess.visibility import compare_catalogs, find_offer, misnamed_files
 
     comparison = compare_catalogs(
         {host: catalogs.get(host) or catalog_for(question, host, filesystem=filesystem, cache=False) for host in asked},
         question,
-        files=[path for path in checker.skills if is_skill_file(path) and path not in checker.inside],
+        files=[
+            *(path for path in checker.skills if is_skill_file(path) and path not in checker.inside),
+            *misnamed_files(catalogs),
+        ],
         only_files=paths is not None or not agents,
         filesystem=filesystem,
     )

@@ -7,9 +7,10 @@ import shlex
 
 from prowess._internal.files import shorten_home
 from prowess._internal.text import display_width, neutral
+from prowess.catalog import catalog_for
 from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
-from prowess.hosts import load_host
+from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.visibility import (
     Kind,
     compare,
@@ -18,6 +19,7 @@ from prowess.visibility import (
     find_offer,
     has_errors,
     headline,
+    misnamed_files,
     mount_argument,
 )
 
@@ -58,11 +60,13 @@ def first_screen(question: Question, filesystem: Filesystem, hosts: Sequence[str
     """
     progress = ProgressLine()
     progress.show("reading skills")  # the first count may take longer than a user waits without a sign
+    own = catalog_for(question, DEFAULT_HOST, filesystem=filesystem, cache=False)
+    files = [*(entry.path for entry in own.skills), *misnamed_files({DEFAULT_HOST: own})]
     found: Sequence[RepositorySkill] = ()
     # Outside a repository the working directory may be the home, with any number of folders.
     if git_root(question.cwd, filesystem=filesystem):
         found = find_repository_skills(question.cwd, progress=progress.show_folders, filesystem=filesystem).skills
-    files = [skill.path for skill in found if not skill.inside]
+    files += [skill.path for skill in found if not skill.inside]
     comparison = compare(
         question, hosts=hosts, files=files, cache=False, filesystem=filesystem, progress=progress.show_skills
     )

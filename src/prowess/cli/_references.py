@@ -87,7 +87,8 @@ def unsearched_hint(catalog: Catalog) -> list[Message]:
     if not catalog.scan_roots or not git_root(catalog.cwd) or any(root.scope == "extra" for root in catalog.scan_roots):
         return []
     known = {entry.real for entry in catalog.skills}
-    found = [skill for skill in find_repository_skills(catalog.cwd).skills if skill.real not in known]
+    skills = find_repository_skills(catalog.cwd).skills
+    found = [skill for skill in skills if skill.real not in known and not skill.is_misnamed]
     if not found:
         return []
     folder = os.path.relpath(os.path.commonpath([skill.place for skill in found]), real_path(catalog.cwd))

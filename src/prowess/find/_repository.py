@@ -31,7 +31,7 @@ _PROGRESS_STEP = 200
 
 
 class RepositorySkill(Frozen):
-    """One SKILL.md of a repository."""
+    """One SKILL.md of a repository; in a folder for skills also a `skill.md`, which has a wrong file name."""
 
     path: str
     """Of the SKILL.md, absolute."""
@@ -45,6 +45,11 @@ class RepositorySkill(Frozen):
     """The name of the plugin or extension that it belongs to."""
     inside: str | None = None
     """The SKILL.md of the skill whose folder contains this one."""
+
+    @property
+    def is_misnamed(self) -> bool:
+        """Whether the file is called `skill.md`."""
+        return os.path.basename(self.path) != SKILL_FILE
 
 
 class SkippedFolders(Frozen):
@@ -247,18 +252,17 @@ class _RepositoryWalk:
         self.skipped[reason] = count + 1, examples
 
     def _add_file(self, folder: str, files: dict[str, bool], rules: IgnoreFile | None, *, ignored: bool) -> None:
-        if SKILL_FILE in files:
-            path = os.path.join(folder, SKILL_FILE)
-            parts = (*self._parts(folder), SKILL_FILE) if rules or ignored else ()
+        misnamed = sorted(name for name in files if name != SKILL_FILE and name.lower() == SKILL_FILE.lower())
+        for name in [SKILL_FILE] if SKILL_FILE in files else misnamed:
+            path = os.path.join(folder, name)
+            parts = (*self._parts(folder), name) if rules or ignored else ()
             is_ignored = ignored or (rules is not None and self.ignore.ignores(rules, parts, folder=False))
             if is_ignored and not self._is_kept(parts):
                 self._skip("ignored by git", path)
-            else:
-                self.files.append((path, files[SKILL_FILE]))
-            return
-        for name in sorted(files):
-            if name.lower() == SKILL_FILE.lower():
-                self.findings.append(wrong_case_finding(os.path.join(folder, name), files))
+                continue
+            self.files.append((path, files[name]))
+            if name != SKILL_FILE:
+                self.findings.append(wrong_case_finding(path, files))
 
     def _result(self, count: int) -> RepositorySkills:
         real_paths = {path: self.filesystem.real(path) if is_link else path for path, is_link in self.files}
@@ -267,8 +271,10 @@ class _RepositoryWalk:
         for path, _ in sorted(self.files, key=lambda item: (item[1], item[0].split(os.sep))):
             unique.setdefault(real_paths[path], path)
         paths = sorted(unique.values(), key=lambda path: path.split(os.sep))
-        owners = {os.path.dirname(path): path for path in paths}
+        owners = {os.path.dirname(path): path for path in paths if os.path.basename(path) == SKILL_FILE}
         placed = _classify(paths, self.top, self.plugins.declared())
+        # Outside of folders for skills, `skill.md` may be any document.
+        paths = [path for path in paths if os.path.basename(path) == SKILL_FILE or placed[path].kind != "other"]
         return RepositorySkills(
             top=self.top,
             skills=tuple(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from contextlib import contextmanager, suppress
 
@@ -61,7 +62,7 @@ def fix_file(path: str, *, top: str | None = None) -> tuple[str, tuple[str, ...]
         )
         if fixed.data == original.data and not needs_rename:
             return path, ()
-        _check_writable(original.status)
+        _check_writable(original.status, path)
         if fixed.data != original.data:
             place.replace(name, original, fixed.data)
         if not needs_rename:
@@ -76,7 +77,7 @@ def reason_not_to_fix(path: str) -> str:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             return f"replace {neutral(path)}, a link, with the file"
-        _check_writable(status)
+        _check_writable(status, path)
     except SkillFileError as error:
         return f"{neutral(path)}: {error}; {(error.hint or '').removesuffix(', then fix it')}"
     except OSError:
@@ -84,8 +85,12 @@ def reason_not_to_fix(path: str) -> str:
     return ""
 
 
-def _check_writable(status: os.stat_result) -> None:
+def _check_writable(status: os.stat_result, path: str) -> None:
     """Check that a file may be replaced; for an administrator too.
+
+    Args:
+        status: of the file.
+        path: where it is, for the command in the hint.
 
     Raises:
         SkillFileError: it may not.
@@ -94,7 +99,8 @@ def _check_writable(status: os.stat_result) -> None:
         message = f"it is a hard link: it has {status.st_nlink:,} names, and the others would keep the old text"
         raise SkillFileError(message, hint="replace it with a copy, then fix it")
     if not status.st_mode & stat.S_IWUSR:
-        raise SkillFileError("it is read-only", hint="make it writable with `chmod u+w`, then fix it")
+        command = f"chmod u+w {shlex.quote(neutral(path))}"
+        raise SkillFileError("it is read-only", hint=f"make it writable with `{command}`, then fix it")
 
 
 class _Original(Frozen):

@@ -21,14 +21,14 @@ from prowess.catalog import (
 )
 from prowess.clients.settings import Settings
 from prowess.findings import finding
-from prowess.hosts import DEFAULT_HOST, host_names
+from prowess.hosts import DEFAULT_HOST, host_names, observed_hosts
 from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._fix_effects import FixedElsewhere
 from ._fixed_filesystem import FixedFilesystem
 from ._kinds import EntryKinds, Kind
-from ._losses import CureQueue, Loss, LossFinder
+from ._losses import CureQueue, Loss, LossFinder, is_misnamed_file
 from ._mount_cures import MountTarget, TakenNames, mount_folder
 from ._mounted_copies import MountedCopies
 
@@ -351,7 +351,7 @@ class _Comparer:
             mounted = f"skills are mounted for {finder.host.title}, never searched for"
             return View(host=host, kind=Kind.ELSEWHERE, state=ABSENT, reason=mounted, rule="mounted")
         rule = "name-shadowed" if lost.kind == "name" else lost.kind
-        kind = _KIND_OF_LOSS[lost.kind]
+        kind = Kind.FILE_NAME if is_misnamed_file(path) else _KIND_OF_LOSS[lost.kind]
         return View(host=host, kind=kind, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
 
     def _word_for(self, copied: Entry, alone: Entry, real: str) -> str:
@@ -385,7 +385,7 @@ class _Comparer:
             reason: what is wrong with it.
         """
         question, folder = self.question, os.path.dirname(os.path.dirname(copy))
-        for host in dict.fromkeys([*self.catalogs, *host_names()]):
+        for host in dict.fromkeys([*self.catalogs, *observed_hosts(), *host_names()]):
             for user in (False, True):
                 base, root = mount_folder(host, cwd=question.cwd, home=question.home, user=user)
                 if root and self.filesystem.real(os.path.join(base, root)) == folder:

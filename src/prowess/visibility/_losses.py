@@ -245,7 +245,7 @@ class LossFinder:
             other = f"it has another skill of that name, {neutral(self.display(taken))}"
             return self._lost_name(path, taken, other).with_changes(codes=codes)
         reason = f"{reason}, and {alone.reason}" if codes else reason
-        reason = f"{reason}, and {_wrong_name(path)}" if _is_misnamed(path) else reason
+        reason = f"{reason}, and {_wrong_name(path)}" if is_misnamed_file(path) else reason
         return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
 
     # ── cures on first use ───────────────────────────────────────────────────────────────────────────────────────────
@@ -371,7 +371,7 @@ class LossFinder:
         if copy is not None and copy[0].state in REACHABLE and needs_fix:
             needs_fix = bool(refusal) and fixed is not None and not mount_blockers(fixed[1])
         chosen = fixed if needs_fix else copy
-        is_misnamed = _is_misnamed(alone.path)
+        is_misnamed = is_misnamed_file(alone.path)
         needs_fix = needs_fix or (is_misnamed and chosen is not None and not _has_errors(chosen[1]))
         refusal = _refusal(chosen[1]) if needs_fix and chosen is not None else refusal
         if target.is_linked_under_other_name:
@@ -591,7 +591,7 @@ class LossFinder:
         if entry.skill.document is None:
             return None
         fixed = self.fixed_filesystem(entry.path)
-        if not fixed.changed and not _is_misnamed(entry.path):
+        if not fixed.changed and not is_misnamed_file(entry.path):
             return None
         root = self.host.roots[0] if self.host.roots else Root(path="", scope="extra")
         scan_root = ScanRoot(entry.root, entry.scope, root)
@@ -688,7 +688,7 @@ def _refusal(skill: Skill) -> str:
     return next((item.message for item in mount_blockers(skill)), "")
 
 
-def _is_misnamed(path: str) -> bool:
+def is_misnamed_file(path: str) -> bool:
     """Return whether a file is called `skill.md`."""
     return os.path.basename(path) != SKILL_FILE and os.path.basename(path).lower() == SKILL_FILE.lower()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import real_path
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen
 
 from ._compare import ABSENT
@@ -92,5 +92,6 @@ def _is_installed(skill: ComparedSkill, project: str) -> bool:
 
 
 def has_errors(skill: ComparedSkill) -> bool:
-    """Return whether a skill has an error under the policy `guide`."""
-    return any(item.severity == "error" for item in skill.findings)
+    """Return whether a skill has an error under the policy `guide`, or a wrong file name."""
+    is_misnamed = os.path.basename(skill.path) != SKILL_FILE
+    return is_misnamed or any(item.severity == "error" for item in skill.findings)

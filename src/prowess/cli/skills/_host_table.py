@@ -146,8 +146,10 @@ def _elsewhere_hint(catalog: Catalog) -> list[Message]:
     if catalog.host.name == DEFAULT_HOST:
         return []
     from prowess.catalog import discover
+    from prowess.visibility import misnamed_files
 
-    found = len(discover(catalog.cwd, home=catalog.home).skills)
+    own = discover(catalog.cwd, home=catalog.home)
+    found = len(own.skills) + len(misnamed_files({DEFAULT_HOST: own}))
     if not found:
         return []
     command = f"prowess check --host {catalog.host.name}"

@@ -100,9 +100,7 @@ class Matrix:
         errors = sum(item.severity is Severity.ERROR for entry in entries for item in entry.findings)
         with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
         asked = self.comparison if is_chosen else self._without_prowess()
-        own = len(self.comparison.distinct) - len(asked.distinct)
-        apart = f" ({own:,} only for Prowess itself)" if own else ""
-        skills = pluralize(len(self.comparison.distinct), "skill") + apart
+        skills = pluralize(len(self.comparison.distinct), "skill")
         explained = "; `prowess why NAME` explains a skill" if self.skills else ""
         yield Message(f"{skills}, {pluralize(len(asked.hosts), 'agent')}{with_errors}{explained}")
         if self.skills:
@@ -116,10 +114,10 @@ class Matrix:
             yield from empty_hint(self.base)
 
     def _without_prowess(self) -> Comparison:
-        """Return what the agents of this machine make of the skills that they find, as `prowess check` counts them."""
+        """Return what the agents of this machine make of the skills, as `prowess check` counts them."""
         hosts = tuple(host for host in self.hosts if host != DEFAULT_HOST)
         skills = (skill.with_changes(views={host: skill.views[host] for host in hosts}) for skill in self.skills)
-        return self.comparison.with_changes(hosts=hosts, skills=tuple(skill for skill in skills if skill.is_found))
+        return self.comparison.with_changes(hosts=hosts, skills=tuple(skills))
 
     def _table(self, *, merge: bool) -> Iterator[str]:
         """Yield the lines of the table, and messages that say what its symbols mean."""

@@ -325,8 +325,6 @@ def _files_to_fix(args: Arguments) -> Iterator[tuple[str, str]]:
         return
     repository = find_repository_skills(args.cwd or ".")
     yield from ((skill.path, repository.top) for skill in repository.skills)
-    misnamed = (item.path for item in repository.findings if item.code == "file-name-case" and item.path)
-    yield from ((path, repository.top) for path in misnamed)
     filesystem, skipped, question = Filesystem(), 0, question_from_args(args)
     tops = {path: os.path.dirname(os.path.dirname(path)) for path in named_files(question, filesystem)}
     for host in args.host or ["prowess"]:
