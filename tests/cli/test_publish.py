@@ -125,20 +125,21 @@ def test_errors_of_a_skill_end_the_command_before_anything_is_sent(
 
 
 @pytest.mark.parametrize(
-    ("place", "code", "reason"),
+    ("place", "reason"),
     [
-        ("https://example.com", 1, "nothing can be published to"),
-        ("owner/repository", 1, "nothing can be published to"),
-        ("oci://127.0.0.1:1/x@sha256:" + "a" * 64, 1, "names a skill or a digest"),
-        ("oci://127.0.0.1:1/x@pdf", 1, "names a skill or a digest"),
-        ("oci://x", 1, "is not an artifact of a registry"),
-        ("", 1, "is empty"),
+        ("https://example.com", "nothing can be published to"),
+        ("owner/repository", "nothing can be published to"),
+        ("registry.example.com/x", "write `oci://REGISTRY/REPOSITORY:TAG`, `s3://BUCKET/PATH` or `file:///FOLDER`"),
+        ("oci://127.0.0.1:1/x@sha256:" + "a" * 64, "names a skill or a digest"),
+        ("oci://127.0.0.1:1/x@pdf", "names a skill or a digest"),
+        ("oci://x", "is not an artifact of a registry"),
+        ("", "nothing can be published to"),
     ],
 )
-def test_a_destination_that_is_no_registry_is_an_error(
-    place: str, code: int, reason: str, skill: Path, capsys: pytest.CaptureFixture[str]
+def test_a_destination_that_is_no_registry_is_wrong_use(
+    place: str, reason: str, skill: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["publish", skill.name, place]) == code
+    assert main(["publish", skill.name, place]) == 2
     assert reason in capsys.readouterr().err
 
 

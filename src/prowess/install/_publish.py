@@ -12,7 +12,7 @@ from functools import partial
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.errors import InstallError
+from prowess.errors import ConfigError, InstallError
 from prowess.install.archive import pack_skill
 from prowess.install.sources import parse_source
 from prowess.skill import is_portable_name, load
@@ -89,15 +89,20 @@ def parse_destination(text: str) -> Source:
     """Return where a skill is published.
 
     Raises:
-        InstallError: it is not a registry or a bucket.
+        ConfigError: it is not a registry or a bucket.
     """
-    place = parse_source(text)
-    if place.kind not in _KINDS:
-        hint = "write `oci://REGISTRY/REPOSITORY:TAG` or `s3://BUCKET/PATH`"
-        raise InstallError(f"nothing can be published to {quoted(place.text, PATH_LIMIT)}", hint=hint)
+    try:
+        place = parse_source(text)
+    except InstallError as error:
+        if "://" in text:
+            raise ConfigError(str(error), hint=error.hint) from None
+        place = None
+    if place is None or place.kind not in _KINDS:
+        hint = "write `oci://REGISTRY/REPOSITORY:TAG`, `s3://BUCKET/PATH` or `file:///FOLDER`"
+        raise ConfigError(f"nothing can be published to {quoted(text, PATH_LIMIT)}", hint=hint)
     if place.skill is not None or (place.ref or "").startswith("sha256:"):
         hint = "the skill is named by its folder, and the digest follows from its files"
-        raise InstallError(f"{quoted(place.text, PATH_LIMIT)} names a skill or a digest", hint=hint)
+        raise ConfigError(f"{quoted(place.text, PATH_LIMIT)} names a skill or a digest", hint=hint)
     return place
 
 

@@ -30,6 +30,7 @@ _NAMES = re.compile(
 _EXAMPLES = re.compile(r".*[._-](?:example|sample|template|tmpl|dist|defaults?|schema)(?:\..*)?|.*\.pub").fullmatch
 _COPY = re.compile(r"(?:~|[ ._-](?:bak|backup|old|orig|save|swp|tmp|copy))+\Z")
 _FOLDERS = frozenset((".env", ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".gcloud", ".password-store"))
+_EQUALS = rb"""["']?\s{0,3}(?::|=>?)\s{0,3}["']?"""
 _CONTENTS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
     "a private key": (
         b"PRIVATE KEY|PuTTY-User-Key",
@@ -78,8 +79,9 @@ _CONTENTS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
     "a secret": (
         b"ey|EY|ecret|ECRET|oken|OKEN|assw|ASSW|wd|WD",
         re.compile(
-            rb"""(?:[kK]ey|KEY|[sS]ecret|SECRET|[tT]oken|TOKEN|[pP]assw(?:or)?d|PASSW(?:OR)?D|[pP]wd|PWD)["']?\s{0,3}"""
-            rb"""(?::|=>?)\s{0,3}["']?([A-Za-z0-9+/_.~!@#%^&*-]{16,200}=*)(?![\w(])"""
+            rb"""(?:(?:[kK]ey|KEY|[sS]ecret|SECRET|[tT]oken|TOKEN)%(equals)b(%(character)b{12,200}=*)"""
+            rb"""|(?:[pP]assw(?:or)?d|PASSW(?:OR)?D|[pP]wd|PWD)%(equals)b(%(character)b{8,200}=*))(?![\w(])"""
+            % {b"equals": _EQUALS, b"character": rb"[A-Za-z0-9+/_.~!@#%^&*-]"}
         ),
     ),
 }

@@ -47,7 +47,7 @@ Exit codes: 0 published, or there already; 1 errors found, or not published."""
 
 def options(parser: Parser) -> None:
     """Add the command's options."""
-    parser.argument("dir", "DIR", "the folder of the skill")
+    parser.argument("skill", "SKILL", "the skill: its folder, or its name as `prowess list` shows it")
     parser.argument("dest", "DEST", "where to publish it")
     parser.values("--tag", "TAG", "a further name for it (repeatable)")
     parser.values(
@@ -70,20 +70,19 @@ def run(args: Arguments) -> Result:
     """Check, pack and publish a skill.
 
     Raises:
-        ConfigError: the folder is not that of a skill, or a file with credentials is invalid.
-        InstallError: the destination is invalid or refuses the skill, or a file of it cannot be published.
+        SkillNotFoundError: no skill has the name, or is in the folder.
+        ConfigError: the destination or a file with credentials is invalid.
+        InstallError: the destination refuses the skill, or a file of it cannot be published.
     """
     from prowess.install import Publication, parse_destination, prepare_skill, publish_skill, signed_copy
 
-    if not os.path.isfile(os.path.join(args.dir, SKILL_FILE)):
-        message = f"`DIR` is not the folder of a skill: {neutral(args.dir)} has no {SKILL_FILE}"
-        raise ConfigError(message, hint="name the folder of one skill")
+    skill = _folder_of(args.skill)
     sign_with = _sign_with(args)
     place = parse_destination(args.dest)
     if place.url.startswith("file://"):
-        place_to_write("DEST", unquote(place.url.removeprefix("file://")), [args.dir])
+        place_to_write("DEST", unquote(place.url.removeprefix("file://")), [skill])
     progress = ProgressLine()
-    checked = report(Question.about("."), absolute_paths([args.dir]), progress=progress.show_checked)
+    checked = report(Question.about("."), absolute_paths([skill]), progress=progress.show_checked)
     progress.clear()
     if any(item.severity is Severity.ERROR for item in checked.findings):
         text = (*finding_messages(checked.findings), Message("nothing published"))
@@ -95,7 +94,7 @@ def run(args: Arguments) -> Result:
             return "" in args.force
         return ask(f"{neutral(place.url)} has other content under {quoted(tag)}; move it?")
 
-    with nullcontext(args.dir) if sign_with is None else signed_copy(args.dir, sign_with) as folder:
+    with nullcontext(skill) if sign_with is None else signed_copy(skill, sign_with) as folder:
         packed = prepare_skill(folder, filter(None, args.force))
     if not args.json:
         files = [f"  {neutral(file.path)} ({format_size(file.size)})" for file in packed.tree.files]
@@ -114,6 +113,25 @@ def run(args: Arguments) -> Result:
     finally:
         progress.clear()
     return Result(lambda: _as_dict(packed, published, checked), _text(packed, published, checked))
+
+
+def _folder_of(reference: str) -> str:
+    """Return the folder of the skill that an argument names.
+
+    Raises:
+        SkillNotFoundError: there is none.
+        AmbiguousSkillError: several skills have the name.
+        ConfigError: the folder is not that of a skill.
+    """
+    if os.path.isfile(os.path.join(reference, SKILL_FILE)):
+        return reference
+    if os.path.isdir(reference):
+        message = f"{neutral(reference)} is not the folder of a skill: it has no {SKILL_FILE}"
+        raise ConfigError(message, hint="name the folder of one skill")
+    from prowess.catalog import discover
+    from prowess.cli._references import find_skill
+
+    return os.path.dirname(find_skill(discover("."), reference).path)
 
 
 def _sign_with(args: Arguments) -> SignWith | None:
