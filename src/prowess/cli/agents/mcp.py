@@ -288,7 +288,7 @@ def _served(args: Arguments) -> Result:
     print_lines(_unknown_names(args.only, catalog))
     served = ServedCatalog(catalog, only=frozenset(args.only), tags=frozenset(args.tag))
     skills, findings = served_skills(served)
-    rows = [
+    rows: list[dict[str, object]] = [
         {
             "name": str(skill.frontmatter["name"]),
             "uri": skill.uri,
@@ -298,7 +298,14 @@ def _served(args: Arguments) -> Result:
         }
         for skill, path in skills
     ]
-    table = [("FILES", "BYTES", "URI")] + [(f"{row['files']:,}", f"{row['bytes']:,}", str(row["uri"])) for row in rows]
+    heading: tuple[str, ...] = ("FILES", "BYTES", "URI")
+    table = [heading, *((f"{row['files']:,}", f"{row['bytes']:,}", str(row["uri"])) for row in rows)]
+    if args.scripts:
+        columns = [_scripts_of(catalog, path) for _, path in skills]
+        for row, (code, denial) in zip(rows, columns, strict=True):
+            row |= {"scripts": code, "denial_reason": denial}
+        cells = ["" if not code else f"{len(code):,}{', not trusted' * bool(denial)}" for code, denial in columns]
+        table = [(*row[:2], cell, row[2]) for row, cell in zip(table, ["SCRIPTS", *cells], strict=True)]
     return Result(
         {"cwd": catalog.cwd, "skills": rows, "findings": as_dicts(findings)},
         (
@@ -308,6 +315,25 @@ def _served(args: Arguments) -> Result:
             *(offered_hint(catalog) if not catalog.skills or may_offer_skills(catalog.cwd) else ()),
         ),
     )
+
+
+def _scripts_of(catalog: Catalog, path: str) -> tuple[tuple[str, ...], str | None]:
+    """Return what clients could run of a skill with `--scripts`, and why they cannot; `None` if they can.
+
+    Args:
+        catalog: the skills.
+        path: of its SKILL.md.
+    """
+    from prowess.errors import SkillError
+    from prowess.session import Trust
+    from prowess.skill import find_code
+
+    entry = next(entry for entry in catalog.skills if entry.path == path)
+    try:
+        code = find_code(os.path.dirname(entry.real))
+    except SkillError as error:
+        return (), str(error)
+    return code, Trust().denial_reason(entry) if code else None
 
 
 # ── check ────────────────────────────────────────────────────────────────────────────────────────────────────────────
