@@ -414,7 +414,7 @@ def check_later(world: World, promised: list[tuple[str, str]], cure: str) -> Non
 def check_removal(world: World, files: set[Path], locked: bool, cure: str) -> None:
     """Check that nothing that a cure made of skills of a lock is left when they are removed."""
     for option in [*world.locks()]:
-        result = world.run("remove", *world.locked_names(option), *filter(None, [option]))
+        result = world.run("remove", "--yes", *world.locked_names(option), *filter(None, [option]))
         if result.code:
             raise FaultError(f"`remove` fails after `{cure}`: {result.words}")
     left = world.skill_files() - files

@@ -184,10 +184,10 @@ COMMANDS = {
     "add": ("empty", ("add", "../source", "--yes", "--host", "claude-code", "--host", "codex")),
     "update": ("installed", ("update", "--yes")),
     "install": ("without files", ("install",)),
-    "remove": ("installed", ("remove", "ink", "pen")),
+    "remove": ("installed", ("remove", "ink", "pen", "--yes")),
     "update mounted": ("mounted", ("update", "--yes")),
     "add mounted": ("mounted", ("add", "../source", "ink", "--yes", "--host", "claude-code")),
-    "remove mounted": ("mounted", ("remove", "ink", "pen")),
+    "remove mounted": ("mounted", ("remove", "ink", "pen", "--yes")),
 }
 """Each command, with the state of the project before."""
 

@@ -40,7 +40,7 @@ WHOLE = {
     "add": "add ../source --yes",
     "add SOURCE [SKILL...]": "add ../source notes --yes",
     "update [SKILL...]": "update notes --dry-run",
-    "remove SKILL...": "remove csv-profile",
+    "remove SKILL...": "remove csv-profile --yes",
     "publish SKILL DEST": "publish .agents/skills/csv-profile oci://registry.example/csv-profile --dry-run",
     "usage [SKILL...]": "usage commit-message",
     "index DIR -o OUT": "index .agents/skills -o ../site",

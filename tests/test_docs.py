@@ -138,7 +138,7 @@ SHAPES = {
     ),
     "remove": (
         ["add", "./roles/skills/house-style", "--yes", "--json"],
-        ["remove", "house-style", "--json"],
+        ["remove", "house-style", "--yes", "--json"],
     ),
     "verify": (["verify", "--json"],),
     "lock": (["lock", "--json"],),

@@ -143,6 +143,7 @@ VARIABLES = {
 }
 
 NOT_MECHANICAL = {
+    "not-installed": "the source of the lock is needed: `tests/cases/cli/lock-missing.md` follows it",
     "file-unreadable": "only the owner can change permissions, and root, who runs the tests, is not bound by them",
     "folder-unreadable": "the same",
     "folder-limit": "which of two thousand folders to move is the choice of the user",

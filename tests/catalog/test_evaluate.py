@@ -91,6 +91,11 @@ SHAPES = {
     "compatibility-requires": written("compatibility:", "  requires: a b"),
     "metadata": written("metadata:", "  a: b c", "  short-description: d"),
     "metadata-text": written("metadata: a b"),
+    **{
+        f"metadata-type {value}": written("metadata:", f"  a: {value}", "  b: c")
+        for value in ("1.0", "1.2.3", '"1.0"', "true", "truth", "null", "0x1F", "1e3", ".inf", "1 2", "7")
+    },
+    "metadata-type of two": written("metadata:", "  version: 1.2.3", "  a-b: 7", "license: MIT"),
     "tools-line": written("allowed-tools: Read, Bash(git:*)"),
     "tools-true": written("allowed-tools: True"),
     "tools-list": written("allowed-tools:", "  - Read"),

@@ -47,7 +47,7 @@ def test_a_commit_is_asked_again_whatever_the_store_says(machine: Machine) -> No
     evil: dict[str, Any] = {"name": "pdf", "digest": locked["csv"].tree_digest, "extra": {}}
     content = {"source": url, "revision": commit, "all": True, "skills": {"skills/pdf": evil}}
     note.with_suffix(".json").write_text(json.dumps(content))
-    machine.run("remove", "pdf")
+    machine.run("remove", "pdf", "--yes")
     machine.run("add", f"{source}#{commit}", "pdf", "--yes")
     assert read_lock(str(machine.lock)).skills["pdf"].tree_digest == locked["pdf"].tree_digest
     machine.source.rename(machine.source.with_name("gone"))

@@ -39,7 +39,7 @@ def test_a_store_that_cannot_be_written_changes_nothing(machine: Machine, monkey
     assert content(machine.project) == before
 
 
-@pytest.mark.parametrize("other", [("update", "pdf", "--yes"), ("remove", "pdf")], ids="".join)
+@pytest.mark.parametrize("other", [("update", "pdf", "--yes"), ("remove", "pdf", "--yes")], ids="".join)
 def test_a_lock_that_another_command_changes_meanwhile_is_not_installed_as_it_was(
     other: tuple[str, ...], machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

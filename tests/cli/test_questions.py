@@ -55,7 +55,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 @pytest.mark.parametrize("ahead", ["y\n", "yes\ny\ny\n", "y"])
-@pytest.mark.parametrize("command", ["trust pdf", "add ../source/new", "update"])
+@pytest.mark.parametrize("command", ["trust pdf", "add ../source/new", "update", "remove csv"])
 def test_what_was_typed_ahead_is_no_answer(project: Project, command: str, ahead: str) -> None:
     """Also a `y` without its line end; the answer that is typed when the question is shown counts."""
     before = project.files()

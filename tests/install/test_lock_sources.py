@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -98,7 +99,7 @@ def test_a_private_source_needs_the_user_s_word(text: str, root: Path, tmp_path:
     assert not is_allowed(LockSources(env), text, root)
     with pytest.raises(InstallError, match="needs your word once") as refused:
         LockSources(env).check(source(text, root), ("pdf",), str(root))
-    named = (refused.value.hint or "").partition("--allow-source ")[2].rstrip("`")
+    (named,) = shlex.split((refused.value.hint or "").partition("--allow-source ")[2].rstrip("`"))
     assert is_allowed(LockSources(NO_RECORD, allowed=[named]), text, root)
     assert is_allowed(LockSources(env, allowed=[source(text, root).text]), text, root)
     assert is_allowed(LockSources(env), text, root)

@@ -58,7 +58,7 @@ def test_an_update_changes_mounted_copies_too(project: Path, name: str) -> None:
 def test_a_removed_skill_leaves_no_mounted_copy(project: Path) -> None:
     """Nor the record of mounts, nor the folders that were made for it."""
     prowess("mount", "tables=.agents/skills/pdf", "--project", "--host", "camel")
-    prowess("remove", "pdf")
+    prowess("remove", "pdf", "--yes")
     assert below(project) == set()
 
 
@@ -80,14 +80,14 @@ def test_a_mounted_copy_becomes_one_of_the_lock(project: Path) -> None:
     change(project)
     prowess("update", "--yes")
     prowess("verify")
-    prowess("remove", "pdf")
+    prowess("remove", "pdf", "--yes")
     assert below(project) == set()
 
 
 @pytest.mark.parametrize("record", ["", "[]", "\0", '{"version": 1, "made": [], "skills": [{"name": "../../x"}]}'])
 def test_a_record_that_is_invalid_counts_for_nothing(project: Path, record: str) -> None:
     (project / ".claude/.prowess-skills.json").write_text(record)
-    prowess("remove", "pdf")
+    prowess("remove", "pdf", "--yes")
     assert (project / ".claude/skills/pdf/SKILL.md").exists()
 
 
@@ -98,5 +98,5 @@ def test_a_record_removes_no_skill_that_is_no_copy(project: Path) -> None:
     record = json.loads(file.read_text())
     record["skills"].append({**record["skills"][0], "name": "own"})
     file.write_text(json.dumps(record))
-    prowess("remove", "pdf")
+    prowess("remove", "pdf", "--yes")
     assert own.exists()

@@ -292,6 +292,7 @@ def test_a_folder_that_others_can_write_to_is_no_store(
     """`PROWESS_SHARED_DIR` names those that the user shares on purpose."""
     data = tmp_path / "data"
     env = {"PROWESS_DATA_DIR": str(data)}
+    monkeypatch.setattr("prowess._internal.file_status._is_private_group", lambda _: False)
 
     def use() -> None:
         store = Store.for_user(env)

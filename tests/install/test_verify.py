@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess._internal.file_status import foreign_problem
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.install import Verification, verify
 from prowess.lock import LINK_KEY, Lock, LockedSkill, computed_hash, find_project, read_tree
@@ -155,6 +156,43 @@ def test_the_private_group_of_a_user_can_write(project: Path, lock: Lock, monkey
         monkeypatch.setattr(grp, "getgrgid", lambda _, name=name: grp.struct_group((name, "x", 4711, [])))
         words = {item.found for skill in verify(lock, str(project)).skills for item in skill.differences}
         assert words == (set() if name == "ada" else {"its group can change it: `chmod g-w`"})
+
+
+GROUPS: dict[
+    str, tuple[tuple[str, int, int] | None, tuple[str, int, list[str]] | None, list[tuple[int, int]], bool]
+] = {
+    "root's": (("root", 0, 0), ("root", 0, []), [(5, 0)], True),
+    "root's with a member": (("root", 0, 0), ("root", 0, ["ada"]), [], False),
+    "root's, and the first of another user": (("root", 0, 0), ("root", 0, []), [(1001, 0)], False),
+    "of a user of the machine outside a container": (None, None, [], True),
+    "of a user who has no private group": (("ada", 4711, 100), ("users", 100, []), [], False),
+    "without a name": (("ada", 4711, 4711), None, [], False),
+}
+"""The owner, the group and its members, the numbers of other users with their groups, and whether it is private."""
+
+
+@pytest.mark.parametrize("case", GROUPS)
+def test_which_group_is_private(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import grp
+    import pwd
+
+    user, group, others, is_private = GROUPS[case]
+
+    def find(entry: object) -> object:
+        if entry is None:
+            raise KeyError
+        return entry
+
+    account = user and pwd.struct_passwd((user[0], "x", user[1], user[2], "", "/", "/bin/sh"))
+    all_of_them = [pwd.struct_passwd((f"u{number}", "x", number, first, "", "/", "/")) for number, first in others]
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: find(account))
+    monkeypatch.setattr(pwd, "getpwall", lambda: all_of_them)
+    monkeypatch.setattr(
+        grp, "getgrgid", lambda _: find(group and grp.struct_group((group[0], "x", group[1], group[2])))
+    )
+    owner, number = user[1] if user else 1000, group[1] if group else user[2] if user else 1000
+    status = os.stat_result((0o100664, 0, 0, 1, owner, number, 0, 0, 0, 0))
+    assert (foreign_problem(status, also=[owner]) is None) == is_private
 
 
 @only_root

@@ -177,6 +177,21 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
         ),
         pytest.param(GOOD + "\nmetadata: a", "metadata-type", 4, "the metadata is text, not a map", id="metadata"),
         pytest.param(
+            GOOD + "\nmetadata: {version: 1.0}",
+            "metadata-not-text",
+            4,
+            "the metadata value `version` is a number, not text; `prowess mcp serve` leaves the skill out",
+            id="metadata number",
+        ),
+        pytest.param(
+            GOOD + '\nmetadata:\n  a: true\n  b: "1"\n  c: 1.2.3\n  d:\n',
+            "metadata-not-text",
+            4,
+            "the metadata values `a`, `d` are numbers, truth values or empty, not text; `prowess mcp serve` leaves the "
+            "skill out",
+            id="metadata types",
+        ),
+        pytest.param(
             GOOD + "\nmetadata: {a: [b]}",
             "metadata-nested",
             4,

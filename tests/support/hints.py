@@ -134,6 +134,12 @@ def one_text(item: Hinted, match: re.Match[str]) -> None:
         item.set_text(item.key(), as_text(item.skill.fields[item.key()].value)[:500])
 
 
+def quote_metadata(item: Hinted, match: re.Match[str]) -> None:
+    """Write all texts of the metadata in quotes."""
+    values = {name: as_text(value) for name, value in item.skill.metadata.items()}
+    item.replace_entry(["metadata:", *(f"  {json.dumps(name)}: {json.dumps(text)}" for name, text in values.items())])
+
+
 def write_name(item: Hinted, match: re.Match[str]) -> None:
     """Write the line with the name, and rename the folder."""
     parts = match.groupdict()
@@ -506,6 +512,7 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     rf"write `(?P<line>{NAME_LINE})`, or rename the folder to `(?P<other>[^`]+)`": (write_name, rename_folder),
     r"rename the folder to `(?P<folder>[\w-]+)`": (write_name,),
     r"choose another name, also for the folder": (another_name,),
+    r'write `[^`]+: "[^`]*"`, in quotes': (quote_metadata,),
     r"write a name of `a` to `z`, digits and single hyphens, and give its folder the same name": (another_name,),
     r"(?:add `description:` and |write it as one text: )?say what the skill does and when to use it": (
         author_describes,

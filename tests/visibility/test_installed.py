@@ -79,7 +79,7 @@ def test_a_skill_of_the_lock_is_installed_for_more_agents_and_not_mounted(projec
     assert {item.description for item in compared().distinct if item.name == "pdf"} == {"Another."}
     if not link:
         prowess("verify")
-    prowess("remove", "pdf", "csv")
+    prowess("remove", "pdf", "csv", "--yes")
     assert files(project) == set()
 
 
@@ -98,7 +98,7 @@ def test_the_folder_of_a_repository_is_part_of_the_source(project: Path) -> None
     follow(command)
     assert losers(compared()) == {}
     prowess("verify")
-    prowess("remove", "pdf")
+    prowess("remove", "pdf", "--yes")
     assert files(project) == set()
 
 

@@ -123,11 +123,18 @@ def _is_private_group(status: os.stat_result) -> bool:
     import pwd
 
     try:
-        user, group = pwd.getpwuid(status.st_uid), grp.getgrgid(status.st_gid)
+        user = pwd.getpwuid(status.st_uid)
     except KeyError:
+        user = None
+    try:
+        group = grp.getgrgid(status.st_gid)
+    except KeyError:  # in a container: a user of the machine outside, with the private group there
+        return user is None and status.st_uid == status.st_gid
+    if user is None or (group.gr_gid, group.gr_name) != (user.pw_gid, user.pw_name):
         return False
-    is_own = group.gr_gid == user.pw_gid != 0 and group.gr_name == user.pw_name
-    return is_own and {*group.gr_mem} <= {user.pw_name}
+    # In some containers other users have the group of root, too; accounts of services have numbers below 1000.
+    others = [each for each in pwd.getpwall() if each.pw_gid == 0 and each.pw_uid >= 1000] if group.gr_gid == 0 else []
+    return {*group.gr_mem} <= {user.pw_name} and not others
 
 
 def is_shared(path: str) -> bool:

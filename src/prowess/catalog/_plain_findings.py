@@ -23,11 +23,18 @@ _SIMPLE_FIELDS = frozenset(SPEC_FIELDS)
 """The fields that `has_simple_fields` checks."""
 _PLAIN_TEXT = rb"[A-Za-z0-9][ !-;=?-Z\\-~]*\n"
 """One line of ASCII without the characters that may begin a special token or a tag."""
+_TYPED = (
+    rb"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?:inf|Inf|INF)"
+    rb"|\.(?:nan|NaN|NAN)|true|True|TRUE|false|False|FALSE|null|Null|NULL) *\n"
+)
+"""A value that is not text for YAML 1.2; the fast path has neither empty ones nor comments."""
+_has_typed_value = re.compile(rb"\n  +[^\n:]+: +" + _TYPED).search
 _is_simplest_frontmatter = re.compile(
     rb"---\nname: [a-z0-9-]*\ndescription: [ -;=?-Z\\-~]*\n(?:  [ -;=?-Z\\-~]*\n)*"
-    rb"(?:license: %(text)s|metadata:\n(?:  [A-Za-z-]+: \"?%(text)s)+|compatibility: [A-Za-z][ !-;=?-Z\\-~]{0,400}\n"
+    rb"(?:license: %(text)s|metadata:\n(?:  [A-Za-z-]+: (?!%(typed)s)\"?%(text)s)+"
+    rb"|compatibility: [A-Za-z][ !-;=?-Z\\-~]{0,400}\n"
     rb"|allowed-tools: (?=[A-Z])(?!True|False|Null|TRUE|FALSE|NULL)%(text)s)*"
-    rb"---\n" % {b"text": _PLAIN_TEXT}
+    rb"---\n" % {b"text": _PLAIN_TEXT, b"typed": _TYPED}
 ).fullmatch
 """Whether the fast path's front matter has no findings but for lengths, the folder's name and reserved words.
 
@@ -67,7 +74,7 @@ def has_simple_fields(front: bytes) -> bool:
         and len(compatibility) <= MAX_COMPATIBILITY
         and tools[:1].isalpha()
         and tools.lower() not in YAML_LITERALS
-        and ("metadata" not in table or b"\nmetadata:\n  " in front)
+        and ("metadata" not in table or (b"\nmetadata:\n  " in front and not _has_typed_value(front)))
         and b"\n  - " not in front
         and not may_have_special_token(front)
     )

@@ -133,6 +133,9 @@ def report(
             checker.add_catalog(rule, catalogs[host])
         if agents:
             found = checker.add_repository(question.cwd)
+        from prowess.visibility import missing_skills
+
+        checker.add(missing_skills(question, filesystem))
     else:
         for path in paths:
             checker.add_path(path)

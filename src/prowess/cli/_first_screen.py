@@ -12,6 +12,7 @@ from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
 from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.visibility import (
+    NOT_INSTALLED,
     Kind,
     compare,
     describe_others,
@@ -94,6 +95,7 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
         yield from wrap_for_terminal(f"({more.sentence}; `{command}` installs {what})", "  ")
     if note:
         yield f"({note})"
+    yield from _missing(comparison)
     yield ""
     yield from agent_lines(counts)
     yield ""
@@ -113,6 +115,16 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     yield "`prowess --help` lists all commands."
 
 
+def _missing(comparison: Comparison) -> Iterator[str]:
+    """Yield what the locks name and what is not there."""
+    found = [item for item in comparison.findings if item.code == NOT_INSTALLED]
+    if len(found) == 1:
+        yield from wrap_for_terminal(f"({neutral(found[0].message)}; {neutral(found[0].hint or '')} installs it)", "  ")
+    elif found:
+        text = f"({len(found):,} skills of the lock are not installed; `prowess install` installs them)"
+        yield from wrap_for_terminal(text, "  ")
+
+
 def agent_lines(counts: Counts) -> Iterator[str]:
     """Yield a line for each agent: how many skills its model sees, and what it is with the others."""
     seen = {host: kinds.get(Kind.SEEN, 0) for host, kinds in counts.items()}
@@ -130,6 +142,12 @@ def agent_lines(counts: Counts) -> Iterator[str]:
 def _next_commands(comparison: Comparison, offer: Offer | None) -> list[tuple[str, str]]:
     """Return the three commands to type next, each with what it does."""
     if not comparison.distinct:
+        if any(item.code == NOT_INSTALLED for item in comparison.findings):
+            return [
+                ("prowess install", "install the skills of the lock"),
+                ("prowess verify", "compare what is installed with the lock"),
+                ("prowess inventory", "every SKILL.md below this folder, found or not"),
+            ]
         return [
             ("prowess new my-skill", "create a skill where your agents look"),
             ("prowess inventory", "every SKILL.md below this folder, found or not"),

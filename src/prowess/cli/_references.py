@@ -37,14 +37,18 @@ def find_skill(catalog: Catalog, reference: str) -> Entry:
 
 
 def error_with_place(catalog: Catalog, reference: str, error: SkillNotFoundError) -> SkillNotFoundError:
-    """Return the error for a skill that the agent does not find, with the path at which it is."""
+    """Return the error for a skill that the agent does not find, with the path at which it is, or how to install it."""
     from prowess.catalog import discover
-    from prowess.filesystem import git_root
+    from prowess.filesystem import Filesystem, Question, git_root
     from prowess.find import find_repository_skills
     from prowess.hosts import detected_hosts
+    from prowess.visibility import is_about, missing_skills
 
     wanted = normalize_name(reference)
     cwd, home = catalog.cwd, catalog.home
+    for item in missing_skills(Question.about(cwd, home), Filesystem()):
+        if is_about(item, reference):
+            return SkillNotFoundError(item.message, hint=f"{item.hint} installs it")
     found = [
         skill.path
         for host in detected_hosts(cwd, home, [git_root(cwd) or cwd])

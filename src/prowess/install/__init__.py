@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from ._apm import ImportedLock as ImportedLock, read_apm_lock as read_apm_lock
     from ._change import (
         Changed as Changed,
+        Restoration as Restoration,
         check_hosts as check_hosts,
         install_locked as install_locked,
+        plan_removal as plan_removal,
+        plan_restoration as plan_restoration,
         remove_installed as remove_installed,
     )
     from ._lock_sources import LockSources as LockSources

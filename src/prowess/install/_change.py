@@ -14,10 +14,10 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.files import real_path, real_path_or_none
+from prowess._internal.files import SKILL_FILE, real_path, real_path_or_none
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
-from prowess.errors import ConfigError, InstallError, combine_errors
+from prowess.errors import ConfigError, InstallError, SkillMountError, combine_errors
 from prowess.hosts import host_names, load_host, skills_folder
 from prowess.lock import (
     SHARED_FOLDER,
@@ -28,6 +28,7 @@ from prowess.lock import (
     folder_name,
     folders_of,
     has_own_permissions,
+    hosts_for,
     is_unchanged,
     linked_folders,
     read_lock,
@@ -116,6 +117,12 @@ def check_conflicts(where: Installation, lock: Lock, items: Sequence[Item]) -> N
     Raises:
         InstallError: a name is taken, or a skill was changed; the error lists all.
     """
+    if problems := find_conflicts(where, lock, items):
+        raise combine_errors(problems, "nothing was installed")
+
+
+def find_conflicts(where: Installation, lock: Lock, items: Sequence[Item]) -> list[ProwessError]:
+    """Return why skills cannot be installed."""
     problems: list[ProwessError] = []
     names: set[str] = set()
     for item in items:
@@ -131,8 +138,7 @@ def check_conflicts(where: Installation, lock: Lock, items: Sequence[Item]) -> N
         problem = _problem(where, locked, item, listed)
         if problem is not None:
             problems.append(problem)
-    if problems:
-        raise combine_errors(problems, "nothing was installed")
+    return problems
 
 
 def _names_in(target: Target, folder: str) -> dict[str, str]:
@@ -158,8 +164,7 @@ def _problem(
         hint = f"`prowess remove {shlex.quote(old.name)}` first"
         return _taken(f"{quoted(name)} is one name with the installed skill {quoted(old.name)} on some systems", hint)
     if old is not None and not same_source(old, item.entry):
-        message = f"{quoted(name)} is installed from another source: {quoted(old.source, PATH_LIMIT)}"
-        return _taken(message, f"`prowess remove {name}` first")
+        return _other_source(old, item.entry, target.lock_folder)
     for folder in folders_of(item.entry, target.scope):
         other = listed[folder].get(normalize_name(name))
         if other is None:
@@ -171,11 +176,43 @@ def _problem(
         if is_installed(target, folder, item) or (old is not None and is_unchanged(path, old)):
             continue
         if old is None or folder not in folders_of(old, target.scope):
+            if command := _unmount_command(where, folder, name):
+                message = f"{quoted(path, PATH_LIMIT)} is a mounted copy"
+                return _taken(message, f"`{command}`, then try again")
             message = f"{quoted(path, PATH_LIMIT)} exists, and was not installed by Prowess"
             return _taken(message, "move it away, then try again")
         if not where.force:
             return _taken(f"{quoted(path, PATH_LIMIT)} was changed after it was installed", _FORCE_HINT)
     return None
+
+
+def _other_source(old: LockedSkill, new: LockedSkill, folder: str) -> InstallError:
+    """Return that a skill is installed from elsewhere; a folder of a lock, absolute, is what its paths start from."""
+    name = quoted(old.folder)
+    remove = f"`prowess remove {old.folder}` first"
+    if (old.source_type, old.source_url or old.source) == (new.source_type, new.source_url or new.source):
+        place = quoted((old.skill_path or "").rpartition("/")[0] or ".", PATH_LIMIT)
+        return _taken(f"{name} is installed from another folder of this source, {place}", remove)
+    text = old.source_text(folder) if old.source_type == "git" else old.source
+    if (old.source_url or old.source) == (new.source_url or new.source):
+        # One address may be a repository of git and a folder that is used like a bucket.
+        remove = f"`prowess add {shlex.quote(neutral(text))} {old.folder}`, or {remove}"
+    return _taken(f"{name} is installed from another source: {quoted(text, PATH_LIMIT)}", remove)
+
+
+def _unmount_command(where: Installation, folder: str, name: str) -> str:
+    """Return the command that removes a mounted copy from a skills folder; empty if `mount` did not make it."""
+    from prowess.mount import read_record
+
+    root, scope = where.target.root, where.target.scope
+    try:
+        if not any(skill.name == name for skill in read_record(root, folder).skills):
+            return ""
+    except SkillMountError:
+        return ""
+    host = next(iter(hosts_for([folder], scope)), "prowess")
+    project = " --project" if scope == "project" else ""
+    return f"prowess mount {name} --remove --to {shlex.quote(neutral(root))}{project} --host {host}"
 
 
 _FORCE_HINT = "save your changes elsewhere, then use `--force`"
@@ -360,7 +397,8 @@ def install_locked(where: Installation, names: Sequence[str] = ()) -> Changed:
         hint = "`prowess add SOURCE` installs skills and locks them"
         raise ConfigError(f"no lock: {neutral(target.lock_file)} does not exist", hint=hint)
     items, missing = _from_store(lock.select(names), where)
-    problems: list[ProwessError] = []
+    # All that refuses is said at once, and before anything is fetched.
+    problems = find_conflicts(where, lock, [*items, *map(_unfetched, missing)])
     for fetched in fetch_locked(missing, where, problems):
         try:
             _check(fetched.entry, fetched.stored)
@@ -372,6 +410,61 @@ def install_locked(where: Installation, names: Sequence[str] = ()) -> Changed:
     if problems:
         raise combine_errors(problems, "nothing was installed")
     return make_change(where, items=items, keep_lock=True)
+
+
+def _unfetched(entry: LockedSkill) -> Item:
+    """Return a skill that is not in the store, as it will be installed."""
+    return Item(entry=entry, digest=entry.tree_digest or "")
+
+
+class Restoration(Frozen):
+    """What restores skills that are not as they were locked."""
+
+    installed: tuple[str, ...]
+    """The names of those that `prowess install` restores."""
+    updated: tuple[str, ...]
+    """Those whose locked files exist nowhere any more: `prowess update` installs what their sources have now."""
+    options: tuple[str, ...]
+    """Without these options the commands would be refused; typed as they are."""
+
+
+def plan_restoration(where: Installation, names: Sequence[str]) -> Restoration:
+    """Return how skills of the lock are restored; nothing is fetched.
+
+    Args:
+        where: they are locked.
+        names: the skills.
+
+    Raises:
+        SkillNotFoundError: the lock has no skill of a name.
+        InstallError: one cannot be restored.
+        ConfigError: the lock is invalid.
+    """
+    target = where.target
+    lock, options, updated = read_lock(target.lock_file), dict[str, None](), dict[str, None]()
+    items, missing = _from_store(lock.select(names), where)
+    wanted = [*items, *map(_unfetched, missing)]
+    # What is a link to its folder is as that is: only an update changes the lock.
+    updated |= dict.fromkeys(set(names) - {item.entry.name for item in wanted})
+    if problems := find_conflicts(where.with_changes(force=True), lock, wanted):
+        raise problems[0]
+    for entry in missing:
+        source = source_of(entry, target.lock_folder)
+        if entry.source_type == "local":
+            folder = _source_folder(entry, target.lock_folder)
+            if not os.path.isfile(os.path.join(folder, SKILL_FILE)):
+                hint = f"bring it back, or `prowess remove {shlex.quote(neutral(entry.name))}`"
+                message = f"the source of {quoted(entry.name)} is gone: {quoted(folder, PATH_LIMIT)} is no skill"
+                raise InstallError(message, hint=hint)
+            if not is_unchanged(folder, entry):
+                updated[entry.name] = None
+        if target.scope == "project" and where.sources is not None:
+            options |= dict.fromkeys(where.sources.option(source, target.root))
+    if find_conflicts(where, lock, wanted):
+        options["--force"] = None
+    return Restoration(
+        installed=tuple(name for name in names if name not in updated), updated=(*updated,), options=(*options,)
+    )
 
 
 def _from_store(skills: Sequence[LockedSkill], where: Installation) -> tuple[list[Item], list[LockedSkill]]:
@@ -451,6 +544,21 @@ def _check(entry: LockedSkill, stored: StoredTree) -> None:
     elif computed_hash(stored.folder) != entry.computed_hash:
         message = f"{name}: the source has other files than the lock says, by `computedHash`"
         raise InstallError(message, hint=hint)
+
+
+def plan_removal(where: Installation, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders that `remove_installed` removes, absolute.
+
+    Raises:
+        SkillNotFoundError: a skill is not in the lock.
+        InstallError: a skill was changed.
+        ConfigError: the lock is invalid.
+    """
+    target, lock = where.target, read_lock(where.target.lock_file)
+    gone = _installed_copies(where, lock, names)
+    with hold_mounts(target) as mounts:
+        left = [copy.path for name in names for copy in _mounted(mounts, target, lock.skills[name])]
+    return (*left, *(os.path.join(target.root, *parts) for parts in gone))
 
 
 def remove_installed(where: Installation, names: Sequence[str]) -> Changed:

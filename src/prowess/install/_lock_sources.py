@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 
 from prowess._internal.file_status import is_own_file
 from prowess._internal.files import UnreadableError, is_inside, read_file, real_path
 from prowess._internal.fs import atomic_replace
 from prowess._internal.ownership import own_folder
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess._internal.user_dirs import config_folder
 from prowess.errors import InstallError
 
@@ -85,8 +86,18 @@ class LockSources:
         message = (
             f"the lock takes {quoted(names[0])} from {quoted(source.text, PATH_LIMIT)}, which needs your word once"
         )
-        hint = f"check who wrote the lock, then add `--allow-source {key}`"
+        hint = f"check who wrote the lock, then add `{_option(key)}`"
         raise InstallError(f"{message}: {reason}", hint=hint)
+
+    def option(self, source: Source, root: str) -> tuple[str, ...]:
+        """Return the option that allows a source of a lock; empty if it needs none.
+
+        Args:
+            source: the source.
+            root: the folder of the project, without links.
+        """
+        key = key_of(source)
+        return () if why_private(source, root) is None or self._allows(key) else (_option(key),)
 
     def remember(self, source: Source, root: str) -> None:
         """Remember a source that the user typed; if that is not possible, the user is asked later."""
@@ -129,6 +140,11 @@ class LockSources:
             atomic_replace(self._file, data.encode("utf-8", "backslashreplace"))
         except OSError:
             return
+
+
+def _option(key: str) -> str:
+    """Return the option that allows a source, as people type it."""
+    return f"--allow-source {shlex.quote(neutral(key))}"
 
 
 def _keys_of(text: str, cwd: str) -> tuple[str, ...]:

@@ -20,13 +20,13 @@ from prowess._internal.files import SKILL_FILE, expand_home
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.checks import check_file
-from prowess.errors import InstallError, SkillError, combine_errors
+from prowess.errors import InstallError, SkillError
 from prowess.hosts import skills_folder
 from prowess.lock import SHARED_FOLDER, folders_of, hosts_for, linked_folders, read_lock, read_tree
 from prowess.skill import find_code, is_code, is_portable_name, load
 from prowess.visibility import AddedSkill, Kind, views_after
 
-from ._change import Item, check_conflicts, make_change, merged
+from ._change import Item, check_conflicts, find_conflicts, make_change, merged
 from ._entries import entry_for, fetch_locked, is_pinned, same_source
 from ._older import HistoryCheck
 from .sources import Wanted, check_wanted, fetch, parse_source
@@ -339,6 +339,8 @@ class UpdatePlan(Frozen):
     """Skills at a commit, digest or version, which are not moved."""
     gone: tuple[str, ...]
     """Skills that their source does not have any more; they stay as they are."""
+    problems: tuple[ProwessError, ...] = ()
+    """Why it would be refused: sources that cannot be read, and installed skills that were changed."""
 
 
 def plan_update(where: Installation, names: Sequence[str] = ()) -> UpdatePlan:
@@ -350,7 +352,6 @@ def plan_update(where: Installation, names: Sequence[str] = ()) -> UpdatePlan:
 
     Raises:
         SkillNotFoundError: the lock has no skill of a name.
-        InstallError: a source cannot be read, or lacks a skill.
         ConfigError: the lock is invalid.
     """
     lock = read_lock(where.target.lock_file)
@@ -359,12 +360,10 @@ def plan_update(where: Installation, names: Sequence[str] = ()) -> UpdatePlan:
     problems: list[ProwessError] = []
     gone: list[LockedSkill] = []
     fetched = fetch_locked([skill for skill in chosen if not is_pinned(skill)], where, problems, gone=gone)
-    if problems:
-        raise combine_errors(problems, "nothing was updated")
     newer = [one for one in fetched if not _is_current(one)]
     history = HistoryCheck(where)
     updates = [_planned(one, lock, where, history) for one in newer if not _is_renamed(one)]
-    check_conflicts(where, lock, [update.new.item for update in updates])
+    problems += find_conflicts(where, lock, [update.new.item for update in updates])
     new = _with_views(where, [update.new for update in updates])
     updates = [update.with_changes(new=skill) for update, skill in zip(updates, new, strict=True)]
     gone += [one.entry for one in newer if _is_renamed(one)]
@@ -374,6 +373,7 @@ def plan_update(where: Installation, names: Sequence[str] = ()) -> UpdatePlan:
         current=tuple(one.entry.name for one in fetched if one.entry.name not in changed),
         pinned=pinned,
         gone=tuple(skill.name for skill in gone),
+        problems=tuple(problems),
     )
 
 

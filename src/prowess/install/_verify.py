@@ -73,9 +73,11 @@ class Difference(Frozen):
     expected: str | None = None
     """From the lock: the mode and digest, or the computed hash."""
     found: str | None = None
-    """The same of what is there, or words; for `owner`, `writable` and `special` they end with what to type."""
+    """The same of what is there, or words; of a file, `owner`, `writable` and `special` end with what to type."""
     may_run: bool = False
     """Whether it is a file or link that is there and may run."""
+    above: str = ""
+    """The folder above the skill that it is about, absolute."""
 
 
 class VerifiedSkill(Frozen):
@@ -89,6 +91,8 @@ class VerifiedSkill(Frozen):
     link: str | None = None
     """Where its folder leads, if it is a link."""
     differences: tuple[Difference, ...] = ()
+    is_expected: bool = True
+    """Whether the lock installs it there."""
 
 
 class Verification(Frozen):
@@ -269,7 +273,10 @@ class _Verifier:
         known: dict[object, _Compared] = {}
         copies = {folder: self._verify_copy(skill, folder, known) for folder in present if not folder.names[name]}
         links = {folder: self._verify_link(skill, folder, known) for folder in present if folder.names[name]}
-        result = [(copies | links)[folder] for folder in present]
+        result = [
+            (copies | links)[folder].with_changes(is_expected=not folder.paths.isdisjoint(expected))
+            for folder in present
+        ]
         if present and not skill.tree_digest:
             return result  # `skills` does not say for which agents it installed a skill
         for folder in self._folders:
@@ -338,7 +345,10 @@ class _Verifier:
                 for inner, (kind, words) in self._permissions.problems(path, unusual)
                 if inner not in extra and not (is_stored and kind == "writable")  # its folder is closed to others
             )
-        above = (Difference(kind=kind, found=words) for kind, words in self._permissions.problems_above(path))
+        above = (
+            Difference(kind=kind, found=words, above=folder)
+            for folder, (kind, words) in self._permissions.problems_above(path)
+        )
         return method, (*_with_code(path, differences), *above)
 
 

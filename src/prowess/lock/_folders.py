@@ -168,8 +168,8 @@ class Permissions:
                 if problem[0] == "special" or not shared:
                     yield path, problem
 
-    def problems_above(self, folder: str) -> Iterator[Problem]:
-        """Yield what is wrong with the folders of the project above a skill: who can change one can replace the skill.
+    def problems_above(self, folder: str) -> Iterator[tuple[str, Problem]]:
+        """Yield each folder of the project above a skill that others can change, and why: they can replace the skill.
 
         Args:
             folder: of the skill, absolute.
@@ -178,7 +178,7 @@ class Permissions:
             for kind, words in () if is_shared(folder) else self._problems(os.lstat(folder)):
                 if kind != "special":
                     above = quoted(os.path.relpath(folder, self._root), PATH_LIMIT)
-                    yield kind, f"above it, {above}: {words.partition(':')[0]}"
+                    yield folder, (kind, f"above it, {above}: {words.partition(':')[0]}")
 
     def _problems(self, status: os.stat_result) -> Iterator[Problem]:
         if self._trusted is None:

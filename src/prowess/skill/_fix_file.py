@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def fix_file(path: str, *, top: str | None = None) -> tuple[str, tuple[str, ...]]:
+def fix_file(path: str, *, top: str | None = None, dry_run: bool = False) -> tuple[str, tuple[str, ...]]:
     """Repair a file on disk in one step, unless it is a link or cannot be read. Mode, owner and attributes stay.
 
     Args:
         path: the file.
         top: a folder that contains it; no link below it is followed. By default the folder of the file.
+        dry_run: only return what would be done.
 
     Returns:
         Its path, which is new if it was called `skill.md`, and descriptions of what was changed.
@@ -62,13 +63,16 @@ def fix_file(path: str, *, top: str | None = None) -> tuple[str, tuple[str, ...]
         )
         if fixed.data == original.data and not needs_rename:
             return path, ()
+        renaming = (f"renamed it from `{name}`",) if needs_rename else ()
+        if dry_run:
+            return path, (*fixed.changes, *renaming)
         _check_writable(original.status, path)
         if fixed.data != original.data:
             place.replace(name, original, fixed.data)
         if not needs_rename:
             return path, fixed.changes
         place.rename(name, SKILL_FILE)
-        return os.path.join(os.path.dirname(path), SKILL_FILE), (*fixed.changes, f"renamed it from `{name}`")
+        return os.path.join(os.path.dirname(path), SKILL_FILE), (*fixed.changes, *renaming)
 
 
 def reason_not_to_fix(path: str) -> str:

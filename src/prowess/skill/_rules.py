@@ -18,6 +18,7 @@ from ._client_fields import CLIENT_FIELDS
 from ._names import MAX_NAME, RESERVED_WORDS, name_hint, name_problems, normalized_name
 from ._skill import FIELDS, SPEC_FIELDS, Skill, split_tools
 from ._token_rules import check_special_tokens
+from ._yaml import YamlSyntaxError, scalar_kind
 
 MAX_DESCRIPTION = 1024
 """Characters; "description field"."""
@@ -181,6 +182,7 @@ def _check_optional_fields(skill: Skill) -> Iterator[Finding]:
         hint = "remove it, or write" if kind == "null" else "write"
         yield _field_finding(skill, "metadata", "metadata-type", message, f"{hint} `key: value` lines below it")
     yield from _check_nested_metadata(skill)
+    yield from _check_metadata_types(skill)
     for key in ("allowed-tools", "allowed_tools"):
         field = skill.fields.get(key)
         if field is not None and field.kind != "text":
@@ -205,6 +207,32 @@ def _check_nested_metadata(skill: Skill) -> Iterator[Finding]:
         kind = "map" if isinstance(value, Mapping) else "list"
         message, hint = f"the metadata value {quoted(key)} is a {kind}, not text", "write it as one text"
     yield _field_finding(skill, "metadata", "metadata-nested", message, hint)
+
+
+def _check_metadata_types(skill: Skill) -> Iterator[Finding]:
+    """Specification, "metadata field": from text to text. Other clients fail on a whole list of skills otherwise."""
+    maybe = [key for key, value in skill.metadata.items() if isinstance(value, str) and scalar_kind(value) != "text"]
+    if not maybe or skill.document is None:
+        return
+    from ._core_values import core_mapping
+
+    try:
+        typed = core_mapping(skill.document.frontmatter or "").get("metadata")
+    except (YamlSyntaxError, ValueError):
+        return  # a text that only the reader of Prowess repairs
+    found = [key for key in maybe if isinstance(typed, Mapping) and not isinstance(typed.get(key, ""), str)]
+    if not found:
+        return
+    key, value = found[0], skill.metadata[found[0]]
+    names = ", ".join(map(quoted, found[:MAX_FINDINGS_PER_CODE]))
+    are = f"the metadata value {names} is {_describe_kind(scalar_kind(str(value)))}"
+    if len(found) > 1:
+        are = f"the metadata values {names} are numbers, truth values or empty"
+    hint = (
+        f'write `{key}: "{value}"`, in quotes' if neutral(f"{key}{value}") == f"{key}{value}" else "write it in quotes"
+    )
+    message = f"{are}, not text; `prowess mcp serve` leaves the skill out"
+    yield _field_finding(skill, "metadata", "metadata-not-text", message, hint)
 
 
 def _allowed_tools_hint(skill: Skill, kind: str) -> str:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
         outdated_finding as outdated_finding,
     )
     from ._copies import first_entry as first_entry, rows_of_entries as rows_of_entries
-    from ._installed import stays_behind as stays_behind
+    from ._installed import (
+        NOT_INSTALLED as NOT_INSTALLED,
+        InstalledSkills as InstalledSkills,
+        is_about as is_about,
+        missing_skills as missing_skills,
+        stays_behind as stays_behind,
+    )
     from ._kinds import (
         KIND_MEANINGS as KIND_MEANINGS,
         KIND_WORDS as KIND_WORDS,

@@ -217,13 +217,14 @@ def compare_catalogs(
             progress(number)
     skills = comparer.mark_copies(sorted(skills, key=lambda skill: (skill.folder.casefold(), skill.path)))
     findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
+    missing = () if only_files else comparer.cures.installed.missing()
     return Comparison(
         cwd=question.cwd,
         home=question.home,
         hosts=tuple(catalogs),
         skills=tuple(skills),
         is_complete=not only_files,
-        findings=tuple(findings.values()),
+        findings=(*findings.values(), *missing),
         catalogs=catalogs,
     )
 

@@ -12,14 +12,15 @@ from functools import cached_property
 
 from prowess._internal.files import SKILL_FILE, UnreadableError
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import neutral, normalize_name
+from prowess._internal.text import neutral, normalize_name, quoted
 from prowess._internal.user_dirs import data_folder
 from prowess.errors import ConfigError
 from prowess.filesystem import Filesystem
+from prowess.findings import finding
 from prowess.hosts import load_host, skills_folder
 from prowess.skill import is_portable_name
 
-from ._mount_cures import MountTarget, cwd_option, home_option, is_typable
+from ._mount_cures import MountTarget, cwd_option, fix_command, home_option, is_typable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +28,14 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from prowess.filesystem import Question
+    from prowess.findings import Finding
     from prowess.lock import LockedSkill
 
     Scope = Literal["project", "user"]
+
+
+NOT_INSTALLED = "not-installed"
+"""The code of the findings of `missing_skills`."""
 
 
 class InstalledSkill(Frozen):
@@ -40,6 +46,13 @@ class InstalledSkill(Frozen):
     root: str
     """The project or the home, absolute and without links."""
     lock_folder: str
+
+    @property
+    def lock_file(self) -> str:
+        """The lock."""
+        from prowess.lock import LOCK_FILE
+
+        return os.path.join(self.lock_folder, LOCK_FILE)
 
     @property
     def folders(self) -> list[str]:
@@ -73,6 +86,10 @@ class InstalledSkill(Frozen):
             text = text if text.startswith(".") else f"./{text}"
         can_be_typed = is_typable(text) and is_portable_name(self.entry.name)
         return shlex.quote(text) if can_be_typed and not text.startswith("-") else ""
+
+    def is_missing(self, folder: str, filesystem: Filesystem) -> bool:
+        """Return whether the lock installs it into a folder, absolute, which is not there, or a link to nothing."""
+        return folder in self.folders and not filesystem.kind(folder)
 
     def scope_for(self, host: str) -> Scope:
         """Return for whom it is installed for an agent: for the user, if that agent has no folder in projects."""
@@ -141,6 +158,37 @@ class InstalledSkills:
         if not found:
             return None
         return found.get(folder) or found.get(self._filesystem.real(folder))
+
+    def missing(self) -> tuple[Finding, ...]:
+        """Return a finding for each skill that is in none of its folders."""
+        cwd, home = self._question.cwd, self._question.home
+        found: list[Finding] = []
+        for skill in self._skills:
+            if all(skill.is_missing(folder, self._filesystem) for folder in skill.folders):
+                name, options = neutral(skill.entry.name), skill.global_option(skill.scope, home)
+                message = f"the lock names {quoted(skill.entry.name)}, which is not installed"
+                hint = f"`{install_command([shlex.quote(name)], cwd=cwd, options=options)}`"
+                found.append(finding(NOT_INSTALLED, message, path=skill.lock_file, hint=hint))
+        return tuple(found)
+
+    def how_to_change(self, path: str) -> str:
+        """Return how the SKILL.md of a skill of a lock is changed; empty for another one, and for what a lock links to.
+
+        Args:
+            path: of the file, absolute.
+        """
+        skill, cwd = self.at(os.path.dirname(path)), self._question.cwd
+        if (
+            skill is None
+            or skill.is_local_link
+            or self._filesystem.real(path) == self._filesystem.real(skill.source_file or os.sep)
+        ):
+            return ""
+        update = update_command(skill, cwd=cwd, home=self._question.home)
+        file = skill.source_file
+        if file and is_typable(file) and self._filesystem.kind(file) == "f":
+            return f"`{fix_command([file], cwd)} && {update}` fixes it in its source"
+        return f"change it in its source, {skill.source(cwd) or neutral(skill.entry.source)}; then `{update}`"
 
     def named(self, name: str, base: str) -> InstalledSkill | None:
         """Return the skill of the lock of a project or home that has a name; `verify` expects it under that name.
@@ -229,6 +277,26 @@ def add_command(source: str, names: Iterable[str], hosts: Iterable[str], *, cwd:
     """
     chosen = "".join(f" --host {host}" for host in hosts)
     return f"prowess add {source} {' '.join(names)}{chosen}{options}{cwd_option(cwd)}"
+
+
+def install_command(names: Iterable[str], *, cwd: str, options: str = "") -> str:
+    """Return the command that installs skills as they are locked; the arguments are those of `add_command`."""
+    return f"prowess install {' '.join(names)}{options}{cwd_option(cwd)}"
+
+
+def missing_skills(question: Question, filesystem: Filesystem) -> tuple[Finding, ...]:
+    """Return a finding for each skill that a lock names and that is not there.
+
+    Args:
+        question: where the agents are started.
+        filesystem: records what was read.
+    """
+    return InstalledSkills(question, filesystem).missing()
+
+
+def is_about(item: Finding, name: str) -> bool:
+    """Return whether a finding of `missing_skills` is about a skill of a name."""
+    return item.code == NOT_INSTALLED and item.message.startswith(f"the lock names {quoted(name)},")
 
 
 def update_command(skill: InstalledSkill, *, cwd: str, home: str) -> str:

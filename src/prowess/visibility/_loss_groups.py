@@ -8,7 +8,8 @@ from prowess._internal.frozen import Frozen
 from prowess.hosts import skills_folder
 from prowess.skill import is_portable_name
 
-from ._installed import add_command
+from ._installed import add_command, install_command
+from ._losses import INSTALL
 from ._mount_cures import fix_command, mount_argument, mount_command, mount_folder
 
 TYPE_CHECKING = False
@@ -135,7 +136,10 @@ def _add_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[
         to_fix = dict.fromkeys(file for loss in losses for file in loss.files_to_fix)
         names = dict.fromkeys(loss.argument for loss in losses)
         chosen = [host for host in helped if host in folders.values()]
-        command = add_command(losses[0].add_from, names, chosen, cwd=comparison.cwd, options=options)
+        if losses[0].add_from == INSTALL:
+            command = install_command(names, cwd=comparison.cwd, options=options)
+        else:
+            command = add_command(losses[0].add_from, names, chosen, cwd=comparison.cwd, options=options)
         command = f"{fix_command(to_fix, comparison.cwd)} && {command}" if to_fix else command
         text = f"{steps}; then `{command}`" if steps else command
         yield Cure(text=text, is_command=not steps, hosts=tuple(helped))

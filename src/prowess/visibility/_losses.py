@@ -10,6 +10,7 @@ user has not trusted the folder) and `field` (the author has hidden it).
 from __future__ import annotations
 
 import os
+import shlex
 from collections import deque
 from functools import cached_property, lru_cache
 
@@ -25,7 +26,7 @@ from prowess.hosts import Root, load_host, skills_folder
 from prowess.skill import change_name, check_skill, from_document, parse_frontmatter, reason_not_to_fix
 
 from ._fixed_filesystem import FilesystemWithText
-from ._installed import InstalledSkills, add_command, update_command
+from ._installed import InstalledSkills, add_command, install_command, update_command
 from ._kinds import is_identical_copy
 from ._mount_cures import (
     MountTarget,
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from ._mounted_copies import MountedCopies
 
 
+INSTALL = "install"
+
+
 class Loss(LazyFrozen):
     """Why one agent does not see one skill, and what to do.
 
@@ -77,7 +81,8 @@ class Loss(LazyFrozen):
     argument: str = ""
     """The skill as an argument of `mount`, or of `add` if it has a source."""
     add_from: str = ""
-    """The source of a skill of a lock, as an argument of `add`; empty for other skills."""
+    """The source of a skill of a lock, as an argument of `add`; empty for other skills, and `INSTALL` if the lock names
+    the folder that the agent searches, and `prowess install` makes it again."""
     options: str = ""
     """More options of `add`, each after a blank."""
 
@@ -426,6 +431,21 @@ class LossFinder:
         source = self._text(alone.with_changes(path=file or alone.path), fixed=False)
         copy = self._copy(alone, target, source, user=user)
         steps = [*installed.steps(host, cwd=cwd, filesystem=filesystem)]
+        argument, options = neutral(installed.entry.name), installed.options(host, home)
+        if installed.is_missing(os.path.dirname(target.path), filesystem):
+            argument = shlex.quote(argument)
+            options = installed.global_option(installed.scope_for(host), home)
+            command = install_command([argument], cwd=cwd, options=options)
+            return Loss(
+                kind="place",
+                reason=reason,
+                codes=rejecting_codes(alone),
+                cure=command,
+                is_command=True,
+                argument=argument,
+                add_from=INSTALL,
+                options=options,
+            )
         steps += target.place_steps(self.display, filesystem)
         root = self._root_of(target.root, user=user)
         if installed.entry.is_link and (
@@ -450,7 +470,6 @@ class LossFinder:
             other, losing = conflict
             who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
             steps.append(f"rename {neutral(self.display(other))}, which {who}")
-        argument, options = neutral(installed.entry.name), installed.options(host, home)
         command = add_command(installed.source(cwd), [argument], [host], cwd=cwd, options=options)
         if file_to_fix:
             command = f"{fix_command([file_to_fix], cwd)} && {command}"

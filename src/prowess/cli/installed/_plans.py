@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -62,6 +63,29 @@ def add_allow_source(parser: Parser) -> None:
     )
 
 
+def typed_command(name: str, args: Arguments, arguments: Sequence[str]) -> str:
+    """Return a command with what the user typed, so that it can be typed again.
+
+    Args:
+        name: of the command.
+        args: of the command.
+        arguments: those that are not options.
+    """
+    options = [part for host in getattr(args, "host", ()) for part in ("--host", host)]
+    options += [f"--{option}" for option in ("link", "force") if getattr(args, option, False)]
+    options += [part for source in getattr(args, "allow_source", ()) for part in ("--allow-source", source)]
+    words = " ".join(shlex.quote(neutral(word)) for word in (*arguments, *options))
+    return f"prowess {name}{words and ' '}{words}{place_options(args)}"
+
+
+def place_options(args: Arguments) -> str:
+    """Return the options that say where skills are installed, each after a blank, to be typed again."""
+    places = "".join(
+        f" --{name} {shlex.quote(neutral(value))}" for name in ("cwd", "home") if (value := getattr(args, name))
+    )
+    return f"{' --global' if args.is_global else ''}{places}"
+
+
 class Shown:
     """Where things are, and how their paths are shown."""
 
@@ -72,6 +96,8 @@ class Shown:
         self.home = os.path.abspath(args.home or os.path.expanduser("~"))
         self.named: tuple[str, ...] = tuple(getattr(args, "host", ()))
         """The agents of `--host`."""
+        self.options = place_options(args)
+        """The options that say where, as the user typed them, each after a blank."""
         self.target: Target = find_target(self.cwd, self.home, os.environ, is_global=args.is_global)
         self.progress = ProgressLine()
 
@@ -117,6 +143,13 @@ class Shown:
         """Return a path as people write it at the top of the project."""
         return neutral(display_path(path, self.target.root, self.home))
 
+    @staticmethod
+    def argument(path: str) -> str:
+        """Return a path as people type it for a shell here."""
+        from prowess.visibility import mount_argument
+
+        return mount_argument(path, real_path("."))
+
     def as_dict(self) -> dict[str, object]:
         """Return the project in the shape of `--json`."""
         return {"project": self.target.root, "lock": self.target.lock_file}
@@ -127,13 +160,14 @@ def waiting() -> None:
     print_stderr("waiting for another process that changes the skills of this project")
 
 
-def require_consent(args: Arguments, command: str, effect: str = "") -> None:
+def require_consent(args: Arguments, command: str, effect: str = "", *, dry_run: bool = True) -> None:
     """Refuse to go on where no user can be asked.
 
     Args:
         args: of the command.
         command: which does the same, without `--yes`.
         effect: what it does then, if the user may not expect that.
+        dry_run: whether the command has the option `--dry-run`.
 
     Raises:
         ConfigError: neither a terminal nor `--yes`.
@@ -142,7 +176,7 @@ def require_consent(args: Arguments, command: str, effect: str = "") -> None:
         message = "there is no terminal to ask on" if not args.json else "`--json` does not ask"
         raise ConfigError(
             f"{message}; nothing was changed",
-            hint=f"`{command} --yes`{effect and f' {effect}'}; `--dry-run` shows what it would do",
+            hint=f"`{command} --yes`{effect and f' {effect}'}{'; `--dry-run` shows what it would do' * dry_run}",
         )
 
 

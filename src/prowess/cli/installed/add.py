@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from functools import partial
 
@@ -33,6 +32,7 @@ from ._plans import (
     planned_lines,
     require_consent,
     short_line,
+    typed_command,
 )
 
 TYPE_CHECKING = False
@@ -123,11 +123,10 @@ def _show_and_install(plan: AddPlan, shown: Shown, where: Installation, args: Ar
     if args.dry_run:
         return Result(lambda: _as_dict(plan, shown, same, ()))
     several = len(plan.skills) > 1 and not (args.skills or plan.source.skill)
-    typed = [args.source, *args.skills, *(part for host in args.host for part in ("--host", host))]
-    typed += [option for option, given in (("--link", args.link), ("--global", args.is_global)) if given]
-    command = f"prowess add {' '.join(shlex.quote(neutral(word)) for word in typed)}"
     require_consent(
-        args, command, f"installs all {len(plan.skills):,} skills; name some to install only these" if several else ""
+        args,
+        typed_command("add", args, [args.source, *args.skills]),
+        f"installs all {len(plan.skills):,} skills; name some to install only these" if several else "",
     )
     names = [skill.name for skill in plan.skills]
     if not args.yes and can_ask() and not ask(f"install {describe_choice(names)}?"):

@@ -119,7 +119,7 @@ def _folder_of(reference: str) -> str:
     """Return the folder of the skill that an argument names.
 
     Raises:
-        SkillNotFoundError: there is none.
+        SkillNotFoundError: no skill has that name.
         AmbiguousSkillError: several skills have the name.
         ConfigError: the folder is not that of a skill.
     """

@@ -19,6 +19,7 @@ from prowess.cli._output import (
     pluralize,
     print_lines,
 )
+from prowess.errors import combine_errors
 
 from ._plans import (
     FORCE_HELP,
@@ -28,6 +29,7 @@ from ._plans import (
     describe_choice,
     planned_as_dict,
     require_consent,
+    typed_command,
 )
 
 TYPE_CHECKING = False
@@ -69,10 +71,12 @@ def _show_and_update(plan: UpdatePlan, shown: Shown, where: Installation, args: 
 
     if not args.json:
         print_lines(_plan_lines(plan, shown))
+    if plan.problems:
+        raise combine_errors(plan.problems, "nothing was updated")
     names = [update.name for update in plan.updates]
     installed: Sequence[str] = ()
     if names and not args.dry_run:
-        require_consent(args, "prowess update")
+        require_consent(args, typed_command("update", args, args.skills))
         if not args.yes and can_ask() and not _ask_each(plan.updates):
             return Result(None, [Message("nothing was updated")], FAILED)
         installed = install_planned(where, [update.new for update in plan.updates]).installed
@@ -112,6 +116,8 @@ def _plan_lines(plan: UpdatePlan, shown: Shown) -> Iterator[str]:
         yield from (f"  fixed: {neutral(item.message)} [{item.code}]" for item in update.fixed_findings)
     yield from (f"{neutral(name)}: its source has no such skill any more; it stays as it is" for name in plan.gone)
     yield from (f"{neutral(skill.name)}: pinned to {quoted(skill.ref or '')}" for skill in plan.pinned)
+    if plan.problems and not plan.updates:
+        return
     count = f"{pluralize(len(plan.updates), 'skill')} to update" if plan.updates else "nothing to update"
     yield Message(f"{count}, {len(plan.current):,} current, {len(plan.pinned):,} pinned")
 

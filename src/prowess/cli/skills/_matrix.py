@@ -55,9 +55,8 @@ class Matrix:
         self.catalogs, self.filesystem, self.digests = catalogs, filesystem, digests
         self.hosts = [*catalogs]
         self.base = catalogs[self.hosts[0]]
-        findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
-        self.findings = [*findings.values()]
         self.comparison = compare_catalogs(catalogs, question, filesystem=filesystem)
+        self.findings = self.comparison.findings
         self.kinds, self.skills = self.comparison.kinds, self.comparison.skills
         self.rows = rows_of_entries(catalogs, filesystem)
 

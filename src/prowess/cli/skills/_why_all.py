@@ -8,11 +8,27 @@ from prowess._internal.files import display_path
 from prowess._internal.text import neutral, normalize_name
 from prowess.catalog import catalog_for
 from prowess.cli._losses import STYLES_OF_WORDS, describe_losses, describe_outdated
-from prowess.cli._output import Message, Result, evidence_json, evidence_notes, format_table, pluralize
+from prowess.cli._output import (
+    Message,
+    Result,
+    evidence_json,
+    evidence_notes,
+    finding_messages,
+    format_table,
+    pluralize,
+)
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
 from prowess.hosts import evidence_marks
-from prowess.visibility import KIND_WORDS, Kind, compare_catalogs, misnamed_files, named_files
+from prowess.visibility import (
+    KIND_WORDS,
+    Kind,
+    compare_catalogs,
+    is_about,
+    misnamed_files,
+    missing_skills,
+    named_files,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +71,10 @@ def explain_for_all(
     files = [*found.values(), *_with_name(args.name, more, filesystem)] or _files_of_repository(
         own, args.name, filesystem
     )
+    missing = [item for item in missing_skills(question, filesystem) if is_about(item, args.name)]
     if not files:
+        if missing:
+            raise SkillNotFoundError(missing[0].message, hint=f"{missing[0].hint} installs it")
         raise _not_found([own, *catalogs.values()], args.name, filesystem)
     comparison = compare_catalogs(catalogs, question, files=files, only_files=True, filesystem=filesystem)
     views = {host: _best_view(comparison.skills, host) for host in comparison.hosts}
@@ -69,6 +88,7 @@ def explain_for_all(
 
     def text() -> Iterator[str]:
         yield from _view_lines(args.name, comparison, views)
+        yield from finding_messages(missing, base=question.cwd)
         yield from evidence_notes(views)
         if note is not None:
             yield Message(note)

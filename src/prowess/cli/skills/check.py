@@ -44,7 +44,7 @@ from prowess.errors import ConfigError, SkillFileError
 from prowess.filesystem import Filesystem, git_root
 from prowess.find import find_repository_skills
 from prowess.findings import Severity
-from prowess.visibility import named_files
+from prowess.visibility import InstalledSkills, named_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -285,10 +285,12 @@ def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool
     fixed: list[tuple[str, tuple[str, ...]]] = []
     failed = False
     cwd = real_path(args.cwd or ".")
+    locked = InstalledSkills(question_from_args(args), Filesystem())
     for path, top in dict(_files_to_fix(args)).items():
         try:
             real_output_path(top, [cwd])
-            new_path, done = fix_file(path, top=top)
+            instead = locked.how_to_change(path)
+            new_path, done = fix_file(path, top=top, dry_run=bool(instead))
         except OutsideError as error:
             print_error(f"cannot fix {neutral(path)}: {error}", "name the file at its own path")
             failed = True
@@ -303,12 +305,14 @@ def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool
             print_error(f"cannot fix {neutral(path)}: {reason}", hint)
             failed = True
             continue
-        if done:
+        shown = new_path[len(cwd) + 1 :] if new_path.startswith(cwd + os.sep) else new_path
+        if done and instead:
+            print_stderr(f"note: {neutral(shown)} is as the lock says, and was not fixed: {instead}")
+        elif done:
             fixed.append((new_path, done))
             # A named `skill.md` is checked under its new name.
             named = absolute_paths(args.path, args.cwd or ".")
             args.path = [new_path if each == path else each for each in named]
-            shown = new_path[len(cwd) + 1 :] if new_path.startswith(cwd + os.sep) else new_path
             print_stderr(f"fixed {neutral(shown)}: {neutral(', '.join(done))}")
     return fixed, failed
 

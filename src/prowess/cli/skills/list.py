@@ -52,9 +52,13 @@ def run(args: Arguments) -> Result | int:
         return _list_for_several(args, [] if args.all else hosts)
 
     def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
+        from prowess.visibility import missing_skills
+
         from ._host_table import details
 
-        return details(args, catalogs[hosts[0]], filesystem)
+        catalog = catalogs[hosts[0]]
+        missing = missing_skills(question_from_args(args), filesystem)
+        return details(args, catalog.with_changes(findings=(*catalog.findings, *missing)), filesystem)
 
     return print_for_several(args, hosts, f"host {args.digest}", make)
 

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 EPILOG = f"""\
 SKILL is {SKILL_NAME}.
 After --remove it may also be the start of an integrity digest that --list prints. Only skills of a project, a package
-or a folder named with --skill-dir need trust. Any change in the folder of a skill ends its trust."""
+or a folder named with --skill-dir need trust. Any change in the folder of a skill ends its trust.
+This is about Prowess: where an agent does not trust a folder, allow it in that agent."""
 
 
 def options(parser: Parser) -> None:

@@ -125,6 +125,9 @@ def fetch(wanted: Wanted) -> Fetched:
     return fetched
 
 
+_MAX_NAMED = 10
+
+
 def check_wanted(names: Iterable[str], known: Collection[str], where: str) -> None:
     """Check that a source has all wanted skills.
 
@@ -138,7 +141,8 @@ def check_wanted(names: Iterable[str], known: Collection[str], where: str) -> No
     """
     for name in names:
         if name not in known:
-            shown = f"it has {', '.join(map(quoted, sorted(known)[:10]))}" if known else None
+            more = f" and {len(known) - _MAX_NAMED:,} more" if len(known) > _MAX_NAMED else ""
+            shown = f"it has {', '.join(map(quoted, sorted(known)[:_MAX_NAMED]))}{more}" if known else None
             hint = did_you_mean(name, known, shown or "check the source")
             raise SkillNotFoundError(f"{where} has no skill {quoted(name)}", hint=hint)
 

@@ -44,7 +44,7 @@ def fetch(wanted: Wanted) -> Fetched:
         problem = "is not a folder" if os.path.lexists(top) else "does not exist"
         raise InstallError(f"the folder {quoted(top, PATH_LIMIT)} {problem}", hint="check the path")
     found, findings = ([*_known_skills(top, wanted.paths)], []) if wanted.paths else find_skills(top)
-    if not {name for name, _ in found}.isdisjoint(wanted.names):
+    if {name for name, _ in found}.issuperset(wanted.names) and wanted.names:  # or the error names what there is
         found = [(name, path) for name, path in found if name in wanted.names]
     plugins = _plugins(top) if wanted.is_choice else {}
     if len(found) > MAX_SKILLS:
