@@ -13,6 +13,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from support.growth import END
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -56,12 +58,12 @@ class Served:
         message = {"jsonrpc": "2.0", "method": method, "params": params or {}, **fields}
         self.write(json.dumps(message).encode() + b"\n")
 
-    def receive(self, within: float = 20) -> Any:
+    def receive(self, within: float = END) -> Any:
         """Return the next message; `None` at the end."""
         message = self._lines.get(timeout=within)
         return None if message is _END else message
 
-    def ask(self, method: str, params: dict[str, Any] | None = None, within: float = 20) -> Any:
+    def ask(self, method: str, params: dict[str, Any] | None = None, within: float = END) -> Any:
         """Return the result of a request, or its error; notifications before it are kept."""
         self._number += 1
         self.send(method, params, id=self._number)
