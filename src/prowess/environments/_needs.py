@@ -430,10 +430,14 @@ def _imported_packages(read: _Imports, parts: Sequence[str]) -> tuple[tuple[str,
 def _own_files(
     folder: str, file: tuple[str, ...], script_folder: tuple[str, ...], module: str
 ) -> list[tuple[str, ...]]:
-    """Return the files of the skill that an import runs; a relative import starts at the file's own folder."""
+    """Return the files of the skill that an import runs; a relative import starts at the file's own folder.
+
+    Many scripts add a folder above their own to `sys.path`, so all of these count.
+    """
     names = module.lstrip(".").split(".") if module.lstrip(".") else []
     dots = len(module) - len(module.lstrip("."))
-    starts = [file[: len(file) - dots]] if dots else [script_folder, (), file[:-1]]
+    above = [script_folder[:length] for length in range(len(script_folder), -1, -1)]
+    starts = [file[: len(file) - dots]] if dots else [*above, file[:-1]]
     for start in starts:
         found = []
         for length in range(1, len(names) + 1):
