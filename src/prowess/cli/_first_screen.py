@@ -82,7 +82,7 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
         comparison = offer.counted
         more, offer = (None, offer) if offer.is_all else (offer, None)
     total, counts = len(comparison.distinct), comparison.kinds
-    yield f"{offer.sentence if offer is not None else headline(counts, total)}."
+    yield f"{offer.sentence if offer is not None else headline(counts, total, installed=note is None)}."
     counted = f"{pluralize(total, 'skill')}, {pluralize(len(comparison.hosts), 'agent')}, in {where}"
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
     if comparison.unsearched:

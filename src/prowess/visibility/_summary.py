@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     """How many skills of each kind an agent has."""
 
 
-def headline(kinds: Mapping[str, Counts], total: int) -> str:
+def headline(kinds: Mapping[str, Counts], total: int, *, installed: bool = True) -> str:
     """Return the sentence about the agent that sees the fewest skills, without a full stop.
 
     Args:
         kinds: of `Comparison.kinds`.
         total: how many skills are counted.
+        installed: whether the agents are on this machine; if not, none of them is named.
     """
     seen = {host: counts.get(Kind.SEEN, 0) for host, counts in kinds.items()}
     if not total or not seen:
@@ -33,6 +34,10 @@ def headline(kinds: Mapping[str, Counts], total: int) -> str:
         return f"{agents} {skills if total == 1 else f'all of {skills}'}"
     if len(seen) > 1 and max(seen.values()) == 0:
         return f"No agent sees {skills if total == 1 else f'any of {skills}'}"
+    if not installed:
+        all_seen = list(seen.values()).count(total)
+        agents = f"{all_seen} of {len(seen):,} agents {'sees' if all_seen == 1 else 'see'}"
+        return f"{agents} {skills if total == 1 else f'all of {skills}'}"
     title = load_host(least).title
     count = f"{seen[least]:,} of {skills}" if seen[least] else f"none of {skills}"
     return f"{title} does not see {skills}" if total == 1 else f"{title} sees {count}"
