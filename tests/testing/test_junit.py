@@ -54,11 +54,11 @@ def test_a_suite_is_a_skill_and_a_test_a_case() -> None:
 
 
 def test_hostile_output_stays_text() -> None:
-    """Control characters, surrogates and ends of sections can be read back, those that XML cannot hold as escapes."""
+    """Ends of sections can be read back; hidden characters and those that XML cannot hold are escapes."""
     bad = Failure(kind="stdout-contains", message=HOSTILE)
     one = result("failed", stdout=HOSTILE, stderr=HOSTILE, failures=(bad,))
     top = parsed(SkillResult(name=HOSTILE, path="/x", cases=(one,)))
-    wanted = "a\\u0000b\\u001b[2J]]>\\ud800\\ufffe\U0001f600</system-out><evil>&\"'\n\x7f\u202e"
+    wanted = "a\\u0000b\\u001b[2J]]>\\ud800\\ufffe\U0001f600</system-out><evil>&\"'\n\\u007f\\u202e"
     assert [top.findtext(f".//{name}") for name in ("system-out", "system-err")] == [wanted, wanted]
     assert [element.tag for element in top.iter()] == [
         *("testsuites", "testsuite", "testcase", "failure", "system-out", "system-err")

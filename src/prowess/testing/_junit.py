@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
+from prowess._internal.text import INVISIBLE_CHARACTERS
+
 if TYPE_CHECKING:
     from ._runner import CaseResult, SkillResult, TestReport
 
-# XML 1.0, "2.2 Characters": characters that XML cannot contain, not even as a reference.
-_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# XML 1.0, "2.2 Characters": characters that XML cannot contain, not even as a reference; and hidden ones.
+_ESCAPED = re.compile(f"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[{INVISIBLE_CHARACTERS}]")
 _MAX_OUTPUT_CHARS = 100_000
 """Characters of each output to include."""
 
@@ -64,11 +66,13 @@ def _add_case(suite: ET.Element, skill: SkillResult, result: CaseResult) -> None
 
 
 def _add(parent: ET.Element, tag: str, text: str | None = None, **attributes: str) -> ET.Element:
-    """Add an element to another one; what XML cannot contain is escaped as in JSON."""
-    element = ET.SubElement(parent, tag, {name: _escape_forbidden(value) for name, value in attributes.items()})
-    element.text = None if text is None else _escape_forbidden(text)
+    """Add an element to another one; what XML cannot contain and hidden characters are escaped as in Python."""
+    element = ET.SubElement(parent, tag, {name: _escape(value) for name, value in attributes.items()})
+    element.text = None if text is None else _escape(text)
     return element
 
 
-def _escape_forbidden(text: str) -> str:
-    return _FORBIDDEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+def _escape(text: str) -> str:
+    return _ESCAPED.sub(
+        lambda match: f"\\u{ord(match[0]):04x}" if match[0] < "\U00010000" else f"\\U{ord(match[0]):08x}", text
+    )
