@@ -120,7 +120,7 @@ def test_the_launcher_shows_that_the_home_is_in_use(fake: str, monkeypatch: pyte
 
 def test_the_page_s_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     """With a model that we are in place of the real one."""
-    (code,) = re.findall(
+    code, gateway = re.findall(
         r"^```python\n(.*?)^```$", (TOP / "docs/adapters/claude_agent_sdk.md").read_text(), re.DOTALL | re.MULTILINE
     )
     monkeypatch.chdir(TOP)
@@ -129,7 +129,10 @@ def test_the_page_s_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
         given = f'api_key="{KEY}", env={{"ANTHROPIC_BASE_URL": "{model.url}"}}, sandbox=SandboxConfig(enabled=False)'
         assert 'api_key="sk-ant-..."' in code
         code = code.replace('api_key="sk-ant-..."', given)
-        exec(compile(code, "page", "exec"), {"SandboxConfig": SandboxConfig})  # noqa: S102 - it is ours
+        names: dict[str, Any] = {"SandboxConfig": SandboxConfig}
+        exec(compile(code, "page", "exec"), names)  # noqa: S102 - it is ours
+        exec(compile(gateway, "page", "exec"), names)  # noqa: S102 - it is ours
+        assert set(names["config"].env) == {"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"}
     assert "result='Done.'" in capsys.readouterr().out
 
 

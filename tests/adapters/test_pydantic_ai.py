@@ -172,7 +172,8 @@ def test_errors_are_reported_and_the_run_continues(here: Path, tool: str, argume
 
 
 def test_a_model_that_calls_every_tool_finds_them_in_order(here: Path) -> None:
-    """The framework's own test model, which makes arguments up from the schemas."""
+    """The framework's own test model, which makes arguments up from the schemas: a text is always `a`."""
+    skill(here / ".agents/skills/a")
     with_test_model = Agent(TestModel(), capabilities=[Skills(here)])
     result = with_test_model.run_sync("hello")
     activated, read = results(result.all_messages())
