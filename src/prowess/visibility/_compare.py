@@ -362,7 +362,7 @@ class _Comparer:
         return "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
 
     def _loss(self, finder: LossFinder, entry: Entry) -> Loss | None:
-        """Return the loss of a skill that an agent finds. A mounted copy is never fixed by itself."""
+        """Return the loss of a skill that an agent finds. A mounted copy is repaired through its source."""
         loss, source = finder.loss(entry), self.mounted.source_of(entry.real)
         if loss is None or source is None or loss.kind not in ("text", "field"):
             return loss
