@@ -110,10 +110,10 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         f"prowess.cli.skills.{name}",
         *([] if name in PLAIN_COMMANDS else ["prowess.cli._parser"]),
         *(["prowess.cli.skills._host_table"] if name == "list" else []),
-        *(["prowess.cli._losses"] if name in ("check", "list") or is_why_all else []),
+        *(["prowess.cli._losses"] if name in ("check", "list", "why") else []),
         *(["prowess.cli.skills._formats"] if name == "check" else []),
         *(["prowess.cli.skills._why_all"] if is_why_all else []),
-        *(["prowess.cli._references"] if name in ("activate", "why") else []),
+        *(["prowess.cli._references"] if name in ("activate", "list", "why") else []),
     }
     assert ("argparse" in loaded) == (name not in (*PLAIN_COMMANDS, "--version"))
     # The settings of some agents are JSON, and `why` asks all agents.

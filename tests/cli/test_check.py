@@ -111,11 +111,11 @@ def test_the_python_function_returns_findings(project: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [(), ("--host", "codex"), ("--host", "infer"), ("--policy", "spec"), ("--quiet",)]
 )
-@pytest.mark.parametrize("file", [None, "skills/a/skill.md", "dist/skills/a/SKILL.md"])
+@pytest.mark.parametrize("file", [None, "dist/skills/a/SKILL.md"])
 def test_without_skills_the_exit_code_is_1(
     project: Path, arguments: tuple[str, ...], file: str | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also if there are findings, such as a file with another spelling, or an agent that is switched off."""
+    """Also if there are findings, such as an agent that is switched off."""
     (project / ".gitignore").write_text("dist\n")
     if file is not None:
         (project / file).parent.mkdir(parents=True)
@@ -125,6 +125,17 @@ def test_without_skills_the_exit_code_is_1(
     assert run(project, *arguments, "--format", "json") == 1
     assert json.loads(capsys.readouterr().out)["counts"]["skills"] == 0
     assert run(project, *arguments, "--allow-empty") == 0
+
+
+@pytest.mark.parametrize(("arguments", "code"), [((), 0), (("--host", "codex"), 1), (("--policy", "spec"), 0)])
+def test_a_file_with_another_spelling_is_a_skill_with_a_finding(
+    project: Path, arguments: tuple[str, ...], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An error for an agent that does not load it, else a warning, as some agents do."""
+    write(project, "skills/a/skill.md", GOOD.format("a"))
+    assert run(project, *arguments, "--format", "json") == code
+    result = json.loads(capsys.readouterr().out)
+    assert (result["counts"]["skills"], [item["code"] for item in result["findings"]]) == (1, ["file-name-case"])
 
 
 # ── --fix ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -133,7 +133,7 @@ def test_a_manifest_that_lists_a_whole_disk_is_searched_up_to_a_limit(
     monkeypatch.setattr(os, "scandir", scandir)
     findings = [item for item in machine.catalog().findings if item.code == "folder-limit"]
     assert [item.message for item in findings] == ["more than 2,000 folders: the rest of this root is not scanned"]
-    assert scandir.call_count < 10_000
+    assert scandir.call_count < 50_000
 
 
 @pytest.mark.parametrize(

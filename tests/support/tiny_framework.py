@@ -83,9 +83,10 @@ class TinyConversation:
 
     def all_messages(self, messages: list[Message], added: list[str]) -> list[Message]:
         """Return what a request contains."""
-        extra = [*added, self.tail(messages, added)]
         system = {"role": "system", "content": self.system()}
-        return [system, *messages, *({"role": "user", "content": text} for text in extra if text)]
+        *before, last = messages
+        parts = [str(last["content"]), *added, self.tail(messages, added)]
+        return [system, *before, {**last, "content": "\n\n".join(filter(None, parts))}]
 
     def request(self, messages: list[Message], added: list[str]) -> Message:
         """Call the model once."""

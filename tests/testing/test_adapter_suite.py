@@ -44,6 +44,12 @@ class CatalogAtTheEnd(TinyConversation):
         return [*super().all_messages(messages, added)[1:], {"role": "system", "content": self.system()}]
 
 
+class SkillsInAMessageOfTheirOwn(TinyConversation):
+    def all_messages(self, messages: list[Message], added: list[str]) -> list[Message]:
+        extra = [{"role": "user", "content": text} for text in (*added, self.tail(messages, added)) if text]
+        return [{"role": "system", "content": self.system()}, *messages, *extra]
+
+
 class ClockInTheSystemMessage(TinyConversation):
     clock = itertools.count()
 
@@ -167,6 +173,7 @@ BROKEN = {
     "body-on-activation": _adapter(BodyOnEachActivation),
     "calls-at-once": _adapter(LastCallWins),
     "mention": _adapter(StoresMentions),
+    "strict-requests": _adapter(SkillsInAMessageOfTheirOwn),
     "user-only": _adapter(ShowsAll),
     "mention-not-found": _adapter(HidesWarnings),
     "scripts-off": _adapter(AlwaysScripts),
@@ -185,7 +192,9 @@ BROKEN = {
 BUILDS_ON = {
     "body-on-activation": ["script-at-once"],
     "calls-at-once": ["script-at-once"],
+    "catalog-in-first-request": ["strict-requests"],
     "compaction": ["calls-at-once"],
+    "mention": ["strict-requests"],
 }
 """Claims that use what another one is about."""
 

@@ -130,11 +130,10 @@ def _is_private_group(status: os.stat_result) -> bool:
         group = grp.getgrgid(status.st_gid)
     except KeyError:  # in a container: a user of the machine outside, with the private group there
         return user is None and status.st_uid == status.st_gid
-    if user is None or (group.gr_gid, group.gr_name) != (user.pw_gid, user.pw_name):
+    # In some containers users without an account have the group of root.
+    if user is None or group.gr_gid == 0 or (group.gr_gid, group.gr_name) != (user.pw_gid, user.pw_name):
         return False
-    # In some containers other users have the group of root, too; accounts of services have numbers below 1000.
-    others = [each for each in pwd.getpwall() if each.pw_gid == 0 and each.pw_uid >= 1000] if group.gr_gid == 0 else []
-    return {*group.gr_mem} <= {user.pw_name} and not others
+    return {*group.gr_mem} <= {user.pw_name}
 
 
 def is_shared(path: str) -> bool:

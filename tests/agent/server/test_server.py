@@ -159,7 +159,7 @@ def test_the_conversation_of_a_response_is_an_id(chat: ChatServer) -> None:
     ("body", "param"), [*rows(__file__, "responses_that_are_refused"), ({"instructions": "\ud800"}, "instructions")]
 )
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_response_that_is_not_supported_is_refused(
+def test_responses_that_are_refused(
     shared_chat: ChatServer, body: dict[str, Any], param: str | None, stream: bool
 ) -> None:
     answer = post(shared_chat, {"input": "hello", "stream": stream, **body}, path="/v1/responses")
