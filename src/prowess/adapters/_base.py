@@ -145,6 +145,15 @@ def unsent_texts(texts: Iterable[str], visible: Sequence[str]) -> list[str]:
     return [text for text in texts if not any(text in seen for seen in visible)]
 
 
+def join_text(message: Mapping[str, Any], text: str, *, first: bool = False) -> dict[str, Any]:
+    """Return a message in OpenAI's form with a text at its end, or before its own."""
+    content = message.get("content") or ""
+    is_text = isinstance(content, str)
+    parts, added = ([content], [text]) if is_text else (content, [{"type": "text", "text": text}])
+    joined = [*added, *parts] if first else [*parts, *added]
+    return {**message, "content": "\n\n".join(joined) if is_text else joined}
+
+
 def require_free_names(tools: Iterable[str], taken: Container[str], hint: str = "rename or remove that tool") -> None:
     """Check that an agent has no tools of the same names, which some frameworks would replace.
 

@@ -32,7 +32,7 @@ from prowess.findings import Severity
 from prowess.session import Session, escape_tags, find_mentions
 from prowess.skill import Requirements, Skill, load
 
-from ._base import call_in_thread, require_free_names, stopped_after, unsent_texts
+from ._base import call_in_thread, join_text, require_free_names, stopped_after, unsent_texts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
@@ -152,11 +152,11 @@ class _Turn:
         users = [index for index, message in enumerate(messages) if message.get("role") == "user"]
         index = next((index for index in reversed(users) if self.text in texts[index]), users[-1] if users else None)
         if named and index is not None:
-            messages[index] = _join_text(messages[index], named, first=True)
+            messages[index] = join_text(messages[index], named, first=True)
         elif named:
             block = "\n\n".join(filter(None, (block, named)))
         if tail and messages and messages[-1].get("role") in ("user", "tool", "function"):
-            messages[-1] = _join_text(messages[-1], tail)
+            messages[-1] = join_text(messages[-1], tail)
         elif tail:
             block = f"{block}\n\n{tail}"
         return _append_to_system(messages, block)
@@ -387,16 +387,6 @@ def _append_to_system(messages: list[Any], block: str) -> list[Any]:
     if messages and messages[0].get("role") == "system":
         return [{**messages[0], "content": f"{_message_text(messages[0])}\n\n{block}"}, *messages[1:]]
     return [{"role": "system", "content": block}, *messages]
-
-
-def _join_text(message: Any, text: str, *, first: bool = False) -> Any:
-    """Return a message with a text at its end, or before its own."""
-    content = message.get("content") or ""
-    is_text = isinstance(content, str)
-    parts = [content] if is_text else content
-    added = [text if is_text else {"type": "text", "text": text}]
-    joined = [*added, *parts] if first else [*parts, *added]
-    return {**message, "content": "\n\n".join(joined) if is_text else joined}
 
 
 def _message_text(message: Any) -> str:

@@ -22,7 +22,7 @@ from prowess.errors import ConfigError
 from prowess.sandbox import CommandScope
 from prowess.session import Session
 
-from ._base import CatalogSkills, Source, call_tool, stopped_after
+from ._base import CatalogSkills, Source, call_tool, join_text, stopped_after
 
 try:
     from crewai.hooks import get_before_llm_call_hooks, register_before_llm_call_hook
@@ -254,11 +254,7 @@ class _Conversation:
             messages.append({"role": "user", "content": text})
             execution.undo.append((messages[-1], None))
             return
-        content = old.get("content") or ""
-        is_text = isinstance(content, str)
-        parts, added = ([content], [text]) if is_text else (content, [{"type": "text", "text": text}])
-        joined = [*added, *parts] if first else [*parts, *added]
-        messages[index] = {**old, "content": "\n\n".join(joined) if is_text else joined}
+        messages[index] = join_text(old, text, first=first)
         execution.undo.append((messages[index], old))
 
     def _remove(self, execution: _Execution) -> None:

@@ -6,23 +6,22 @@ import json
 import os
 from functools import partial
 
+from prowess._internal.fs import READ_FLAGS
 from prowess._internal.text import describe_os_error
 
 from ._places import UnreadableSessionError, check_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
 """Bytes of a line that is read; a longer one, which can only be the content of a file, is counted and skipped."""
-MAX_CALLS = 100
+_MAX_CALLS = 100
 """Calls of one session without a result that are kept; the results of calls made at once follow each other."""
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_OPEN_FLAGS |= getattr(os, "O_NONBLOCK", 0)
-
-
+BASE = "Base directory for this skill: "
+"""What Claude Code and Qwen Code write before the folder of a skill that is used."""
 _HEAD_BYTES = 512
 """Bytes at the beginning of a line in which its type is."""
 
@@ -45,7 +44,7 @@ class Lines:
             UnreadableSessionError: the file cannot be read.
         """
         try:
-            with open(os.open(self.path, _OPEN_FLAGS), "rb", buffering=1 << 18) as file:
+            with open(os.open(self.path, READ_FLAGS), "rb", buffering=1 << 18) as file:
                 check_status(self.path, os.fstat(file.fileno()))
                 for line in iter(partial(file.readline, MAX_LINE_BYTES), b""):
                     if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):
@@ -94,6 +93,18 @@ def records(
             last = line
     if last:
         yield lines.record(last)
+
+
+def keep_call(calls: dict[str, Any], key: str, call: Any) -> None:
+    """Keep a call until its result comes; of too many the oldest is dropped: the agent was stopped."""
+    calls[key] = call
+    if len(calls) > _MAX_CALLS:
+        del calls[next(iter(calls))]
+
+
+def has_call(line: bytes, calls: Iterable[str]) -> bool:
+    """Return whether a line has the id of one of some calls."""
+    return any(key.encode() in line for key in calls)
 
 
 def description_level(text: str) -> str:

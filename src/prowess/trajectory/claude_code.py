@@ -7,7 +7,7 @@ import re
 
 from prowess._internal.files import SKILL_FILE
 
-from ._lines import MAX_CALLS, Lines, at, description_level, objects_at, records, text_at
+from ._lines import BASE, Lines, at, description_level, has_call, keep_call, objects_at, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _find_noise = re.compile(
 _match_command = re.compile(
     r"\s*<command-message>.*?</command-message>\s*<command-name>/?([^<]*)</command-name>", re.DOTALL
 ).match
-_BASE = "Base directory for this skill: "
 _exit_code = re.compile(r"(?:Error: )?Exit code (\d+)").match
 
 
@@ -57,7 +56,7 @@ class _Reader:
         """Return whether a line may say something of skills."""
         if b"skill" in line or b"<command-name>" in line or not self.recorder.origin:
             return True
-        return any(key.encode() in line for key in self._calls)
+        return has_call(line, self._calls)
 
     def read(self, record: dict[str, Any]) -> None:
         """Read one record."""
@@ -92,9 +91,9 @@ class _Reader:
         for item in objects_at(record, "message", "content"):
             argument = _ARGUMENTS.get(text_at(item, "name"))
             if item.get("type") == "tool_use" and argument and (key := text_at(item, "id")):
-                self._calls[key] = text_at(item, "name"), at(item, "input", argument), text_at(record, "cwd")
-                if len(self._calls) > MAX_CALLS:  # the oldest ones have no result: the agent was stopped
-                    del self._calls[next(iter(self._calls))]
+                keep_call(
+                    self._calls, key, (text_at(item, "name"), at(item, "input", argument), text_at(record, "cwd"))
+                )
 
     def _read_user(self, record: dict[str, Any]) -> None:
         recorder, content, key = self.recorder, at(record, "message", "content"), text_at(record, "uuid")
@@ -111,9 +110,9 @@ class _Reader:
         text = (
             content if isinstance(content, str) else "".join(text_at(i, "text") for i in objects_at({"": content}, ""))
         )
-        if not text.startswith(_BASE):
+        if not text.startswith(BASE):
             return
-        path = os.path.join(text.removeprefix(_BASE).partition("\n")[0].strip(), SKILL_FILE)
+        path = os.path.join(text.removeprefix(BASE).partition("\n")[0].strip(), SKILL_FILE)
         if source := text_at(record, "sourceToolUseID"):
             if recorder.is_used(source):
                 recorder.activate(source, None, path, "model")

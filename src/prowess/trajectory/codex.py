@@ -8,7 +8,7 @@ import re
 
 from prowess._internal.files import SKILL_FILE
 
-from ._lines import MAX_CALLS, Lines, at, description_level, objects_at, records, text_at
+from ._lines import Lines, at, description_level, has_call, keep_call, objects_at, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class _Reader:
 
     def is_awaited(self, line: bytes) -> bool:
         """Return whether a line may say something of skills."""
-        return b"skill" in line or b"SKILL" in line or any(key.encode() in line for key in self._calls)
+        return b"skill" in line or b"SKILL" in line or has_call(line, self._calls)
 
     def read(self, record: dict[str, Any]) -> None:
         """Read one record."""
@@ -124,9 +124,7 @@ class _Reader:
 
     def _keep_call(self, key: str, command: str, cwd: str) -> None:
         if key and command:
-            self._calls[key] = command, cwd
-            if len(self._calls) > MAX_CALLS:
-                del self._calls[next(iter(self._calls))]
+            keep_call(self._calls, key, (command, cwd))
 
     def _read_message(self, role: object, text: str, key: str) -> None:
         recorder = self.recorder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from ._lines import MAX_CALLS, Lines, at, records, text_at
+from ._lines import Lines, at, has_call, keep_call, records, text_at
 from ._recorder import offer_xml
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
     calls: dict[str, tuple[str, Any]] = {}
 
     def is_wanted(line: bytes) -> bool:
-        return not recorder.cwd or b"skill" in line or any(key.encode() in line for key in calls)
+        return not recorder.cwd or b"skill" in line or has_call(line, calls)
 
     for record in records(lines, _find_noise, is_wanted):
         kind, data = text_at(record, "type"), record.get("data")
@@ -49,9 +49,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
         elif kind == "tool.execution_start":
             tool = text_at(data, "toolName")
             if key and tool in _ARGUMENTS:
-                calls[key] = tool, at(data, "arguments", _ARGUMENTS[tool])
-                if len(calls) > MAX_CALLS:
-                    del calls[next(iter(calls))]
+                keep_call(calls, key, (tool, at(data, "arguments", _ARGUMENTS[tool])))
         elif kind == "tool.execution_complete":
             if (call := calls.pop(key, None)) and at(data, "success") is True:
                 _count_call(key, *call, at(data, "shellExecution", "exitCode"), recorder)

@@ -7,7 +7,7 @@ import re
 
 from prowess._internal.files import SKILL_FILE
 
-from ._lines import MAX_CALLS, Lines, at, objects_at, records, text_at
+from ._lines import Lines, at, has_call, keep_call, objects_at, records, text_at
 from ._recorder import offer_xml
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
     calls: dict[str, tuple[str, Any]] = {}
 
     def is_wanted(line: bytes) -> bool:
-        awaited = b"skill" in line or b"SKILL" in line or any(key.encode() in line for key in calls)
+        awaited = b"skill" in line or b"SKILL" in line or has_call(line, calls)
         return awaited or not recorder.has_messages
 
     for record in records(lines, _find_noise, is_wanted):
@@ -62,9 +62,7 @@ def _read_message(record: dict[str, Any], calls: dict[str, tuple[str, Any]], rec
         for item in objects_at(message, "content"):
             tool, key = text_at(item, "name"), text_at(item, "id")
             if item.get("type") == "toolCall" and key and tool in _ARGUMENTS:
-                calls[key] = tool, at(item, "arguments", _ARGUMENTS[tool])
-                if len(calls) > MAX_CALLS:
-                    del calls[next(iter(calls))]
+                keep_call(calls, key, (tool, at(item, "arguments", _ARGUMENTS[tool])))
     elif role == "toolResult" and (call := calls.pop(text_at(message, "toolCallId"), None)):
         _count_call(text_at(message, "toolCallId"), *call, message, recorder)
 

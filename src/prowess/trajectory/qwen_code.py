@@ -7,7 +7,7 @@ import re
 
 from prowess._internal.files import SKILL_FILE
 
-from ._lines import MAX_CALLS, Lines, at, objects_at, records, text_at
+from ._lines import BASE, Lines, at, has_call, keep_call, objects_at, records, text_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ._recorder import Recorder
 
 _find_noise = re.compile(rb'"subtype":"(?:ui_telemetry|attribution_snapshot|slash_command)"').search
-_BASE = "Base directory for this skill: "
 _find_exit = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE).search
 _find_command = re.compile(r"^/(\S+)", re.MULTILINE).findall
 _ARGUMENTS = {"skill": "skill", "read_file": "file_path", "run_shell_command": "command"}
@@ -34,7 +33,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
     calls: dict[str, tuple[str, Any]] = {}
 
     def is_wanted(line: bytes) -> bool:
-        return not recorder.has_messages or b"skill" in line or any(key.encode() in line for key in calls)
+        return not recorder.has_messages or b"skill" in line or has_call(line, calls)
 
     for record in records(lines, _find_noise, is_wanted):
         kind = text_at(record, "type")
@@ -56,17 +55,15 @@ def read(lines: Lines, recorder: Recorder) -> None:
                 call = at(part, "functionCall")
                 tool, key = text_at(call, "name"), text_at(call, "id")
                 if key and tool in _ARGUMENTS:
-                    calls[key] = tool, at(call, "args", _ARGUMENTS[tool])
-                    if len(calls) > MAX_CALLS:
-                        del calls[next(iter(calls))]
+                    keep_call(calls, key, (tool, at(call, "args", _ARGUMENTS[tool])))
         elif kind == "tool_result":
             _read_result(record, calls, recorder)
 
 
 def _read_user(record: dict[str, Any], recorder: Recorder) -> None:
     text = "".join(text_at(part, "text") for part in objects_at(record, "message", "parts"))
-    if text.startswith(_BASE):
-        first, _, rest = text.removeprefix(_BASE).partition("\n")
+    if text.startswith(BASE):
+        first, _, rest = text.removeprefix(BASE).partition("\n")
         names = _find_command(rest)
         path = os.path.join(first.strip(), SKILL_FILE)
         recorder.activate(text_at(record, "uuid"), names[-1] if names else None, path, "user")
@@ -91,6 +88,6 @@ def _read_result(record: dict[str, Any], calls: dict[str, tuple[str, Any]], reco
     elif is_done and tool == "read_file":
         recorder.read(key, argument)
     elif is_done:
-        base = next((line for line in output.split("\n") if line.startswith(_BASE)), "")
-        path = os.path.join(base.removeprefix(_BASE).strip(), SKILL_FILE) if base else None
+        base = next((line for line in output.split("\n") if line.startswith(BASE)), "")
+        path = os.path.join(base.removeprefix(BASE).strip(), SKILL_FILE) if base else None
         recorder.activate(key, argument, path, "model")

@@ -13,7 +13,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import normalize_name
 from prowess.prompt import estimate_tokens
 
-from ._compare import ABSENT, compare
+from ._compare import ABSENT, compare_catalogs
 from ._kinds import KIND_MEANINGS, Kind
 
 TYPE_CHECKING = False
@@ -117,7 +117,9 @@ def usage_of(
     sessions = {host: [each for each in recording.sessions if each.agent == host] for host in hosts}
     bodies = cache(lambda path, real: estimate_tokens(filesystem.skill(path, real=real, whole=True).body))
     rows = [
-        row for host, found in sessions.items() for row in _Joined(host, found, comparison, question, bodies).rows()
+        row
+        for host, found in sessions.items()
+        for row in _Joined(host, found, comparison, question, filesystem, bodies).rows()
     ]
     rows.sort(
         key=lambda row: (-row.used, not row.visible, normalize_name(row.name), row.host, row.path or row.was or "")
@@ -139,9 +141,10 @@ class _Joined:
         sessions: Sequence[RecordedSession],
         comparison: Comparison,
         question: Question,
+        filesystem: Filesystem,
         body_tokens: Callable[[str, str], int],
     ) -> None:
-        self.body_tokens = body_tokens
+        self.filesystem, self.body_tokens = filesystem, body_tokens
         self.host, self.sessions, self.comparison, self.question = host, sessions, comparison, question
         self.counts: dict[str, dict[str, Any]] = {}
         """What was counted, by the path of a SKILL.md without links."""
@@ -251,7 +254,10 @@ class _Joined:
             return SkillUse(
                 name=found["name"], host=self.host, path=None, was=path, visible=False, reason=reason, **counted
             )
-        others = compare(self.question, hosts=[self.host], files=[path], only_files=True).skills
+        catalogs = {self.host: self.comparison.catalogs[self.host]}
+        others = compare_catalogs(
+            catalogs, self.question, files=[path], only_files=True, filesystem=self.filesystem
+        ).skills
         view = others[0].views[self.host]
         return SkillUse(
             name=found["name"],

@@ -8,16 +8,7 @@ import uuid
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from ._parameters import (
-    Parameters,
-    client_digest,
-    parse_body,
-    parse_messages,
-    read_conversation_id,
-    read_idempotency_key,
-    read_model,
-    read_stream,
-)
+from ._parameters import NO_PROBABILITIES, OWN_TOOLS, REFUSED, Parameters, parse_body, parse_messages, read_shared
 from ._requests import ChatRequest, error_parts
 
 if TYPE_CHECKING:
@@ -25,7 +16,6 @@ if TYPE_CHECKING:
 
     from ._requests import ChatAnswer
 
-_OWN_TOOLS = "the role has its own tools, and calls them itself"
 _TEXT = "answers are plain text"
 _PARAMETERS = Parameters(
     frozenset(("messages", "model", "stream", "stream_options", "metadata")),
@@ -37,17 +27,15 @@ _PARAMETERS = Parameters(
         "stop": "stop_sequences",
     },
     {
-        "tools": (_OWN_TOOLS, ([],)),
-        "tool_choice": (_OWN_TOOLS, ("none", "auto")),
-        "functions": (_OWN_TOOLS, ([],)),
-        "function_call": (_OWN_TOOLS, ("none", "auto")),
-        "web_search_options": (_OWN_TOOLS, ()),
+        **REFUSED,
+        "functions": (OWN_TOOLS, ([],)),
+        "function_call": (OWN_TOOLS, ("none", "auto")),
+        "web_search_options": (OWN_TOOLS, ()),
         "response_format": (_TEXT, ({"type": "text"},)),
         "modalities": (_TEXT, (["text"],)),
         "audio": (_TEXT, ()),
         "n": ("there is one answer to a request", (1,)),
-        "logprobs": ("the model's probabilities are not passed on", (False,)),
-        "top_logprobs": ("the model's probabilities are not passed on", (0,)),
+        "logprobs": (NO_PROBABILITIES, (False,)),
         "logit_bias": ("the model's words are not weighted", ({},)),
     },
 )
@@ -64,11 +52,7 @@ def parse(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
     settings, ignored = _PARAMETERS.read(request)
     return ChatRequest(
         messages=parse_messages(request.get("messages"), "messages"),
-        model=read_model(request),
-        conversation=read_conversation_id(request, headers),
-        client=client_digest(headers),
-        request_key=read_idempotency_key(headers),
-        stream=read_stream(request),
+        **read_shared(request, headers),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
         settings=settings,
         ignored=ignored,

@@ -136,7 +136,37 @@ def ignored_header(ignored: tuple[str, ...]) -> dict[str, str]:
 # ── what both APIs have ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def read_model(request: Mapping[str, Any]) -> str | None:
+OWN_TOOLS = "the role has its own tools, and calls them itself"
+NO_PROBABILITIES = "the model's probabilities are not passed on"
+REFUSED: dict[str, tuple[str, tuple[object, ...]]] = {
+    "tools": (OWN_TOOLS, ([],)),
+    "tool_choice": (OWN_TOOLS, ("none", "auto")),
+    "top_logprobs": (NO_PROBABILITIES, (0,)),
+}
+"""Parameters of both that have to be one of these values, and why."""
+
+
+def read_shared(request: Mapping[str, Any], headers: Mapping[str, str], *conversation: object) -> dict[str, Any]:
+    """Return the fields of a `ChatRequest` that both APIs have in the same place.
+
+    Args:
+        request: the parameters.
+        headers: of the request.
+        conversation: where else the API may have the ID of the conversation.
+
+    Raises:
+        RequestError: one is invalid.
+    """
+    return {
+        "model": _read_model(request),
+        "conversation": _read_conversation_id(request, headers, *conversation),
+        "client": client_digest(headers),
+        "request_key": _read_idempotency_key(headers),
+        "stream": _read_stream(request),
+    }
+
+
+def _read_model(request: Mapping[str, Any]) -> str | None:
     """Return the name of the model that a request names.
 
     Raises:
@@ -148,7 +178,7 @@ def read_model(request: Mapping[str, Any]) -> str | None:
     return model
 
 
-def read_stream(request: Mapping[str, Any]) -> bool:
+def _read_stream(request: Mapping[str, Any]) -> bool:
     """Return whether a request wants a stream.
 
     Raises:
@@ -160,7 +190,7 @@ def read_stream(request: Mapping[str, Any]) -> bool:
     return stream
 
 
-def read_conversation_id(request: Mapping[str, Any], headers: Mapping[str, str], *more: object) -> str | None:
+def _read_conversation_id(request: Mapping[str, Any], headers: Mapping[str, str], *more: object) -> str | None:
     """Return the client's ID of the conversation: of the header, of one of `more`, or of `metadata`.
 
     Raises:
@@ -181,7 +211,7 @@ def read_conversation_id(request: Mapping[str, Any], headers: Mapping[str, str],
     return conversation_id
 
 
-def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
+def _read_idempotency_key(headers: Mapping[str, str]) -> str | None:
     """Return the key that makes a request the same one when it is sent again.
 
     Raises:

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import quoted
 
-from ._parameters import (
-    Parameters,
-    client_digest,
-    parse_body,
-    parse_messages,
-    read_conversation_id,
-    read_idempotency_key,
-    read_model,
-    read_stream,
-    valid_unicode,
-)
+from ._parameters import REFUSED, Parameters, parse_body, parse_messages, read_shared, valid_unicode
 from ._requests import ChatRequest, Message, RequestError, error_parts
 
 if TYPE_CHECKING:
@@ -28,18 +18,15 @@ if TYPE_CHECKING:
 
     from ._requests import ChatAnswer
 
-_OWN_TOOLS = "the role has its own tools, and calls them itself"
 _PARAMETERS = Parameters(
     frozenset(("input", "instructions", "model", "stream", "metadata", "conversation")),
     {"max_output_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p"},
     {
-        "tools": (_OWN_TOOLS, ([],)),
-        "tool_choice": (_OWN_TOOLS, ("none", "auto")),
+        **REFUSED,
         "text.format": ("answers are plain text", ({"type": "text"},)),
         "previous_response_id": ("send the earlier messages in `input`, or an ID of yours in `conversation`", ()),
         "background": ("an answer ends with its request", (False,)),
         "prompt": ("the role has its own prompt; send yours in `instructions`", ()),
-        "top_logprobs": ("the model's probabilities are not passed on", (0,)),
     },
 )
 _REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -64,13 +51,7 @@ def parse(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
         raise RequestError("`instructions` must be a string", param="instructions")
     return ChatRequest(
         messages=_messages(request.get("input"), instructions),
-        model=read_model(request),
-        conversation=read_conversation_id(
-            request, headers, conversation.get("id") if isinstance(conversation, dict) else conversation
-        ),
-        client=client_digest(headers),
-        request_key=read_idempotency_key(headers),
-        stream=read_stream(request),
+        **read_shared(request, headers, conversation.get("id") if isinstance(conversation, dict) else conversation),
         settings=settings,
         ignored=ignored,
         repeated={"instructions": instructions, "metadata": _texts(metadata)},
