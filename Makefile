@@ -179,6 +179,7 @@ endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during 
 	@$(SYSTEM_PACKAGES) postgres
 	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py
 	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py --conversations 20 --turns 5 --interval 2 --within 60
+	PYTHONPATH=tests $(FRAMEWORKS)/bin/python tests/durability.py --conversations 20 --turns 5 --interval 2 --within 60 --sqlite
 
 shared: $(READY) $(SKILLS_TOOL)/.ready .venv-apm/.ready  ## kill five hundred processes while they change the skills and the lock of a project; share locks with the tool `skills` and import that of APM; unpack damaged archives (from npm and PyPI, 120 MB; two minutes)
 	$(BIN)/python tests/interruptions.py

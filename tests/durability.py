@@ -1,8 +1,9 @@
 """Kill processes that serve conversations from one database, and check that each turn is stored once and in order.
 
 `python tests/durability.py` has 100 conversations of 20 turns on PostgreSQL, over four processes of `prowess run
---serve`, one of which is killed every second. With other numbers, and `--within SECONDS`, it shows that a conversation
-whose process was killed goes on at once. `tests/adapters/test_durability.py` does the same with smaller numbers.
+--serve`, one of which is killed every second; with `--sqlite` on SQLite. With other numbers, and `--within SECONDS`, it
+shows that a conversation whose process was killed goes on at once. `tests/adapters/test_durability.py` does the same
+with smaller numbers.
 
 Clients do what a careful client does: they send a request with an `Idempotency-Key`, to any of the processes, and send
 it again until it is answered.
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -246,10 +248,13 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--interval", type=float, default=1.0, help="seconds between two kills")
     parser.add_argument("--within", type=float, metavar="SECONDS", help="more are a problem")
+    parser.add_argument("--sqlite", action="store_true", help="store them in a file, not on PostgreSQL")
     options = parser.parse_args()
-    with start_postgres() as server:
-        given = {name: value for name, value in vars(options).items() if name != "within"}
-        outcome = run(server.new_database(), pause=0.0, **given)
+    given = {name: value for name, value in vars(options).items() if name not in ("within", "sqlite")}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        file = f"sqlite:///{folder}/store.db"
+        url = file if options.sqlite else stack.enter_context(start_postgres()).new_database()
+        outcome = run(url, pause=0.0, **given)
     if options.within is not None and outcome.seconds > options.within:
         outcome.problems.append(f"it took {outcome.seconds:.0f} s, not {options.within:.0f}")
     again = ", ".join(f"{count} after {reason}" for reason, count in outcome.sent_again.most_common())
