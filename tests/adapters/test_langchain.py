@@ -247,6 +247,27 @@ def test_the_question_about_an_untrusted_skill_can_interrupt_the_graph(
     assert allowed or all(text.startswith("error: `pages` is not trusted") for text in texts)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["invoke", "ainvoke"])
+def test_scripts_of_one_message_run_in_its_order(with_script: Path, tmp_path: Path, asynchronous: bool) -> None:
+    """A file is read when the script before it has ended, also in a graph that runs tools in threads."""
+    (with_script / ".agents/skills/pages/note.py").write_text(f"import time\ntime.sleep(0.5)\n{NOTE}")
+    read = use("read_script_file", {"path": "note.txt"}, "r")
+    agent = Agent(
+        with_script,
+        PAGES,
+        asks(note("a"), read, note("b", "m")),
+        DONE,
+        scripts=Scripts(sandbox="none", on_untrusted=lambda _: True),
+        trust=Trust(str(tmp_path / "trust.json")),
+    )
+    config, given = {"configurable": {"thread_id": "1"}}, {"messages": [HumanMessage("How many?")]}
+    _ = asyncio.run(agent.graph.ainvoke(given, config)) if asynchronous else agent.graph.invoke(given, config)
+    first, second, third = results(agent.model.calls[2])[1:]
+    assert "stdout:\na\n" in first
+    assert second == "a"
+    assert "stdout:\nab\n" in third
+
+
 # ── deepagents ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

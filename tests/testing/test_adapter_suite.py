@@ -101,9 +101,17 @@ class AlwaysScripts(TinyConversation):
 
 
 class TrustsAll(TinyConversation):
+    options = Scripts(sandbox="none", on_untrusted=lambda _: True)
+
     def tools(self) -> tuple[Tool, ...]:
-        scripts = Scripts(sandbox="none", on_untrusted=lambda _: True)
-        return self.session.tools(scripts=self.scripts and scripts)
+        return self.session.tools(scripts=self.scripts and self.options)
+
+
+class ReadsFirst(TinyConversation):
+    def call_all(self, calls: list[Any]) -> list[Message]:
+        scripts_last = sorted(calls, key=lambda call: call["function"]["name"] == "run_skill_script")
+        results = {message["tool_call_id"]: message for message in super().call_all(scripts_last)}
+        return [results[call["id"]] for call in calls]
 
 
 class NeedsActiveSkill(TinyConversation):
@@ -179,6 +187,7 @@ BROKEN = {
     "scripts-off": _adapter(AlwaysScripts),
     "script": _adapter(TrustsAll),
     "script-at-once": _adapter(NeedsActiveSkill),
+    "script-and-file": _adapter(ReadsFirst),
     "file": _adapter(ForgetsFiles),
     "changed-skill": _adapter(OldCatalog),
     "compaction": _adapter(NoTail),

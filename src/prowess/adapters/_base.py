@@ -97,6 +97,31 @@ async def call_in_thread(call: Callable[..., Result], *args: Any, **named: Any) 
         return await asyncio.get_running_loop().run_in_executor(_THREADS, run)
 
 
+SCRIPT_TOOLS = frozenset({"run_skill_script", "read_script_file"})
+"""Tools whose calls wait for those before them in the same answer: all of a conversation work in one folder."""
+_script_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakKeyDictionary[Any, asyncio.Lock]] = WeakKeyDictionary()
+"""By loop, because a conversation may go on in another one, to which a lock cannot move."""
+
+
+async def call_in_order(owner: Any, tool: str, call: Callable[..., Result], *args: Any, **named: Any) -> Result:
+    """Return the result of `call_in_thread`; the calls of tools for scripts run one by one, as they came.
+
+    The next call does not wait for one that was cancelled.
+
+    Args:
+        owner: what the calls of a conversation have in common.
+        tool: its name.
+        call: runs the tool.
+        args: of the call.
+        named: of the call.
+    """
+    if tool not in SCRIPT_TOOLS:
+        return await call_in_thread(call, *args, **named)
+    locks = _script_locks.setdefault(asyncio.get_running_loop(), WeakKeyDictionary())
+    async with locks.setdefault(owner, asyncio.Lock()):
+        return await call_in_thread(call, *args, **named)
+
+
 @contextmanager
 def stopped_after(seconds: float | None) -> Iterator[None]:
     """Stop the commands of a block after some time: a framework whose time limit has passed only waits for its threads.

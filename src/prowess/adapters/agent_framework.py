@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.installer import missing_extra
 from prowess.session import Session
 
-from ._base import CatalogSkills, Source, added_texts, call_in_thread, merge_sessions, shown_skills, unsent_texts
+from ._base import CatalogSkills, Source, added_texts, call_in_order, merge_sessions, shown_skills, unsent_texts
 
 try:
     from agent_framework import (
@@ -199,7 +199,7 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any], *, approve
     """Return a tool in the form of the framework; it saves the session after each call."""
 
     async def call(**arguments: Any) -> str:
-        text = await call_in_thread(tool.call, **arguments)
+        text = await call_in_order(session, tool.name, tool.call, **arguments)
         _save_session(state, session)
         return text
 
@@ -325,7 +325,7 @@ class _Conversation:
 
     async def call(self, tool: str, **arguments: Any) -> str:
         """Call a tool; errors are part of the returned text."""
-        text = await call_in_thread(self._calls[tool], **arguments)
+        text = await call_in_order(self._session, tool, self._calls[tool], **arguments)
         _save_session(self._state, self._session)
         return text
 

@@ -22,7 +22,7 @@ from prowess.errors import ConfigError, SkillError
 from prowess.session import escape_tags, resource_folder
 from prowess.skill import load
 
-from ._base import CatalogSkills, Source, added_texts, call_in_thread, unsent_texts
+from ._base import CatalogSkills, Source, added_texts, call_in_order, unsent_texts
 
 try:
     from google.adk.events import Event, EventActions
@@ -224,7 +224,7 @@ class _SkillTool(BaseTool):  # type: ignore[misc]
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:
         """Call the tool; errors are part of the returned text."""
-        text = await call_in_thread(self._tool.call, **args)
+        text = await call_in_order(self._turn, self.name, self._tool.call, **args)
         self._turn.save(tool_context)
         return text
 

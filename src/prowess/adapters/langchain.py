@@ -11,7 +11,7 @@ import os
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
-from threading import Lock
+from threading import Condition, Lock
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from prowess._internal.frozen import Frozen
@@ -20,7 +20,16 @@ from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session
 
-from ._base import CatalogSkills, Source, call_in_thread, call_tool, conversation_of, merge_sessions, with_tail
+from ._base import (
+    SCRIPT_TOOLS,
+    CatalogSkills,
+    Source,
+    call_in_thread,
+    call_tool,
+    conversation_of,
+    merge_sessions,
+    with_tail,
+)
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
@@ -76,6 +85,7 @@ class SkillsMiddleware(AgentMiddleware):
         self._shown: dict[str, _ShownSkills] = {}
         """Of the last catalogs, most recent last."""
         self._lock = Lock()
+        self._script_calls = _ScriptCalls()
 
     @property
     def name(self) -> str:
@@ -185,10 +195,11 @@ class SkillsMiddleware(AgentMiddleware):
         for other in _earlier_calls(call, request.state["messages"]):
             if other["name"] == "activate_skill":
                 call_tool(tools, other["name"], other["args"])
-        _interrupts.set(())
-        text = call_tool(tools, call["name"], call["args"])
-        if interrupts := _interrupts.get():
-            raise interrupts[0]
+        with self._script_calls.in_order(call, request.state["messages"]):
+            _interrupts.set(())
+            text = call_tool(tools, call["name"], call["args"])
+            if interrupts := _interrupts.get():
+                raise interrupts[0]
         message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
         return Command(update={"skills": session.to_json(), "messages": [message]})
 
@@ -265,11 +276,65 @@ def _standalone_call(tool: Tool) -> Callable[..., str]:
 
 def _earlier_calls(call: Mapping[str, Any], messages: list[Any]) -> list[Any]:
     """Return the calls before this one in the same message, because tools run separately and share no state."""
-    for message in reversed(messages):
-        if isinstance(message, AIMessage):
-            ids = [other["id"] for other in message.tool_calls]
-            return list(message.tool_calls[: ids.index(call["id"])]) if call["id"] in ids else []
-    return []
+    message = _message_of_model(messages)
+    calls = [] if message is None else message.tool_calls
+    ids = [other["id"] for other in calls]
+    return list(calls[: ids.index(call["id"])]) if call["id"] in ids else []
+
+
+def _message_of_model(messages: list[Any]) -> Any:
+    return next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+
+
+_START_SECONDS = 1.0
+"""How long a call waits for those before it to start, which then are in the queue; some ran before an interruption."""
+_MAX_CALLS = 1000
+"""Calls that are remembered, of all conversations."""
+
+
+class _ScriptCalls:
+    """Lets the calls of tools for scripts in one message run one by one, in its order."""
+
+    def __init__(self) -> None:
+        self._changed = Condition()
+        self._has_ended: dict[tuple[object, object], bool] = {}
+        """By message and call, the last ones last."""
+
+    @contextmanager
+    def in_order(self, call: Mapping[str, Any], messages: list[Any]) -> Iterator[None]:
+        """Run a block when those of the calls before it have ended; another tool does not wait.
+
+        Args:
+            call: the call of a tool.
+            messages: of the conversation.
+        """
+        message = _message_of_model(messages)
+        if call["name"] not in SCRIPT_TOOLS or message is None:
+            yield
+            return
+        answered = {other.tool_call_id for other in messages if isinstance(other, ToolMessage)}
+        earlier = [
+            (message.id, other["id"])
+            for other in _earlier_calls(call, messages)
+            if other["name"] in SCRIPT_TOOLS and other["id"] not in answered
+        ]
+        key = message.id, call["id"]
+        with self._changed:
+            self._note(key, has_ended=False)
+            self._changed.wait_for(lambda: all(other in self._has_ended for other in earlier), _START_SECONDS)
+            self._changed.wait_for(lambda: all(self._has_ended.get(other, True) for other in earlier))
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._note(key, has_ended=True)
+
+    def _note(self, key: tuple[object, object], *, has_ended: bool) -> None:
+        self._has_ended.pop(key, None)
+        self._has_ended[key] = has_ended
+        if len(self._has_ended) > _MAX_CALLS:
+            del self._has_ended[next(iter(self._has_ended))]
+        self._changed.notify_all()
 
 
 def _append_to_system(system: Any, block: str) -> Any:

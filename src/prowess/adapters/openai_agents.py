@@ -20,7 +20,7 @@ from prowess.catalog import Catalog
 from prowess.errors import ConfigError
 from prowess.session import Session, escape_tags
 
-from ._base import CatalogSkills, Source, call_in_thread, with_tail
+from ._base import CatalogSkills, Source, call_in_order, with_tail
 
 try:
     from agents import FunctionTool, GuardrailFunctionOutput, InputGuardrail, RunConfig, Tool
@@ -174,7 +174,8 @@ class _ToolCall:
             parsed = None
         if not isinstance(parsed, dict):
             return "error: the arguments are not a JSON object"
-        return await call_in_thread(self._call_tool, conversation, context.tool_name, parsed)
+        name = context.tool_name
+        return await call_in_order(conversation, name, self._call_tool, conversation, name, parsed)
 
 
 def _tool_calls(agent: Agent[Any]) -> Iterable[_ToolCall]:

@@ -17,7 +17,16 @@ from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.errors import ConfigError
 from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
 
-from ._base import HINT, JoinedCatalogs, Source, call_in_thread, call_tool, catalog_argument, merge_sessions
+from ._base import (
+    HINT,
+    SCRIPT_TOOLS,
+    JoinedCatalogs,
+    Source,
+    call_in_thread,
+    call_tool,
+    catalog_argument,
+    merge_sessions,
+)
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
@@ -44,9 +53,6 @@ if TYPE_CHECKING:
     from pydantic_ai.models import ModelRequestContext
 
 __all__ = ["Skills", "to_toolset_tools"]
-
-_SEQUENTIAL_TOOLS = ("run_skill_script", "read_script_file")
-"""Tools whose calls wait for those before them in the same answer: all of a conversation work in one folder."""
 
 
 @dataclass
@@ -250,7 +256,7 @@ def to_toolset_tools(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dic
                 name=tool.name,
                 description=tool.description,
                 parameters_json_schema=dict(tool.parameters),
-                sequential=tool.name in _SEQUENTIAL_TOOLS,
+                sequential=tool.name in SCRIPT_TOOLS,
             ),
             max_retries=1,
             args_validator=_LenientArgumentsValidator(),

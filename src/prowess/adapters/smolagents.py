@@ -15,7 +15,16 @@ from prowess.errors import ConfigError
 from prowess.sandbox import CommandScope
 from prowess.session import Session
 
-from ._base import HINT, Source, added_texts, call_tool, catalog_argument, require_free_names, stopped_after
+from ._base import (
+    HINT,
+    SCRIPT_TOOLS,
+    Source,
+    added_texts,
+    call_tool,
+    catalog_argument,
+    require_free_names,
+    stopped_after,
+)
 
 try:
     from smolagents import ChatMessage, MessageRole, Model, Tool
@@ -69,6 +78,8 @@ def attach(
     require_free_names(model.session_tools, agent.tools)
     agent.tools.update(model.session_tools)
     agent.model, agent.run, agent.interrupt = model, _run_with_turns(agent, session), _interrupt(agent)
+    if hasattr(agent, "process_tool_calls"):
+        agent.process_tool_calls = _process_in_order(agent)
     return session
 
 
@@ -79,6 +90,7 @@ def detach(agent: Any) -> Any:
             agent.tools.pop(name, None)
         agent.model = agent.model.model
         del agent.run, agent.interrupt
+        vars(agent).pop("process_tool_calls", None)
     return agent
 
 
@@ -113,6 +125,23 @@ def _interrupt(agent: Any) -> Any:
         agent.model.scope.stop()
 
     return interrupt_with_scripts
+
+
+def _process_in_order(agent: Any) -> Any:
+    """Return what runs the tools of a message: one by one, in its order, if some of them are for scripts."""
+    process = agent.process_tool_calls
+
+    @wraps(process)
+    def process_in_order(chat_message: Any, memory_step: Any) -> Iterator[Any]:
+        threads = agent.max_tool_threads
+        if any(call.function.name in SCRIPT_TOOLS for call in chat_message.tool_calls):
+            agent.max_tool_threads = 1
+        try:
+            yield from process(chat_message, memory_step)
+        finally:
+            agent.max_tool_threads = threads
+
+    return process_in_order
 
 
 class _ModelWithSkills(Model):

@@ -18,7 +18,7 @@ from prowess._internal.installer import missing_extra
 from prowess.errors import SkillError
 from prowess.sandbox import CommandScope
 
-from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_in_thread, require_free_names, shown_skills
+from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_in_order, require_free_names, shown_skills
 
 try:
     from strands.hooks import AfterInvocationEvent, AfterToolCallEvent, BeforeInvocationEvent, BeforeToolCallEvent
@@ -99,7 +99,8 @@ class Skills(AgentSkills):
             with CommandScope() as scope:
                 watch = asyncio.create_task(_stop_when_cancelled(agent, scope))
                 try:
-                    text = await call_in_thread(call_and_save, agent, arguments if isinstance(arguments, dict) else {})
+                    arguments = arguments if isinstance(arguments, dict) else {}
+                    text = await call_in_order(agent, tool.name, call_and_save, agent, arguments)
                 finally:
                     watch.cancel()
             return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": [{"text": text}]}

@@ -461,7 +461,8 @@ async def _cancelled_script(project: Project) -> None:
     Trust().allow(project.catalog().resolve(waves.name))
     chat = project.chat(scripts=Scripts(sandbox="none", timeout=_SCRIPT_SECONDS))
     await chat.turn("How are the waves?", call("activate_skill", name=waves.name))
-    chat.model.expect(project.step(call("run_skill_script", skill=waves.name, script="watch.sh")))
+    both = [call("run_skill_script", skill=waves.name, script=script) for script in ("watch.sh", "count.sh")]
+    chat.model.expect(project.step(Step(calls=tuple(tool for step in both for tool in step.calls))))
     task = asyncio.ensure_future(chat.conversation.send("Watch them."))
     await _until(lambda: task.done() or ready.exists())
     if task.done() and not ready.exists():
@@ -713,6 +714,20 @@ async def _script_at_once(project: Project) -> None:
         expect_times(requests[-1], tides.word, 1, "the body once after `activate_skill` for the same skill")
 
 
+async def _script_and_file(project: Project) -> None:
+    tides = _tides(project)
+    text = "#!/bin/sh\nsleep 0.5\necho $1_WAS_WRITTEN >> heights.txt\ncat heights.txt\n"
+    (project.skills / "tide-tables/measure.sh").write_text(text, encoding="utf-8")
+    Trust().allow(project.catalog().resolve(tides.name))
+    measure = [call("run_skill_script", skill=tides.name, script="measure.sh", args=[word]) for word in ("HIGH", "LOW")]
+    steps = (measure[0], call("read_script_file", path="heights.txt"), measure[1])
+    chat = project.chat(scripts=Scripts(sandbox="none"))
+    await chat.turn(_FIRST, call("activate_skill", name=tides.name))
+    requests = await chat.turn(_SECOND, Step(calls=tuple(tool for step in steps for tool in step.calls)))
+    expect_times(requests[-1], "HIGH_WAS_WRITTEN", 3, "what a script wrote: its output, the file, and the next script's")
+    expect_times(requests[-1], "LOW_WAS_WRITTEN", 1, "what a later script of the message wrote: only its output")
+
+
 def _run_script(skill: SkillText) -> Step:
     return call("run_skill_script", skill=skill.name, script="scripts/high-water.sh", args=["Dover"])
 
@@ -821,6 +836,7 @@ CLAIMS: Mapping[str, tuple[str, Callable[[Project], Awaitable[Any]]]] = {
     "scripts-off": ("Without the option `scripts`, the model is offered no tool that runs scripts.", _scripts_off),
     "script": ("A script is refused until its user trusts the skill; then its output reaches the model.", _script),
     "script-at-once": ("A script runs in the message that activates its skill, in any order.", _script_at_once),
+    "script-and-file": ("Scripts of one message, and what reads their files, run in its order.", _script_and_file),
     "changed-skill": ("A skill that changes is seen when the next turn begins, and not before.", _changed_skill),
     "compaction": ("An active skill's body still reaches the model after its messages were dropped.", _compaction),
     "resume": ("A saved conversation goes on in a new process, with its messages and its active skills.", _resume),
