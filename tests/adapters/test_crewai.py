@@ -15,7 +15,7 @@ import pytest
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_DISABLE_TRACKING": "true", "OTEL_SDK_DISABLED": "true"}
 pytest.importorskip("crewai")
 
-from crewai import LLM, Agent, Crew, Task
+from crewai import LLM, Agent, BaseLLM, Crew, Task
 from crewai.events.event_bus import crewai_event_bus
 from crewai.flow.flow import Flow, listen, start
 from crewai.hooks.dispatch import HookAborted
@@ -64,7 +64,8 @@ def _only_loopback(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def agent_of(server: ModelServer, skills: Skills, **options: Any) -> Agent:
-    llm = LLM(model="openai/local", base_url=server.url, api_key="none", max_retries=0)
+    headers = {"Connection": "close"}  # no connection outlives its event loop
+    llm = LLM(model="openai/local", base_url=server.url, api_key="none", max_retries=0, default_headers=headers)
     options = {"role": "Counter", "goal": "Count.", "backstory": "You count pages.", **options}
     native = options.pop("native", None)
     tools = [*options.pop("tools", ()), *([] if native else skills.tools())]
@@ -268,6 +269,32 @@ def test_a_run_that_crewai_shortens_keeps_its_skills(
     assert [last.count(text) for text in (BODY, "Whisper.", "<available_skills>")] == [1, 1, 1]
     assert not any(text in summary for text in (BODY, "Whisper."))
     assert "Whisper." not in json.dumps(result.messages)
+
+
+class Summarizing(ModelServer):
+    """A server whose model also makes the summaries that CrewAI asks it for."""
+
+    def next_answer(self, request: dict[str, Any]) -> Any:
+        return super().next_answer(request) if "tools" in request else "<summary>They talked.</summary>"
+
+
+def test_a_skill_larger_than_the_window_that_crewai_assumes_is_in_each_request(folder: Path) -> None:
+    """Of a model that it does not know it assumes 8,192 tokens, and makes a summary of all before each request."""
+    lines = "\n".join(f"{number}. Count the lines of page {number} from the top." for number in range(900))
+    skill(folder / ".agents/skills/pages", body=f"{lines}\nEND_OF_PAGES")
+    (folder / ".agents/skills/pages/notes.md").write_text("Page 3 is blank.")
+    notes: Any = [("read_skill_file", {"name": "pages", "path": "notes.md"})]
+    skills = Skills(discover_project(folder))
+    with Summarizing(PAGES, notes, notes, DONE) as server, skills.conversation():
+        agent = agent_of(server, skills)
+        assert isinstance(agent.llm, BaseLLM)
+        assert len(lines) / 4 > agent.llm.get_context_window_size()
+        result = agent.kickoff("How many?")
+    assert result.raw == DONE
+    assert server.counts("END_OF_PAGES") == [0, 1, 1, 1]
+    assert server.counts("<available_skills>") == [1, 1, 1, 1]
+    assert "They talked." in whole(server.requests[-1])
+    assert "END_OF_PAGES" not in json.dumps(result.messages)
 
 
 def test_an_agent_without_a_system_prompt_and_without_function_calls(folder: Path, server: ModelServer) -> None:

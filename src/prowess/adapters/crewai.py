@@ -195,21 +195,25 @@ class _Conversation:
             return
         with self._lock:
             execution = self._execution_of(executor)
-            added = self._added_texts(execution)
-            if _is_too_long(executor, [execution.block, *added]):
-                # CrewAI would do this next with our messages among the others, and the request would have no skills.
-                with suppress(Exception):  # CrewAI tries again, and decides
-                    executor.llm.summarize_messages(executor.messages, executor.callbacks, verbose=False)
-                added = self._added_texts(execution)
+            messages, block = executor.messages, execution.block
+            added = self._added_texts(execution, messages)
+            if _is_too_long(executor, [block, *added]):
+                # CrewAI next replaces all messages but those of the system by a summary, with our texts in them.
+                if messages[0]["role"] == "system":
+                    block, added = "\n\n".join(filter(None, [block, *self._added_texts(execution, ())])), []
+                else:
+                    with suppress(Exception):  # CrewAI tries again, and decides
+                        executor.llm.summarize_messages(messages, executor.callbacks, verbose=False)
+                    added = self._added_texts(execution, messages)
             if added:
-                self._add_text(execution, executor.messages, -1, "\n\n".join(added))
-            if execution.block:
-                self._add_block(execution, executor.messages)
-            execution.sent = len(executor.messages)
+                self._add_text(execution, messages, -1, "\n\n".join(added))
+            if block:
+                self._add_block(execution, messages, block)
+            execution.sent = len(messages)
 
-    def _added_texts(self, execution: _Execution) -> list[str]:
-        """Return the skills that the messages of an execution do not contain."""
-        visible = [*map(_text_of, execution.executor.messages), *execution.added]
+    def _added_texts(self, execution: _Execution, messages: Sequence[Any]) -> list[str]:
+        """Return the skills of an execution that messages do not contain."""
+        visible = [*map(_text_of, messages), *execution.added]
         return [text for text in (*execution.added, self.session.tail(visible=visible)) if text]
 
     def after_request(self, context: Any) -> None:
@@ -237,12 +241,12 @@ class _Conversation:
         execution.block = "" if self._lists_skills(executor) else self.session.block()
         return execution
 
-    def _add_block(self, execution: _Execution, messages: list[Any]) -> None:
+    def _add_block(self, execution: _Execution, messages: list[Any], block: str) -> None:
         """Append the catalog to the system message, or put it first where an agent has no system message."""
         if messages[0]["role"] in ("system", "user"):
-            self._add_text(execution, messages, 0, execution.block, first=messages[0]["role"] == "user")
+            self._add_text(execution, messages, 0, block, first=messages[0]["role"] == "user")
         else:
-            messages.insert(0, {"role": "user", "content": execution.block})
+            messages.insert(0, {"role": "user", "content": block})
             execution.undo.append((messages[0], None))
 
     def _add_text(

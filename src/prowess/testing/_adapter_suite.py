@@ -724,7 +724,9 @@ async def _script_and_file(project: Project) -> None:
     chat = project.chat(scripts=Scripts(sandbox="none"))
     await chat.turn(_FIRST, call("activate_skill", name=tides.name))
     requests = await chat.turn(_SECOND, Step(calls=tuple(tool for step in steps for tool in step.calls)))
-    expect_times(requests[-1], "HIGH_WAS_WRITTEN", 3, "what a script wrote: its output, the file, and the next script's")
+    expect_times(
+        requests[-1], "HIGH_WAS_WRITTEN", 3, "what a script wrote: its output, the file, and the next script's"
+    )
     expect_times(requests[-1], "LOW_WAS_WRITTEN", 1, "what a later script of the message wrote: only its output")
 
 
