@@ -75,6 +75,40 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(folder: RoleFolder) -> None:
     assert (done.returncode, os.listdir(folder.top / "tmp")) == (0, [])
 
 
+def test_a_trajectory_has_the_conversation(folder: RoleFolder) -> None:
+    """With and without skills: prompt, calls, answer and tokens, and what `prowess usage --import` counts."""
+    skill(folder.top / ".agents/skills/pdf", body="Do pdf.")
+    folder.write_role(FILES)
+    (folder.top / "runs").mkdir()
+    steps = ({"call": "activate_skill", "with": {"name": "pdf"}}, {"call": "read_file", "with": {"path": "notes.txt"}})
+    model = folder.write_script(*steps, {"say": "Done."})
+    done = folder.run("-p", "Look at it.", "--model", model, "--trajectory", "runs")
+    assert (done.returncode, done.stderr) == (0, "")
+    (file,) = (folder.top / "runs").iterdir()
+    value = json.loads(file.read_text("utf-8"))
+    called = [[call["function_name"] for call in step.get("tool_calls", ())] for step in value["steps"]]
+    assert [step["source"] for step in value["steps"]] == ["system", "user", "agent", "agent", "agent"]
+    assert called == [[], [], ["activate_skill"], ["read_file"], []]
+    assert [value["steps"][number]["message"] for number in (1, 4)] == ["Look at it.", "Done."]
+    assert value["final_metrics"]["total_prompt_tokens"] > 0
+    argv = [sys.executable, "-m", "prowess", "usage", "--json", "--host", "initrunner", "--import", "runs"]
+    shown = subprocess.run(argv, cwd=folder.top, env=folder.env, capture_output=True, text=True, check=True)
+    used = [row for row in json.loads(shown.stdout)["skills"] if row["used"]]
+    assert [(row["name"], row["used_by_model"], row["offered"]) for row in used] == [("pdf", 1, 1)]
+    folder.write_role("auto_skills: {enabled: false}\n")
+    model = folder.write_script({"say": "Done."})
+    assert folder.run("-p", "Again.", "--model", model, "--trajectory", "plain.json").returncode == 0
+    plain = json.loads((folder.top / "plain.json").read_text("utf-8"))
+    assert [step["message"] for step in plain["steps"]] == ["Again.", "Done."]
+
+
+@pytest.mark.parametrize("option", ["--serve", "--dry-run"])
+def test_a_trajectory_is_of_one_conversation(folder: RoleFolder, option: str) -> None:
+    done = folder.run("--trajectory", "x.json", option)
+    assert done.returncode == 2
+    assert f"`--trajectory` and `{option}` exclude each other" in done.stderr
+
+
 # ── wrong use ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -96,16 +96,16 @@ class Assembly(Frozen):
         """All parts as one text."""
         return "\n\n".join(part.text for part in self.parts)
 
-    def new_session(self, ledger: str | None = None) -> Session | None:
+    def new_session(self, ledger: str | None = None, *, trajectory: str | None = None) -> Session | None:
         """Return the session of a new conversation, or of one with a ledger; `None` without discovered skills.
 
         Raises:
-            ConfigError: the ledger is not what `Session.to_json` returned.
+            ConfigError: the ledger is not what `Session.to_json` returned, or the trajectory cannot be written.
         """
         if self.catalog is None:
             return None
         make = Session if ledger is None else partial(Session.from_json, ledger)
-        return make(self.catalog, env=self.env, window=self.role.model.context_window)
+        return make(self.catalog, env=self.env, window=self.role.model.context_window, trajectory=trajectory)
 
     def toolbox_with(self, session: Session | None) -> Toolbox:
         """Return the tools that a model is offered now: the role's, and those of the active skills of a session."""

@@ -14,10 +14,12 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
+from prowess import __version__
 from prowess._internal.frozen import EMPTY
 from prowess._internal.installer import missing_extra
 from prowess._internal.text import neutral, quoted
 from prowess.errors import ProwessError
+from prowess.session import RECORDED_TOOLS, Trajectory, message, recorded_call
 
 from ._threads import run_in_thread
 from ._turn import ToolCall, Turn, listing_notes, parse_arguments, usage_counts
@@ -26,6 +28,8 @@ from .policy import ToolFailedError
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
+
+    from prowess.session import Session
 
     from .assembly import Assembly, Toolbox
     from .policy import AgentTool
@@ -64,6 +68,7 @@ from prowess.adapters.pydantic_ai import Skills, to_toolset_tools
 
 # The turn's notes say it, in the role's words.
 warnings.filterwarnings("ignore", message="Some responses omitted usage information")
+warnings.filterwarnings("ignore", message="the trajectory is not complete")
 
 
 Confirm = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
@@ -83,24 +88,50 @@ class Conversation:
         model: a model of Pydantic AI.
         confirm: asks the user before a call that needs confirmation; without it, such calls are refused.
         instrument: whether Pydantic AI reports to OpenTelemetry.
+        trajectory: the file or folder in which it is recorded, as for a `Session`.
+
+    Raises:
+        ConfigError: the trajectory cannot be written.
     """
 
     def __init__(
-        self, assembly: Assembly, model: Any, *, confirm: Confirm | None = None, instrument: bool = False
+        self,
+        assembly: Assembly,
+        model: Any,
+        *,
+        confirm: Confirm | None = None,
+        instrument: bool = False,
+        trajectory: str | None = None,
     ) -> None:
         self.assembly, self.model, self.confirm, self.instrument = assembly, model, confirm, instrument
-        self.session = assembly.new_session()
+        self._trajectory_option = trajectory
+        self._trajectory: Trajectory | None = None
+        self.session = self.new_session()
         self.history: list[Any] = []
         self.lost_tokens = 0
         """Tokens of turns that failed, which the history does not have."""
         self.mcp_names: dict[tuple[str, str], str] = {}
         """The names under which tools of MCP servers are offered, by server and the server's own name."""
 
+    def new_session(self, ledger: str | None = None) -> Session | None:
+        """Return a session for the conversation; see `Assembly.new_session`."""
+        return self.assembly.new_session(ledger, trajectory=self._trajectory_option)
+
+    @property
+    def trajectory(self) -> Trajectory | None:
+        """What is recorded of the conversation; `None` if nothing is."""
+        if self.session is not None:
+            return self.session.trajectory
+        if self._trajectory is None and self._trajectory_option is not None:
+            name, agent = os.urandom(16).hex(), {"name": "initrunner", "version": __version__}
+            self._trajectory = Trajectory(self._trajectory_option, lambda: (name, agent, []))
+        return self._trajectory
+
     def update_assembly(self, assembly: Assembly) -> None:
         """Use another assembly from the next turn on, for example after a change of the role or of a skill."""
         self.assembly = assembly
         if assembly.catalog is None or self.session is None:
-            self.session = assembly.new_session()
+            self.session = self.new_session()
         else:
             self.session.update(assembly.catalog)
 
@@ -126,6 +157,8 @@ class Conversation:
         if budget is not None and budget <= 0:
             return run.finish(None, "the conversation has used all its tokens (`guardrails.session_token_budget`)")
         output = error = public_error = None
+        if self.session is None and self.trajectory is not None:  # a session records the prompt itself
+            self.trajectory.say("user", prompt)
         try:
             agent = self._make_agent(run, settings)
             # Entered, the model closes its connections when the last turn that needs them ends.
@@ -225,6 +258,10 @@ class _RunningTurn:
         self.calls[call_id] = call.with_changes(result=None if error else text, error=error)
         if self.on_call is not None:
             self.on_call(self.calls[call_id])
+        trajectory = self.conversation.trajectory
+        if trajectory is not None and call.tool not in RECORDED_TOOLS:
+            arguments = call.arguments if isinstance(call.arguments, dict) else {}
+            trajectory.add(recorded_call(call.tool, arguments, text, **({"skill": None} if error else {})))
 
     def _count_call(self) -> None:
         """Count a call as soon as the model begins to write it: ten thousand in one answer take minutes to read.
@@ -243,6 +280,7 @@ class _RunningTurn:
         ledger = () if session is None else session.ledger
         if session is not None:
             self.notes |= dict.fromkeys(listing_notes(session))
+        self._record_end(output, error)
         if getattr(self.usage, "unmeasured_requests", 0):
             self.notes["the model server did not report token usage: `max_tokens_per_run` is not enforced"] = None
         return Turn(
@@ -254,6 +292,16 @@ class _RunningTurn:
             usage=usage_counts(self.usage),
             notes=tuple(self.notes),
         )
+
+    def _record_end(self, output: str | None, error: str | None) -> None:
+        """Record the answer, or what failed, and the tokens."""
+        if (trajectory := self.conversation.trajectory) is None:
+            return
+        usage = usage_counts(self.usage)
+        said = message("system", f"error: {error}") if output is None else message("agent", output)
+        trajectory.add(said, tokens=(usage["input_tokens"], usage["output_tokens"]))
+        if trajectory.failure is not None:
+            self.notes[trajectory.failure] = None
 
     def current_toolbox(self) -> Toolbox:
         """Return the tools that are offered now: the role's, and those of active skills."""

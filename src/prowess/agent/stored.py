@@ -153,7 +153,7 @@ def restore_conversation(conversation: Conversation, saved: SavedConversation | 
         messages = ModelMessagesTypeAdapter.validate_python(json.loads(history or "[]"))
         rows = json.loads(details)["mcp_names"] if details else []
         names = {(str(server), str(own)): str(name) for server, own, name in rows}
-        session = conversation.assembly.new_session(ledger)
+        session = conversation.new_session(ledger)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         first_line = neutral(next(iter(str(error).splitlines()), ""))[:200]
         message = f"the stored conversation is invalid: {first_line}"

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from ._scripts import Scripts as Scripts, UntrustedSkill as UntrustedSkill, scripts_option as scripts_option
     from ._session import Session as Session
     from ._tools import Tool as Tool
+    from ._trajectory import (
+        RECORDED_TOOLS as RECORDED_TOOLS,
+        Trajectory as Trajectory,
+        message as message,
+        recorded_call as recorded_call,
+    )
     from ._trust import (
         Trust as Trust,
         TrustedSkill as TrustedSkill,

@@ -36,6 +36,7 @@ from ._resources import read_text, split_path
 from ._script_program import find_script_program, module_path
 from ._scripts import FOLDER_HINT, allowed_copy, check_folder, open_script
 from ._tools import read_written_tool, run_tool
+from ._trajectory import file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from ._resources import FileText
     from ._scripts import Scripts
     from ._tools import Tool
+    from ._trajectory import RecordedCall
     from ._trust import Trust
     from ._work_folders import WorkFolder
 
@@ -67,6 +69,7 @@ def script_tools(
     catalog: Callable[[], Catalog],
     trust: Callable[[], Trust],
     env: Mapping[str, str] | None,
+    recorded: Callable[[str, Mapping[str, Any]], RecordedCall],
 ) -> tuple[Tool, ...]:
     """Return the tools that run a script of a skill of a conversation, and read what it wrote.
 
@@ -78,25 +81,30 @@ def script_tools(
         catalog: returns the skills of the moment.
         trust: returns what the user allowed.
         env: the environment of the user, for `PATH`; by default that of the process.
+        recorded: returns the block in which a call is recorded.
     """
 
     def run(skill: str, script: str | None, module: str | None, args: list[str], text: str) -> str:
         if (script is None) == (module is None):
             raise SkillError("`run_skill_script` takes a `script` or a `module`", hint="give one of them")
-        entry = find_readable(catalog(), skill, ledger.records)
-        activate(entry)
-        return run_script(
-            entry,
-            script,
-            module,
-            args,
-            text,
-            catalog=catalog(),
-            scripts=scripts,
-            work=scripts.folder(ledger.conversation),
-            trust=trust(),
-            env=os.environ if env is None else env,
-        )
+        arguments = {"skill": skill, "script": script, "module": module, "args": args or None, "input": text or None}
+        with recorded("run_skill_script", arguments) as call:
+            entry = find_readable(catalog(), skill, ledger.records)
+            activate(entry)
+            answer, path, code = run_script(
+                entry,
+                script,
+                module,
+                args,
+                text,
+                catalog=catalog(),
+                scripts=scripts,
+                work=scripts.folder(ledger.conversation),
+                trust=trust(),
+                env=os.environ if env is None else env,
+            )
+            call.result(answer, script={"path": file_of(entry, path), "exit_code": code})
+        return answer
 
     def read(path: str, offset: int, limit: int | None) -> FileText:
         return _read_written(scripts.find_folder(ledger.conversation), path, offset, limit)
@@ -116,8 +124,10 @@ def run_script(
     work: WorkFolder,
     trust: Trust,
     env: Mapping[str, str],
-) -> str:
+) -> tuple[str, str, int]:
     """Run a script, and return what a model should know: exit code, output, and the files it wrote.
+
+    Also the script's path in the skill's folder, and its exit code: 124 if it took too long, as of `timeout`.
 
     Args:
         entry: the skill.
@@ -183,7 +193,8 @@ def run_script(
             )
             lines += [f"hint: {hint}" for hint in hints]
         answer = "\n".join(lines).replace(copy.folder, neutral(os.path.dirname(entry.path)))
-        return escape_tags(escape_special_tokens(answer))
+        code = 124 if done.exit_code is None else done.exit_code
+        return escape_tags(escape_special_tokens(answer)), script, code
 
 
 def _run_beside(

@@ -20,6 +20,7 @@ from ._ledger import Ledger, text_fingerprint
 from ._listing import SafeReader, TurnBlocks, shared_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
 from ._resources import FileText, read_text, resource_folder
+from ._trajectory import RecordedCall, Trajectory, about_agent, about_skill, catalog_step, file_of, report_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,9 +56,10 @@ class Session:
         window: the tokens of the model's context window, if known.
         ranker: an embedding or re-ranker for `search` and `block`; by default that of `prowess[semantic]`.
         locations: whether an activated skill names its directory, for a model that may open files there.
+        trajectory: the file in which the conversation is recorded, or a folder that gets a file for each conversation.
 
     Raises:
-        ConfigError: an unknown unit or format, or an invalid budget or window.
+        ConfigError: an unknown unit or format, an invalid budget or window, or a trajectory that cannot be written.
     """
 
     def __init__(
@@ -72,7 +74,10 @@ class Session:
         window: int | None = None,
         ranker: Ranker | None = None,
         locations: bool = True,
+        trajectory: str | os.PathLike[str] | None = None,
     ) -> None:
+        self.trajectory: Trajectory | None = None
+        """What is recorded of the conversation; `None` if nothing is."""
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
         self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
@@ -82,6 +87,8 @@ class Session:
         self._trust, self._env, self._locations = trust, env, locations
         self._ledger = Ledger()
         self._scripts: Scripts | None = None
+        if trajectory is not None:
+            self.trajectory = Trajectory(trajectory, self._about)
 
     # ── the catalog ──────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -95,6 +102,15 @@ class Session:
             self._listing, self._live = listing, live
             self._readers = mapped_readers(catalog.readers, SafeReader)
             self._blocks = TurnBlocks(catalog, self._listing_options, self._ranker)
+        if self.trajectory is not None and self.trajectory.file.path is not None:
+            self.trajectory.add(catalog_step(catalog, listing))
+
+    def _about(self) -> tuple[str, dict[str, object], list[dict[str, Any]]]:
+        """Return what the trajectory begins with."""
+        return self._ledger.conversation, about_agent(self.catalog), [catalog_step(self.catalog, self._listing)]
+
+    def _recorded(self, tool: str, arguments: Mapping[str, Any], by: str = "model") -> RecordedCall:
+        return RecordedCall(self.trajectory, tool, arguments, by)
 
     @property
     def listing(self) -> Prompt:
@@ -187,7 +203,15 @@ class Session:
             AmbiguousSkillError: several skills have this name.
             ActivationError: the skill may not be activated, or cannot be read now. It can be tried again.
         """
-        entry = find_activatable(self.catalog, name, by)
+        with self._recorded("activate_skill", {"name": name, "arguments": arguments}, by) as call:
+            entry = find_activatable(self.catalog, name, by)
+            activation = self._activate(entry, arguments, by)
+            call.result(activation.content, skill=None if activation.repeated else about_skill(entry))
+        if not activation.repeated:
+            report_use(entry, by)
+        return activation
+
+    def _activate(self, entry: Entry, arguments: str | None, by: str) -> Activation:
         with self._lock:
             activation = self._render(entry, arguments)
             record = self._ledger.get(entry.path)
@@ -217,14 +241,17 @@ class Session:
             ActivationError: the model may not read the skill.
             SkillFileError: the skill has no such text file.
         """
-        entry = find_readable(self.catalog, name, self.ledger)
-        provider = self._files_provider(entry)
-        if provider is None:
-            text = read_text(self._folder(entry), path, offset=offset, limit=limit)
-        else:
-            from ._remote_files import read_remote_text
+        arguments = {"name": name, "path": path, "offset": offset or None, "limit": limit}
+        with self._recorded("read_skill_file", arguments) as call:
+            entry = find_readable(self.catalog, name, self.ledger)
+            provider = self._files_provider(entry)
+            if provider is None:
+                text = read_text(self._folder(entry), path, offset=offset, limit=limit)
+            else:
+                from ._remote_files import read_remote_text
 
-            text = read_remote_text(provider, entry, path, offset=offset, limit=limit)
+                text = read_remote_text(provider, entry, path, offset=offset, limit=limit)
+            call.result(text.text, file=file_of(entry, text.path))
         with self._lock:
             self._ledger.add_file(entry.path, text.path)
         return text
@@ -257,6 +284,8 @@ class Session:
         visible = list(visible)
         self.next_turn()
         self._prompt = text
+        if self.trajectory is not None and text:
+            self.trajectory.say("user", text)
         contents: list[str] = []
         mentions = self.mentions(text)
         with self._lock:
@@ -264,12 +293,17 @@ class Session:
         entries = {mention.entry.path: mention.entry for mention in mentions if mention.entry is not None}
         for entry in entries.values():
             try:
-                contents.append(self._activate_for_turn(entry))
+                content = self._activate_for_turn(entry)
             except (SkillError, OSError) as error:
                 warnings.append(str(error))
+                continue
+            if not any(content in seen for seen in visible):
+                contents.append(content)
+                if self.trajectory is not None:
+                    self.trajectory.say("user", content, skill=about_skill(entry))
+                report_use(entry, "user")
         self.warnings = tuple(warnings)
-        new = [content for content in contents if not any(content in seen for seen in visible)]
-        new += [escape_tags(f"warning: {warning}") for warning in warnings]
+        new = [*contents, *(escape_tags(f"warning: {warning}") for warning in warnings)]
         return [{"role": "user", "content": content, "meta_dict": {"skill": True}} for content in new]
 
     def _activate_for_turn(self, entry: Entry) -> str:
@@ -344,6 +378,7 @@ class Session:
                 lambda: self.catalog,
                 lambda: self.trust,
                 self._env,
+                self._recorded,
             )
         return (*tools, search_tool(self.search)) if search or self.shortened else tuple(tools)
 
@@ -427,7 +462,8 @@ class Session:
 
     def _options(self) -> dict[str, Any]:
         own = {"trust": self._trust, "env": self._env, "ranker": self._ranker, "locations": self._locations}
-        return {**self._listing_options, **own}
+        file = None if self.trajectory is None else self.trajectory.file.option
+        return {**self._listing_options, **own, "trajectory": file}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the ledger with the catalog of this moment, for frameworks that save the arguments of a run."""

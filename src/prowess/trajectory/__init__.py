@@ -1,9 +1,10 @@
-"""Read what agents recorded of their own sessions: which skills were offered and used, and nothing that was said."""
+"""Read what agents recorded of their own sessions, without anything that was said, and write trajectories."""
 
 from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._file import TrajectoryFile as TrajectoryFile, describe_failure as describe_failure
     from ._places import (
         AGENTS as AGENTS,
         Unreadable as Unreadable,
@@ -22,6 +23,6 @@ if TYPE_CHECKING:
         ScriptRun as ScriptRun,
         utc_time as utc_time,
     )
-    from .atif import trajectory_of as trajectory_of
+    from .atif import call_step as call_step, message_step as message_step, trajectory_of as trajectory_of
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -98,10 +98,15 @@ class Recorder:
             if how == "read" and exit_code == 0:
                 self.read(key, path)
                 skills += [path] if os.path.basename(path) == SKILL_FILE else []
-            elif how == "run" and len(self._scripts) < _MAX_ITEMS:
-                item = ScriptRun(id=key, path=path, exit=exit_code, time=self.now)
-                self._scripts.setdefault((key, path), item)
+            elif how == "run":
+                self.add_script(key, path, exit_code)
         return skills
+
+    def add_script(self, key: str, path: object, exit_code: object) -> None:
+        """Add a script that has ended."""
+        if (found := self.path(path)) and isinstance(exit_code, int) and len(self._scripts) < _MAX_ITEMS:
+            item = ScriptRun(id=key, path=found, exit=exit_code, time=self.now)
+            self._scripts.setdefault((key, found), item)
 
     def offered_as(self, path: str) -> str | None:
         """Return the name under which the catalog has a SKILL.md."""

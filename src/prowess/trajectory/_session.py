@@ -19,6 +19,10 @@ class _Row(Frozen):
         """Return the values of the fields."""
         return tuple(getattr(self, name) for name in self._fields())
 
+    def as_dict(self) -> dict[str, object]:
+        """Return the values of the fields by their names."""
+        return dict(zip(self._fields(), self.as_row(), strict=True))
+
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> Self:
         """Return the value of a row."""

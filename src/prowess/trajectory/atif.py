@@ -1,7 +1,8 @@
 """Read and write trajectories of any agent: ATIF 1.7, the Agent Trajectory Interchange Format of Harbor.
 
-The format has no record of a skill. Read are the calls by which agents load one, if their results say that they did;
-written are steps whose `extra.skill` says it, with the same calls, and none of the words of a conversation.
+The format has no record of a skill. In trajectories of others, the calls by which agents load one count, if their
+results say that they did. Prowess says in `extra` of a step what it did: `skills` were offered, `skill` was used,
+`file` was read, `script` was run. `skill` is null if nothing reached the model, or it already had the text.
 """
 
 from __future__ import annotations
@@ -17,18 +18,21 @@ from ._recorder import Recorder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from ._session import RecordedSession
 
 VERSION = "ATIF-v1.7"
-_MAX_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
+"""Of a file that is read or written."""
 _MAX_DEPTH = 8
 """Sub-agents of sub-agents that are read."""
 _SKILL_TOOLS = ("Skill", "skill", "activate_skill")
 _READ_TOOLS = ("Read", "read", "read_file", "view", "read_skill_file")
 _SHELL_TOOLS = ("Bash", "bash", "bash_command", "exec_command", "run_shell_command", "shell", "shell_command")
+_OWN_KEYS = frozenset(("skill", "file", "script"))
+"""Keys of `extra` in steps of Prowess."""
 _BY_READING = ("codex", "pi")
 """Agents without a tool for skills: reading SKILL.md is what loads one."""
 _find_base = re.compile(r"^Base directory for this skill: (.+)$", re.MULTILINE).search
@@ -42,7 +46,7 @@ def read_all(path: str, home: str) -> list[RecordedSession]:
         UnreadableSessionError: it cannot be read, or is no trajectory.
     """
     try:
-        value = parse_object(read_file(path, _MAX_BYTES, follow=True))
+        value = parse_object(read_file(path, MAX_BYTES, follow=True))
     except UnreadableError as error:
         raise UnreadableSessionError(str(error)) from None
     if not text_at(value, "schema_version").startswith("ATIF-v1."):
@@ -57,11 +61,6 @@ def _sessions(value: Any, name: str, parent: str | None, home: str, depth: int =
     recorder.parent = parent
     recorder.set_once(version=at(value, "agent", "version"), cwd=at(value, "agent", "extra", "cwd"))
     recorder.set_once(cwd=at(value, "extra", "cwd"))
-    skills = at(value, "agent", "extra", "skills")
-    if isinstance(skills, list):
-        recorder.has_catalog = True
-        for skill in objects_at(value, "agent", "extra", "skills"):
-            recorder.offer(skill.get("name"), skill.get("path"), text_at(skill, "description") or "full")
     totals = [at(value, "final_metrics", f"total_{what}_tokens") for what in ("prompt", "completion")]
     recorder.tokens = sum(total for total in totals if isinstance(total, int)) or None
     for number, step in enumerate(objects_at(value, "steps"), 1):
@@ -76,10 +75,13 @@ def _sessions(value: Any, name: str, parent: str | None, home: str, depth: int =
 
 
 def _read_step(step: dict[str, Any], key: str, recorder: Recorder) -> None:
-    skill = at(step, "extra", "skill")
-    if isinstance(skill, dict):
-        by = "user" if step.get("source") == "user" else "model"
-        recorder.activate(text_at(skill, "id") or key, skill.get("name"), skill.get("path"), by)
+    extra = step.get("extra")
+    if isinstance(at(extra, "skills"), list):
+        recorder.has_catalog = True
+        for skill in objects_at(extra, "skills"):
+            recorder.offer(skill.get("name"), skill.get("path"), text_at(skill, "description") or "full")
+    if isinstance(extra, dict) and not _OWN_KEYS.isdisjoint(extra):
+        _read_own_step(step, extra, key, recorder)
         return
     if step.get("source") == "user" and (match := _find_base(text_at(step, "message"))):
         recorder.activate(key, None, os.path.join(match[1].strip(), SKILL_FILE), "user")
@@ -88,6 +90,16 @@ def _read_step(step: dict[str, Any], key: str, recorder: Recorder) -> None:
         call_id = text_at(call, "tool_call_id")
         if (result := results.get(call_id)) is not None:
             _count_call(call_id or key, text_at(call, "function_name"), call.get("arguments"), result, recorder)
+
+
+def _read_own_step(step: dict[str, Any], extra: dict[str, Any], key: str, recorder: Recorder) -> None:
+    """Read a step that says itself what it did with a skill."""
+    key = next((text_at(call, "tool_call_id") for call in objects_at(step, "tool_calls")), "") or key
+    if isinstance(skill := extra.get("skill"), dict):
+        by = "user" if step.get("source") == "user" else "model"
+        recorder.activate(text_at(skill, "id") or key, skill.get("name"), skill.get("path"), by)
+    recorder.read(key, extra.get("file"))
+    recorder.add_script(key, at(extra, "script", "path"), at(extra, "script", "exit_code"))
 
 
 def _count_call(key: str, tool: str, arguments: Any, result: dict[str, Any], recorder: Recorder) -> None:
@@ -114,41 +126,61 @@ def _count_call(key: str, tool: str, arguments: Any, result: dict[str, Any], rec
 
 def trajectory_of(session: RecordedSession) -> dict[str, object]:
     """Return a session as a trajectory of ATIF 1.7: what was offered and used, and no text."""
-    steps: list[tuple[str, str, dict[str, object]]] = []
+    steps: list[dict[str, object]] = []
     for used in session.activations:
-        source, skill = "user" if used.by == "user" else "agent", {"id": used.id, "name": used.name, "path": used.path}
-        call = _call(used.id, "activate_skill", {"name": used.name}, {}) if source == "agent" else {}
-        steps.append((used.time, source, {"extra": {"skill": skill}, **call}))
+        skill = {"id": used.id, "name": used.name, "path": used.path}
+        if used.by == "user":
+            steps.append(message_step("user", "", used.time, skill=skill))
+        else:
+            steps.append(call_step("activate_skill", {"name": used.name}, "", used.time, used.id, skill=skill))
     steps += [
-        (file.time, "agent", _call(file.id, "read_skill_file", {"path": file.path}, {})) for file in session.files
+        call_step("read_skill_file", {"path": file.path}, "", file.time, file.id, file=file.path)
+        for file in session.files
     ]
-    for script in session.scripts:
-        arguments: dict[str, object] = {"command": _quoted(script.path)}
-        steps.append((script.time, "agent", _call(script.id, "shell", arguments, {"exit_code": script.exit})))
-    steps.sort(key=lambda step: step[0])
-    first = (session.first, "system", dict[str, object]())
-    offers = [item.as_row() for item in session.catalog or ()]
-    catalog = [dict(zip(("name", "path", "description"), row, strict=True)) for row in offers]
-    extra: dict[str, object] = {"cwd": session.cwd, **({} if session.catalog is None else {"skills": catalog})}
+    for run in session.scripts:
+        script = {"path": run.path, "exit_code": run.exit}
+        steps.append(call_step("run_skill_script", {"script": run.path}, "", run.time, run.id, script=script))
+    steps.sort(key=lambda step: str(step.get("timestamp", "")))
+    skills = {} if session.catalog is None else {"skills": [offer.as_dict() for offer in session.catalog]}
+    steps.insert(0, message_step("system", "", session.first, **skills))
     return {
         "schema_version": VERSION,
         "session_id": session.id,
-        "agent": {"name": session.agent, "version": session.version or "unknown", "extra": extra},
-        "steps": [
-            {"step_id": number, **({"timestamp": time} if time else {}), "source": source, "message": "", **more}
-            for number, (time, source, more) in enumerate([first, *steps], 1)
-        ],
+        "agent": {"name": session.agent, "version": session.version or "unknown", "extra": {"cwd": session.cwd}},
+        "steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)],
     }
 
 
-def _call(key: str, tool: str, arguments: dict[str, object], extra: dict[str, object]) -> dict[str, object]:
-    """Return the keys of a step with one call of a tool, and its result."""
-    result = {"source_call_id": key, "content": "", **({"extra": extra} if extra else {})}
+def message_step(source: str, text: str, time: str, **extra: object) -> dict[str, Any]:
+    """Return a step of ATIF without its number.
+
+    Args:
+        source: `system`, `user` or `agent`.
+        text: what was said.
+        time: ISO 8601; empty if it is unknown.
+        extra: what was done with a skill: `skill`, `file`, `script`, or `skills` for those that are offered.
+    """
+    step = {**({"timestamp": time} if time else {}), "source": source, "message": text}
+    return {**step, "extra": extra} if extra else step
+
+
+def call_step(
+    tool: str, arguments: Mapping[str, Any], content: str, time: str, key: str, **extra: object
+) -> dict[str, Any]:
+    """Return a step of ATIF with one call of a tool and its result.
+
+    Args:
+        tool: its name.
+        arguments: what it was called with.
+        content: the result.
+        time: as for `message_step`.
+        key: the ID of the call.
+        extra: as for `message_step`.
+    """
     call = {"tool_call_id": key, "function_name": tool, "arguments": arguments}
-    return {"tool_calls": [call], "observation": {"results": [result]}}
-
-
-def _quoted(path: str) -> str:
-    import shlex
-
-    return shlex.quote(path)
+    result = {"source_call_id": key, "content": content}
+    return {
+        **message_step("agent", "", time, **extra),
+        "tool_calls": [call],
+        "observation": {"results": [result]},
+    }

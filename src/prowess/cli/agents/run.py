@@ -76,6 +76,11 @@ def options(parser: Parser) -> None:
     setup.flag("--otel", "send telemetry with OpenTelemetry, as Pydantic AI does")
     kept = parser.group("where conversations are kept")
     kept.value(
+        "--trajectory",
+        "PATH",
+        "record the conversation, with its texts, in this file of ATIF 1.7; in a folder, a file for each conversation",
+    )
+    kept.value(
         "--store",
         "URL",
         "keep conversations in a database: sqlite:///FILE or postgresql://USER@HOST/DATABASE "
@@ -143,6 +148,9 @@ def _check_options(args: Arguments) -> None:
     if args.daemon and args.prompt is not None:
         message = "`--prompt` and `--daemon` exclude each other"
         raise ConfigError(message, hint="use one of them; `--daemon` reads prompts from standard input")
+    if args.trajectory is not None and (args.serve or args.dry_run):
+        name = "serve" if args.serve else "dry-run"
+        raise ConfigError(f"`--trajectory` and `--{name}` exclude each other", hint="use one of them")
     _check_store_options(args)
 
 
@@ -154,7 +162,11 @@ def _make_conversation(reloader: RoleReloader, model: Any, args: Arguments) -> C
     """
     from prowess.agent import Conversation, StoredConversation
 
-    options: dict[str, Any] = {"confirm": _confirm_callback(args), "instrument": args.otel}
+    options: dict[str, Any] = {
+        "confirm": _confirm_callback(args),
+        "instrument": args.otel,
+        "trajectory": args.trajectory,
+    }
     store = None if args.conversation is None else _open_store(args)
     if store is None:
         return Conversation(reloader.current(), model, **options)
