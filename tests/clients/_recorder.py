@@ -31,30 +31,6 @@ LONG = 300
 """Characters that are kept of a long text."""
 SEVERAL = 3
 """Values that are kept of a list in a record that is bookkeeping."""
-TERMINAL = """
-import json, os, pty, select, sys, time
-steps, argv = json.loads(sys.argv[1]), sys.argv[2:]
-pid, terminal = pty.fork()
-if not pid:
-    os.execvp(argv[0], argv)
-seen = b""
-for wanted, typed in steps:
-    while wanted.encode() not in seen:
-        if not select.select([terminal], [], [], 50)[0]:
-            sys.exit(f"the terminal never showed {wanted!r}")
-        seen += os.read(terminal, 65536)
-    seen = b""
-    for key in typed:
-        os.write(terminal, key.encode())
-        time.sleep(0.02)
-while True:
-    try:
-        if not os.read(terminal, 65536):
-            break
-    except OSError:
-        break
-"""
-"""Types into a program that runs in a terminal: each text when the screen has shown what comes before it."""
 
 
 @dataclass(frozen=True, kw_only=True)

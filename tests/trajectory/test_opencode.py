@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PDF = "/home/ada/.config/opencode/skills/pdf"
 TABLES = """
 create table session (id text, parent_id text, directory text, version text, time_created int, time_updated int);
-create table message (id text, session_id text, data text);
+create table message (id text, session_id text, time_created int, data text);
 create table part (id text, session_id text, message_id text, time_created int, data text);
 """
 NOW = 1_795_168_800_000
@@ -38,7 +38,7 @@ def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
         for key, parent in (("s1", None), ("s2", "s1"), ("empty", None)):
             opened.execute("insert into session values (?, ?, '/work', '1.18.33', ?, ?)", (key, parent, NOW, NOW))
         for key, session, role in (("m1", "s1", "user"), ("m2", "s1", "assistant"), ("m3", "s2", "assistant")):
-            opened.execute("insert into message values (?, ?, ?)", (key, session, json.dumps({"role": role})))
+            opened.execute("insert into message values (?, ?, ?, ?)", (key, session, NOW, json.dumps({"role": role})))
         opened.commit()
         yield opened
 
@@ -78,7 +78,24 @@ def test_a_skill_that_the_user_called(tmp_path: Path, database: sqlite3.Connecti
     add(database, "p2", {"type": "text", "text": text}, "m2")
     add(database, "p3", tool("bash", "c1", {"exit": 0, "output": text}, command="cat skill"))
     (used,) = session_of(tmp_path).activations
-    assert (used.id, used.name, used.path, used.by) == ("p1", "pdf", f"{PDF}/SKILL.md", "user")
+    assert (used.name, used.path, used.by) == ("pdf", f"{PDF}/SKILL.md", "user")
+
+
+def test_a_fork_counts_once(tmp_path: Path, database: sqlite3.Connection) -> None:
+    """It has copies of the messages, with other identifiers and the same times."""
+    text = f"Base directory for this skill: {PDF}\nRelative paths in this skill are below it.\na.pdf"
+    used = tool("skill", "c1", {"name": "csv", "dir": "/work/csv"})
+    add(database, "p1", {"type": "text", "text": text}, "m1")
+    add(database, "p2", used)
+    database.execute("insert into session values ('s3', null, '/work', '1.18.33', ?, ?)", (NOW + 9000, NOW + 9000))
+    for key, role in (("m4", "user"), ("m5", "assistant")):
+        database.execute("insert into message values (?, 's3', ?, ?)", (key, NOW, json.dumps({"role": role})))
+    for key, message, part in (("p3", "m4", {"type": "text", "text": text}), ("p4", "m5", used)):
+        row = (key, message, NOW + 9000, json.dumps(part))
+        database.execute("insert into part values (?, 's3', ?, ?, ?)", row)
+    database.commit()
+    session = session_of(tmp_path)
+    assert sorted((item.name, item.by) for item in session.activations) == [("csv", "model"), ("pdf", "user")]
 
 
 def test_files_and_scripts(tmp_path: Path, database: sqlite3.Connection) -> None:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from ._session import RecordedSession
 
 _SESSIONS = "select id, parent_id, directory, version, time_created, time_updated from session"
-_SPOKEN = "select distinct session_id from message"
+_SPOKEN = "select session_id, min(time_created) from message group by session_id"
 _PARTS = """
-select part.session_id, part.id, part.time_created, cast(part.data as blob), cast(message.data as blob)
+select part.session_id, part.id, part.time_created, cast(part.data as blob), cast(message.data as blob),
+message.time_created
 from part left join message on message.id = part.message_id
 where instr(part.data, 'skill') and length(part.data) < ? order by part.time_created
 """
@@ -50,7 +51,7 @@ def read_all(path: str, home: str) -> list[RecordedSession]:
 
 
 def _read_database(database: sqlite3.Connection, home: str) -> list[RecordedSession]:
-    spoken = {row[0] for row in database.execute(_SPOKEN)}
+    spoken = dict(database.execute(_SPOKEN))
     recorders: dict[Any, Recorder] = {}
     for key, parent, directory, version, created, updated in database.execute(_SESSIONS):
         recorder = recorders[key] = Recorder("opencode", str(key), home)
@@ -58,11 +59,14 @@ def _read_database(database: sqlite3.Connection, home: str) -> list[RecordedSess
         recorder.at(created)
         recorder.at(updated)
         recorder.has_messages = key in spoken
-    for session, key, created, data, message in database.execute(_PARTS, (MAX_LINE_BYTES,)):
+        # A fork copies messages with new identifiers, but with the times of the old ones.
+        recorder.origin = f"{recorder.cwd} {spoken.get(key)}"
+    for session, key, created, data, message, said in database.execute(_PARTS, (MAX_LINE_BYTES,)):
         if session in recorders and isinstance(data, bytes):
             recorders[session].at(created)
+            said = f"{recorders[session].origin} {said}"
             is_user = at(parse_object(message) if isinstance(message, bytes) else None, "role") == "user"
-            _read_part(str(key), parse_object(data), recorders[session], is_user=is_user)
+            _read_part(said if is_user else str(key), parse_object(data), recorders[session], is_user=is_user)
     return [found for recorder in recorders.values() if (found := recorder.session()) is not None]
 
 
@@ -70,7 +74,7 @@ def _read_part(key: str, part: Any, recorder: Recorder, *, is_user: bool) -> Non
     if at(part, "type") == "text":
         if is_user and (match := _find_base(text_at(part, "text"))):
             path = os.path.join(match[1].strip(), SKILL_FILE)
-            recorder.activate(key, None, path, "user")
+            recorder.activate(f"{key} {path}", None, path, "user")
     elif at(part, "type") == "tool" and at(part, "state", "status") == "completed":
         state, tool = at(part, "state"), at(part, "tool")
         key = text_at(part, "callID") or key

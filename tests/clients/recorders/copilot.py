@@ -1,13 +1,11 @@
-"""Copilot CLI: `copilot -p`, and its terminal where the user invokes a skill."""
+"""Copilot CLI: `copilot -p`. It sends `/NAME` as words; only its terminal lets the user invoke a skill."""
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from typing import TYPE_CHECKING
 
-from clients._recorder import TERMINAL, Call, Recorder, json_lines, main_files
+from clients._recorder import Call, Recorder, json_lines, main_files
 from clients.probes.copilot import PROGRAM
 
 if TYPE_CHECKING:
@@ -22,15 +20,11 @@ CATALOG = re.compile(
 
 
 def argv(clients: Clients, turn: Turn, session: str) -> list[str]:
-    """Return the command of a turn. A session cannot be forked."""
-    if turn.goes_on == "forked":
+    """Return the command of a turn. A session cannot be forked, and `-p` does not let its user invoke a skill."""
+    if turn.goes_on == "forked" or turn.invokes:
         return []
     before = [f"--resume={session}"] if turn.goes_on else []
-    command = [str(clients.file(PROGRAM)), "--allow-all", *before]
-    if not turn.invokes:
-        return [*command, "-p", turn.words]
-    typed = [["shortcuts", f"/{turn.invokes} {turn.words}"], [turn.words, "\r"], ["Done.", "/exit"], ["/exit", "\r"]]
-    return [sys.executable, "-c", TERMINAL, json.dumps(typed), *command]
+    return [str(clients.file(PROGRAM)), "--allow-all", *before, "-p", turn.words]
 
 
 def env(url: str) -> dict[str, str]:
