@@ -139,9 +139,8 @@ def file_of(entry: Entry, path: str) -> str | None:
 
 def about_agent(catalog: Catalog) -> dict[str, object]:
     """Return `agent` of a trajectory."""
-    from prowess import __version__
-
-    return {"name": catalog.host.name, "version": __version__, "extra": {"cwd": catalog.cwd}}
+    version = sys.modules["prowess"].__version__  # the package imports rooms above this one
+    return {"name": catalog.host.name, "version": version, "extra": {"cwd": catalog.cwd}}
 
 
 def catalog_step(catalog: Catalog, listing: Listing) -> dict[str, Any]:
