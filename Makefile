@@ -101,9 +101,11 @@ adapters:  ## test the adapters, each with its real framework
 pytest-apart = unset MAKEFLAGS MAKELEVEL; folder=$$($(<D)/bin/python tests/support/temporary.py) && trap 'rm -rf "$$folder"' EXIT && \
 	    trap 'exit 1' HUP INT TERM && $(<D)/bin/python -m pytest -q $(1) --basetemp "$$folder/t" $(2)
 
+OTHER_ADAPTERS = $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py')
+
 # Some tests of test_role_files.py need the package of MCP too.
 adapter-frameworks: $(FRAMEWORKS)/.ready
-	$(call pytest-apart,-n auto --dist worksteal,tests/adapters tests/agent/test_role_files.py $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py'))
+	$(call pytest-apart,-n auto --dist worksteal,tests/adapters tests/agent/test_role_files.py $(OTHER_ADAPTERS))
 
 $(APART:%=adapter-%): module = $(subst -,_,$*)
 $(APART:%=adapter-%): adapter-%: .venv-%/.ready
@@ -196,8 +198,9 @@ $(SKILLS_TOOL)/.ready: tests/install/skills_tool/package.json tests/install/skil
 	@npm install --prefix $(@D) --no-audit --no-fund --loglevel=error
 	@touch $@
 
-long: $(READY)   ## run the tests that have a short form in `make test` in their long form, with random examples (ten minutes)
+long: $(READY) $(FRAMEWORKS)/.ready  ## run the tests that have a short form in `make test` in their long form, with random examples (ten minutes)
 	PROWESS_PROOFS=1 PROWESS_HYPOTHESIS=long $(BIN)/python -m pytest -q -n auto --dist worksteal -m "proof or hypothesis" --ignore tests/adapters --ignore tests/real
+	PROWESS_PROOFS=1 $(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal -m proof tests/adapters $(OTHER_ADAPTERS)
 
 # Each has a short form in `make test`.
 proofs: mutations cures endurance shared long conformance clients  ## all that takes long: random worlds, killed processes, other tools, official suites, real clients (half an hour)

@@ -17,6 +17,7 @@ from prowess.agent import Conversation, Turn, assemble
 from prowess.session import Trust
 from support import hostile_mcp_server
 from support.growth import END
+from support.proofs import short_or_long
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -257,12 +258,13 @@ HOSTILE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    "kind", short_or_long(["an error at the start", "garbage in a call", "exit in a call"], [*HOSTILE])
+)
 def test_an_error_of_a_server_is_at_most_a_line_on_the_terminal(kind: str, tmp_path: Path) -> None:
-    """No traceback and no log, whatever it sends, in the real command."""
-    config = server_config(
-        tmp_path, "server", HOSTILE[kind], ", timeout_seconds: 1".replace(", timeout_seconds: 1", "")
-    )
+    """No traceback and no log, whatever it sends, in the real command. The short form has three of twelve servers."""
+    config = server_config(tmp_path, "server", HOSTILE[kind])
     (tmp_path / "role.yaml").write_text(f"name: a\nprompt: x\nmodel: openai:m\ntools:\n- {config}\n")
     (tmp_path / "script.yaml").write_text("- call: hello\n- say: Done.\n")
     command = [sys.executable, "-m", "prowess", "run", str(tmp_path / "role.yaml"), "-p", "go", "--home", str(tmp_path)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.growth import END
+from support.proofs import short_or_long
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -96,13 +97,13 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("form", "where"),
     [
         ("DBOSDurability", "session in deps"),
         ("DBOSAgent", "session of the run"),
-        ("DBOSAgent", "session of the agent"),
-        ("DBOSAgent", "session in capabilities"),
+        *short_or_long([], [("DBOSAgent", "session of the agent"), ("DBOSAgent", "session in capabilities")]),
     ],
 )
 def test_a_killed_run_goes_on_without_calling_a_tool_again(tmp_path: Path, form: str, where: str) -> None:

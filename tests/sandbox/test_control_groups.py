@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -111,3 +112,18 @@ def test_the_limit_is_above_what_the_supervisor_uses(
     assert guard.end() is True
     memory.prepare_to_read(request["group"], 10_000_000)  # type: ignore[arg-type]
     assert (tmp_path / files[0]).read_text()[:2] == ("-1" if version == 1 else "ma")
+
+
+def test_a_full_folder_stays_the_reason_after_its_file_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was killed for a removed file may be measured once more before its end is known."""
+    monkeypatch.setattr(memory, "_INTERVAL", 0)
+    monkeypatch.setattr(memory, "_MAX_INTERVAL", 0)
+    monkeypatch.setattr(memory, "kill", lambda _: None)
+    folders = {os.fsencode(tmp_path): (1_000_000, 10)}
+    request = {"limits": {}, "group": None, "tmpfs": (), "scratch": b"", "folders": folders, "network": None}
+    guard = memory.MemoryGuard(request)  # type: ignore[arg-type]
+    (tmp_path / "large").write_bytes(bytes(2_000_000))
+    guard.check()
+    (tmp_path / "large").unlink()
+    guard.check()
+    assert guard.out_of_space

@@ -107,7 +107,8 @@ def talk_beside_slow_clients(
         while sum(counts.values()) < slow:
             await asyncio.sleep(0.01)
         started = time.monotonic()
-        limits = httpx2.Limits(max_connections=None)
+        # A connection that is used again may be closed as idle at that moment, which a client must repeat.
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         base = f"http://127.0.0.1:{port}"
         async with httpx2.AsyncClient(base_url=base, trust_env=False, timeout=END, limits=limits) as client:
             answers = await asyncio.gather(*(_conversation(client, at, turns) for at in range(conversations)))

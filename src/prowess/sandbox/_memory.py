@@ -96,7 +96,8 @@ class MemoryGuard:
     def _measure(self) -> None:
         pids = list(_descendants())
         self._exceeded = self._exceeded or self._exceeds_memory(pids)
-        self.out_of_space = any(folder.exceeds(pids) for folder in self._folders)
+        # What was too much stays a reason after the end of the process that had it.
+        self.out_of_space = self.out_of_space or any(folder.exceeds(pids) for folder in self._folders)
         if self._exceeded or self.out_of_space:
             for pid in reversed(pids):  # of bwrap the first ones, which end by themselves, come last
                 kill(pid)
