@@ -119,6 +119,13 @@ def test_split_tools_keeps_parentheses_together(line: str, items: list[str]) -> 
     ("front", "requirements", "extra"),
     [
         pytest.param("requires: {bins: [git]}", Requirements(bins=("git",)), {}, id="bins"),
+        pytest.param("requires: {packages: [pypdf>=5]}", Requirements(packages=("pypdf>=5",)), {}, id="packages"),
+        pytest.param(
+            "requires: {packages: [lxml]}\ncompatibility: {requires: [pypdf]}",
+            Requirements(packages=("lxml", "pypdf")),
+            {},
+            id="packages-twice",
+        ),
         pytest.param(
             "compatibility:\n  requires:\n  - python>=3.10\n  - pypdf",
             Requirements(packages=("python>=3.10", "pypdf")),

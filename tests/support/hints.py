@@ -551,7 +551,9 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
         set_field("", "  - type: datetime"),
         set_field("Read, Grep"),
     ),
-    r"write `env:` and `bins:`, each with a list of names": (set_field("", "  env: [API_KEY]", "  bins: [qpdf]"),),
+    r"write `env:`, `bins:` and `packages:`, each with a list of names": (
+        set_field("", "  env: [API_KEY]", "  bins: [qpdf]", "  packages: [pypdf]"),
+    ),
     r"put your own values below `metadata:`(?: as text)?": (move_to_metadata,),
     r"put your own values below `metadata:`, or remove it": (move_to_metadata, remove_entry),
     r"did you mean `(?P<name>\w+)`\?": (rename_key,),

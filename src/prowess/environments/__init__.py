@@ -1,7 +1,8 @@
 """What scripts of skills need to run: find it, install it once, and say what is missing.
 
 Front door: `find_needs` reads what a script needs, `install` returns an environment with it, `environments` lists what
-was installed, and `missing_hints` reads what a script that failed wrote. Nothing here decides whether a script may run.
+was installed, and `missing_hints` reads what a script that failed wrote. `find_script_program` does it for a script of
+a skill, `with_packages` for one of a role. Nothing here decides whether a script may run.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
         find_needs as find_needs,
         find_node_needs as find_node_needs,
         needs_of_skill as needs_of_skill,
+    )
+    from ._script_program import (
+        ScriptProgram as ScriptProgram,
+        find_script_program as find_script_program,
+        with_packages as with_packages,
     )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -12,7 +12,7 @@ from prowess._internal.files import is_inside, real_path
 from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
-from prowess.environments import missing_hints
+from prowess.environments import find_script_program, missing_hints
 from prowess.errors import ConfigError, SandboxError, SkillError, SkillFileError
 from prowess.guard import (
     Guard,
@@ -33,7 +33,6 @@ from ._activation import escape_tags
 from ._lookup import find_readable
 from ._remote_files import skill_folder
 from ._resources import read_text, split_path
-from ._script_program import find_script_program, module_path
 from ._scripts import FOLDER_HINT, allowed_copy, check_folder, open_script
 from ._tools import read_written_tool, run_tool
 from ._trajectory import file_of
@@ -148,7 +147,7 @@ def run_script(
     _check_arguments(args, text)
     with ExitStack() as stack:
         folder = stack.enter_context(skill_folder(catalog, entry))
-        parts = split_path(script or "" if module is None else module_path(folder, module))
+        parts = split_path(script or "" if module is None else _module_path(folder, module))
         script = "/".join(parts)
         copy = stack.enter_context(allowed_copy(entry, folder, trust, scripts, work, script, tuple(args)))
         with open_script(copy.folder, script) as file:
@@ -195,6 +194,25 @@ def run_script(
         answer = "\n".join(lines).replace(copy.folder, neutral(os.path.dirname(entry.path)))
         code = 124 if done.exit_code is None else done.exit_code
         return escape_tags(escape_special_tokens(answer)), script, code
+
+
+def _module_path(folder: str, module: str) -> str:
+    """Return the path of the file that `python -m` runs for a module of a skill.
+
+    Args:
+        folder: of the skill.
+        module: its name with dots.
+
+    Raises:
+        SkillFileError: the skill has no such module.
+    """
+    parts = module.split(".")
+    if all(part.isidentifier() for part in parts):
+        for names in ([*parts[:-1], f"{parts[-1]}.py"], [*parts, "__main__.py"]):
+            if os.path.isfile(os.path.join(folder, *names)):
+                return "/".join(names)
+    hint = "name one from the skill's directory, as in `scripts.fill` for `scripts/fill.py`"
+    raise SkillFileError(f"the skill has no module {quoted(module)} that can run", hint=hint)
 
 
 def _run_beside(

@@ -30,8 +30,6 @@ def render(skill: Skill) -> str:
     put("description", skill.description)
     put("license", skill.license)
     put("compatibility", skill.compatibility)
-    if skill.requirements.packages:
-        put("compatibility", {"requires": skill.requirements.packages})
     put("metadata", skill.metadata)
     line = " ".join(skill.allowed_tools)
     fits_on_line = line and tuple(split_tools(line)) == skill.allowed_tools
@@ -46,7 +44,8 @@ def render(skill: Skill) -> str:
         put("tools", skill.tools)
     else:
         values["tools"] = ""
-    put("requires", {key: value for key in ("env", "bins") if (value := getattr(skill.requirements, key))})
+    required = ("env", "bins", "packages")
+    put("requires", {key: value for key in required if (value := getattr(skill.requirements, key))})
     values.update(skill.extra)
     lines = ["---"]
     for key, item in values.items():

@@ -1,8 +1,9 @@
 """Find the requirements of a skill that this machine does not meet.
 
-The rules are those of InitRunner (`requires.env`, `requires.bins`) and of UAAPS (`compatibility.requires`, a list of
-Python requirements, PEP 508). Nothing is imported, installed or run: variables and PATH are looked up, and versions
-come from the metadata of the installed packages. The packages of an extra (`pypdf[crypto]`) are not checked.
+The rules are those of InitRunner (`requires.env`, `requires.bins`) and of UAAPS (`compatibility.requires`, here also
+`requires.packages`, a list of Python requirements, PEP 508). Nothing is imported, installed or run: variables and PATH
+are looked up, and versions come from the metadata of the installed packages. The packages of an extra
+(`pypdf[crypto]`) are not checked.
 """
 
 from __future__ import annotations

@@ -253,7 +253,7 @@ def _check_compatibility(skill: Skill) -> Iterator[Finding]:
         return
     text = skill.compatibility
     if text is None:
-        note = "; its `requires:` list is read" if skill.requirements.packages else ""
+        note = "" if "compatibility" in skill.extra else "; its `requires:` list is read"
         message = f"the compatibility note is {_describe_kind(field.kind)}, not text{note}"
         hint = f"write it as one text of at most {MAX_COMPATIBILITY} characters"
         yield _field_finding(skill, "compatibility", "compatibility-type", message, hint)
@@ -282,7 +282,7 @@ _FIELD_HINTS = {
     "argument-hint": "write one line of text, in quotes if it begins with `[`",
     "paths": "write a list of glob patterns",
     "tools": "write a list of maps with `type:`, or one line of text",
-    "requires": "write `env:` and `bins:`, each with a list of names",
+    "requires": "write `env:`, `bins:` and `packages:`, each with a list of names",
 }
 
 

@@ -50,7 +50,7 @@ class Requirements(Frozen):
     bins: tuple[str, ...] = ()
     """Programs that must be on PATH."""
     packages: tuple[str, ...] = ()
-    """Python requirements, as in `compatibility: {requires: [...]}` of UAAPS."""
+    """Python requirements of `requires: {packages: [...]}`, and of `compatibility: {requires: [...]}` of UAAPS."""
 
     def as_dict(self) -> dict[str, list[str]]:
         """Return the requirements in the shape of `--json`."""
@@ -235,22 +235,20 @@ def _take_tools(values: dict[str, Value]) -> tuple[Mapping[str, Value], ...] | s
 
 def _take_requirements(values: dict[str, Value]) -> Requirements:
     """Take `requires:` and the map form of `compatibility:`, unless they have another form."""
-    env: tuple[str, ...] = ()
-    bins: tuple[str, ...] = ()
-    packages: tuple[str, ...] = ()
+    found: dict[str, tuple[str, ...]] = {}
     requires = values.get("requires")
-    if isinstance(requires, Mapping) and requires.keys() <= {"env", "bins"}:
-        lists = {key: _text_list(value) for key, value in requires.items()}
-        if None not in lists.values():
-            env, bins = lists.get("env") or (), lists.get("bins") or ()
+    if isinstance(requires, Mapping) and requires.keys() <= {"env", "bins", "packages"}:
+        lists = {key: names for key, value in requires.items() if (names := _text_list(value)) is not None}
+        if len(lists) == len(requires):
+            found = lists
             del values["requires"]
     compatibility = values.get("compatibility")
     if isinstance(compatibility, Mapping) and compatibility.keys() == {"requires"}:
         required = _text_list(compatibility["requires"])
         if required is not None:
-            packages = required
+            found["packages"] = (*found.get("packages", ()), *required)
             del values["compatibility"]
-    return Requirements(env=env, bins=bins, packages=packages)
+    return Requirements(**found)
 
 
 def _text_list(value: Value | None) -> tuple[str, ...] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -9,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from support.files import write_files
 from support.processes import processes_end
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
+from support.web_server import static_server
+from support.wheels import point_to_tarballs, write_npm_package, write_wheel
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
@@ -87,3 +92,102 @@ def test_a_script_is_described_to_the_model(tmp_path: Path) -> None:
     assert (tool.description, tool.ask, tool.kind) == ("Greet.", False, "script")
     assert tool.parameters["required"] == ["who"]
     assert failure_message(tool, who="x" * 100_001) == "`who` is longer than 100,000 bytes; give a shorter value"
+
+
+# ── packages ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CODE = "import lifelines, shapely_of_tests\nprint(lifelines.YEARS + shapely_of_tests.AREA)\n"
+PACKAGES = "lifelines\nshapely-of-tests\n"
+COMMENT = "# /// script\n# dependencies = ['lifelines>=1', 'shapely-of-tests']\n# ///\n"
+
+
+@pytest.fixture
+def wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of wheels, the only place from which packages come."""
+    folder = tmp_path / "wheels"
+    write_wheel(folder, "lifelines", "1.5", {"lifelines.py": "YEARS = 80\n"})
+    write_wheel(folder, "shapely_of_tests", "1.0", {"shapely_of_tests.py": "AREA = 4\n"})
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    return folder
+
+
+@pytest.mark.needs("bwrap")
+@pytest.mark.parametrize(
+    ("files", "config"),
+    [
+        pytest.param({"x.py": f"{COMMENT}{CODE}"}, {"path": "x.py"}, id="comment-of-a-file-in-the-folder-of-the-role"),
+        pytest.param({}, {"body": f"{COMMENT}{CODE}", "interpreter": "python3"}, id="comment-of-a-body"),
+        pytest.param(
+            {"x.py": f"#!/usr/bin/python3\n{COMMENT}{CODE}"}, {"path": "x.py"}, id="first-line-with-the-system-s-python"
+        ),
+        pytest.param(
+            {"jobs/x.py": CODE, "jobs/requirements.txt": PACKAGES},
+            {"path": "jobs/x.py"},
+            id="requirements-beside-it",
+        ),
+        pytest.param(
+            {
+                "jobs/x.sh": f"#!/bin/sh\npython3 -c '{CODE}'\n",
+                "jobs/requirements.txt": PACKAGES,
+            },
+            {"path": "jobs/x.sh"},
+            id="a-shell-script-that-starts-python",
+        ),
+    ],
+)
+def test_what_a_role_s_script_needs_is_installed_before_it_runs(
+    tmp_path: Path, wheels: Path, files: dict[str, str], config: dict[str, Any]
+) -> None:
+    """The second time no index is needed."""
+    role = tmp_path / "role"
+    role.mkdir()
+    write_files(role, files)
+    tool = scripts(role, script(**config), around={"sandbox": require_sandbox()})["hello"]
+    assert tool.call() == "exit code 0\nstdout:\n84"
+    shutil.rmtree(wheels)
+    assert tool.call() == "exit code 0\nstdout:\n84"
+
+
+@pytest.mark.needs("bwrap")
+def test_what_a_skill_requires_is_installed_for_its_script_tools(tmp_path: Path, wheels: Path) -> None:
+    front = "---\nname: ages\ndescription: Ages.\nrequires: {packages: [lifelines, shapely-of-tests]}\n---\n"
+    write_files(tmp_path / "ages", {"SKILL.md": front, "scripts/x.py": CODE})
+    about = {"skill": str(tmp_path / "ages"), "sandbox": require_sandbox()}
+    tool = scripts(tmp_path, script(path="scripts/x.py"), around=about)["hello"]
+    assert tool.call() == "exit code 0\nstdout:\n84"
+
+
+@pytest.mark.needs("bwrap")
+@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
+def test_packages_of_node_are_installed_for_a_role_s_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = tmp_path / "registry"
+    write_npm_package(registry, {"name": "shapes", "version": "1.5.0", "main": "i.js"}, {"i.js": "module.exports = 4"})
+    code = {"jobs/x.mjs": "import area from 'shapes'; console.log(area)"}
+    needs = {"jobs/package.json": json.dumps({"dependencies": {"shapes": "^1.0.0"}})}
+    (tmp_path / "role").mkdir()
+    write_files(tmp_path / "role", {**code, **needs})
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    tool = scripts(tmp_path / "role", script(path="jobs/x.mjs"), around={"sandbox": require_sandbox()})["hello"]
+    with static_server(registry) as server:
+        monkeypatch.setenv("npm_config_registry", f"{server.url}/")
+        point_to_tarballs(registry, server.url)
+        assert tool.call() == "exit code 0\nstdout:\n4"
+
+
+def test_what_cannot_be_installed_for_a_role_s_script_is_named(tmp_path: Path, wheels: Path) -> None:
+    """Offline, what is not in the cache is what is missing; an import may be one that the script can do without."""
+    declared = scripts(tmp_path, script(body="# /// script\n# dependencies = ['nosuch']\n# ///", interpreter="python3"))
+    message = failure_message(declared["hello"])
+    assert message.startswith("`hello` cannot run: `nosuch` cannot be installed: ")
+    assert "network was disabled" in message or "not found in the cache" in message
+    imported = scripts(tmp_path, script(body="import pymoo", interpreter="python3"))["hello"].call()
+    assert "\n[not installed for the script: `pymoo` cannot be installed: " in imported
+    assert imported.endswith("hint: the Python package of the module `pymoo` is missing: `pip install pymoo`")
+
+
+def test_nothing_is_installed_for_an_interpreter_with_a_folder(tmp_path: Path, wheels: Path) -> None:
+    """It is the user's own choice, with what that has."""
+    tool = scripts(tmp_path, script(body=f"{COMMENT}print(1)", interpreter=sys.executable))["hello"]
+    assert tool.call() == "exit code 0\nstdout:\n1"
+    assert not (tmp_path / "cache/environments").exists()

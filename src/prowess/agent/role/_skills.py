@@ -196,7 +196,10 @@ def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[Lo
     tools, problems = read_skill_tools(skill)
     findings += problems
     name = skill.name or os.path.basename(os.path.dirname(path))
-    for missing in find_missing(skill.requirements, env=env):
+    required = skill.requirements
+    if any(tool.kind == "script" for tool in tools):  # packages are installed when a script runs
+        required = required.with_changes(packages=())
+    for missing in find_missing(required, env=env):
         message = f"the skill {quoted(name)} cannot be used: {missing.message}"
         line = _field_line(skill, "requires")
         findings.append(finding(ROLE_INVALID, message, path=path, line=line, hint=missing.hint))

@@ -40,6 +40,7 @@ def run_command(
     stdin: bytes | None = None,
     readable: Sequence[str] = (),
     needed: Sequence[str] = (),
+    python: bool = True,
     writable: Sequence[str] = (),
     read_only: Sequence[str] = (),
     layers: Sequence[Layer] = (),
@@ -60,6 +61,7 @@ def run_command(
         stdin: the standard input.
         readable: files and folders it can read.
         needed: those that its program needs, from `find_user_program`.
+        python: whether `python3` is this Python.
         writable: folders it can change.
         read_only: files and folders in those that it cannot change.
         layers: folders of those, each with the folder that gets what it writes there.
@@ -86,6 +88,7 @@ def run_command(
             stdin=stdin,
             limits=within_memory(Limits(timeout=timeout, output=output_limit), context),
             readable=(*readable, *needed),
+            python=python,
             writable=writable,
             read_only=read_only,
             layers=layers,

@@ -13,14 +13,15 @@ import shlex
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from prowess._internal.files import MAX_DIGEST_BYTES, read_up_to, real_path
+from prowess._internal.files import MAX_DIGEST_BYTES, SKILL_FILE, is_inside, read_up_to, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
-from prowess.errors import ConfigError
-from prowess.sandbox import describe_result, find_user_program, search_path
-from prowess.skill import FIRST_BYTES, named_program
+from prowess.environments import ScriptProgram, missing_hints, with_packages
+from prowess.errors import ConfigError, SkillError
+from prowess.sandbox import describe_result, search_path
+from prowess.skill import FIRST_BYTES, load, named_program
 
 from ._commands import command_network, run_command, scratch_folder
 from ._making import Argument, make_agent_tool
@@ -45,6 +46,7 @@ _RESERVED_VARIABLES = re.compile(
 """Variables that decide what a program runs; a model must not set them."""
 _OPERATORS = frozenset(("|", "||", "&", "&&", ";", ";;", ">", ">>", "<", "<<", "<<<", "(", ")", "{", "}"))
 """Words that begin another command, or that write a file."""
+_PYTHONS = ("python", "python3")
 _MAX_VALUE_BYTES = 100_000
 """Bytes of one value; the system accepts no more."""
 
@@ -179,8 +181,35 @@ def _load_file(name: str, folder: str, path: str | None, body: str | None, conte
         raise ConfigError(f"{subject}: {str(error).partition('; ')[0]}", hint=hint) from None
 
 
-def _interpreter(script: _Script, ready: ReadyScript) -> Sequence[str]:
-    return script.interpreter or named_program(ready.path, ready.first_bytes) or ("/bin/sh",)
+def _words(script: _Script, ready: ReadyScript) -> Sequence[str]:
+    """Return the program that runs a script, and its options."""
+    words = script.interpreter or named_program(ready.path, ready.first_bytes) or ("/bin/sh",)
+    # As for a skill's script, a first line with any Python means the one with the script's packages.
+    is_python = not script.interpreter and os.path.basename(words[0]) in _PYTHONS
+    return ("python3" if is_python or words[0] == "python" else words[0], *words[1:])
+
+
+def _find_program(script: _Script, ready: ReadyScript, copy: str | None, context: ToolContext) -> ScriptProgram:
+    """Return what runs a script, after its packages were installed.
+
+    Raises:
+        ToolFailedError: packages that it declares cannot be installed.
+    """
+    name, *options = _words(script, ready)
+    if "/" in name:
+        name = word_in_copy(name, script.cwd, script.folder, copy)
+        if script.interpreter:  # the user's own choice, with what that has
+            return ScriptProgram(words=(name, *options), readable=(), env={"PATH": search_path(name, ())})
+    folder = os.path.dirname(ready.path)
+    if ready.copy is not None and is_inside(ready.path, ready.copy):
+        folder = ready.copy
+    parts = os.path.relpath(ready.path, folder).split(os.sep)
+    try:
+        skill = os.path.join(copy or "", SKILL_FILE)
+        declared = load(skill).requirements.packages if copy and os.path.isfile(skill) else ()
+        return with_packages((name, *options), folder, parts, declared, context.env, "wheels")
+    except SkillError as error:
+        raise ToolFailedError(str(error), hint=error.hint) from None
 
 
 def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
@@ -195,26 +224,26 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
         with scratch_folder(contained=contained) as scratch, script.file.ready(scratch, contained) as ready:
             # A skill's script sees its copy where it would see its folder.
             copy = ready.copy if script.is_skill else None
-            name, *options = _interpreter(script, ready)
-            name = word_in_copy(name, script.cwd, script.folder, copy) if "/" in name else name
-            program, needed = find_user_program(name, context.env)
+            program = _find_program(script, ready, copy, context)
             readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)))
             cwd = path_in_copy(script.cwd, script.folder, copy)
             done = run_command(
-                [program, *options, ready.path],
+                [*program.words, ready.path],
                 context,
                 cwd=cwd,
                 timeout=script.timeout,
                 max_output_bytes=script.max_output_bytes,
-                env={"PATH": search_path(program, needed), **env},
+                env={**program.env, **env},
                 readable=readable,
-                needed=needed,
+                needed=program.readable,
+                python=program.is_own_python,
                 network=script.network,
                 unix_sockets=True,
                 sees_copies_only=copy is not None and f"{cwd}/".startswith(f"{copy}/"),
                 scratch=scratch,
             )
-        return describe_result(done, script.timeout)
+        hints = missing_hints(done.stderr + done.stdout) if done.exit_code != 0 else ()
+        return "\n".join((describe_result(done, script.timeout), *program.notes, *(f"hint: {hint}" for hint in hints)))
 
     return run_script
 

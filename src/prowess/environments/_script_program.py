@@ -1,4 +1,4 @@
-"""Find the program that runs a script, with what is installed for it."""
+"""Find the program that runs a script, and install what the script needs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from contextlib import suppress
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
-from prowess.environments import find_needs, find_node_needs, install, require_program
-from prowess.errors import InstallError, SkillError, SkillFileError
+from prowess.errors import InstallError, SkillError
 from prowess.sandbox import environment_folders, find_user_program, search_path
 from prowess.skill import Requirements, find_missing, program_words
+
+from ._install import install
+from ._missing import require_program
+from ._needs import find_needs, find_node_needs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from prowess.environments import Environment, Needs
     from prowess.skill import Skill
+
+    from ._install import Environment
+    from ._needs import Needs
 
 _HINT = "tell the user what to install, or go on without the script"
 
@@ -35,25 +40,6 @@ class ScriptProgram(Frozen):
     """Whether `python3` is the Python of Prowess."""
     notes: tuple[str, ...] = ()
     """What the model should know of it, in lines."""
-
-
-def module_path(folder: str, module: str) -> str:
-    """Return the path of the file that `python -m` runs for a module of a skill.
-
-    Args:
-        folder: of the skill.
-        module: its name with dots.
-
-    Raises:
-        SkillFileError: the skill has no such module.
-    """
-    parts = module.split(".")
-    if all(part.isidentifier() for part in parts):
-        for names in ([*parts[:-1], f"{parts[-1]}.py"], [*parts, "__main__.py"]):
-            if os.path.isfile(os.path.join(folder, *names)):
-                return "/".join(names)
-    hint = "name one from the skill's directory, as in `scripts.fill` for `scripts/fill.py`"
-    raise SkillFileError(f"the skill has no module {quoted(module)} that can run", hint=hint)
 
 
 def find_script_program(
@@ -74,16 +60,41 @@ def find_script_program(
     """
     script = "/".join(parts)
     words = program_words(script, head)
-    is_python = words[0] == "python3"
-    program, needed = find_user_program(words[0], env)
-    require_program(program, script, bool(needed))
+    require_program(words[0], script, bool(find_user_program(words[0], env)[1]))
     declared = skill.requirements
     missing = find_missing(Requirements(env=declared.env, bins=declared.bins), env=env)
     _check(script, (item.message + (f" ({item.hint})" if item.hint else "") for item in missing))
+    return with_packages(words, folder, parts, declared.packages, env, packages)
+
+
+def with_packages(
+    words: Sequence[str],
+    folder: str,
+    parts: Sequence[str],
+    declared: Iterable[str],
+    env: Mapping[str, str],
+    packages: str,
+) -> ScriptProgram:
+    """Return what runs a script, after its packages were installed.
+
+    Args:
+        words: the program and its options. `python3` is this Python, or that of an environment with the packages.
+        folder: with the script.
+        parts: the path of the script in it.
+        declared: the packages that a skill requires.
+        env: the environment of the user.
+        packages: which packages may be installed, as in `Scripts`.
+
+    Raises:
+        SkillError: declared packages cannot be installed.
+    """
+    script = "/".join(parts)
+    program, needed = find_user_program(words[0], env)
+    is_python = words[0] == "python3"
     if words[0] == "node":
         needs = find_node_needs(folder, parts)
     else:
-        needs = find_needs(folder, parts, declared.packages, imports=is_python)
+        needs = find_needs(folder, parts, declared, imports=is_python)
     notes = needs.notes(unknown=False)
     own: tuple[str, ...] = ()
     path = search_path(program, needed)
