@@ -10,6 +10,7 @@ from hashlib import sha256
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 
 from ._lines import Lines, at, objects_at, parse_object, records, text_at
+from ._places import UnreadableSessionError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from ._recorder import Recorder
 
+_MAX_BYTES = 64 * 1024 * 1024
+"""Of a file that is one object."""
 _find_noise = re.compile(rb"\A\0").search
 _find_folder = re.compile(r"^ *(/.*)$", re.MULTILINE).search
 _find_exit = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE).search
@@ -32,7 +35,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
     calls: dict[str, dict[str, Any]] = {}
     is_whole = lines.path.endswith(".json")
     found = records(lines, _find_noise, lambda line: not recorder.has_messages or b"skill" in line)
-    for record in [parse_object(b"".join(lines)) or {}] if is_whole else found:
+    for record in [_read_object(lines)] if is_whole else found:
         if text_at(record, "projectHash"):
             recorder.at(record.get("startTime"))
             recorder.id = text_at(record, "sessionId") or recorder.id
@@ -48,6 +51,19 @@ def read(lines: Lines, recorder: Recorder) -> None:
                     calls[key] = call
     for key, call in calls.items():
         _count_call(key, call, recorder)
+
+
+def _read_object(lines: Lines) -> dict[str, Any]:
+    """Return the object of a file that has no lines.
+
+    Raises:
+        UnreadableSessionError: it is too large, or something else.
+    """
+    if os.path.getsize(lines.path) > _MAX_BYTES:
+        raise UnreadableSessionError(f"it is larger than {_MAX_BYTES >> 20} MiB")
+    if (value := parse_object(b"".join(lines))) is None:
+        raise UnreadableSessionError("it is not JSON")
+    return value
 
 
 def _count_call(key: str, call: dict[str, Any], recorder: Recorder) -> None:
