@@ -907,6 +907,42 @@ os.symlink("/etc/passwd", "link.txt")
     assert files["one.bin"].digest == f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
+@pytest.mark.needs("node")
+@pytest.mark.parametrize("layers", [True, False], ids=["layer", "no layer"])
+@pytest.mark.parametrize("cwd", [False, True], ids=["beside", "cwd"])
+@pytest.mark.parametrize("sandbox", ["auto", "none"])
+def test_only_what_scripts_wrote_is_listed(
+    project: Path, trust: Trust, sandbox: str, cwd: bool, layers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not what Prowess writes to run them, in temporary files, or to undo what they may not write."""
+    if not layers:
+        monkeypatch.setattr("prowess.guard._layers.has_mounts_inside", lambda _: True)
+    work = project.parent / "work"
+    write_files(work, {".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\thooksPath = .husky/_\n"})
+    quiet_python = (
+        "import json, os, tempfile\nimport base\nopen(os.path.join(tempfile.gettempdir(), 'a'), 'w').write('a')"
+    )
+    files = {
+        "base.py": "VALUE = 1\n",
+        "quiet.py": quiet_python,
+        "quiet.mjs": "import fs from 'node:fs'; import os from 'node:os';\nfs.writeFileSync(os.tmpdir() + '/b', 'b')",
+        "hook.sh": "mkdir -p .git .husky/_; { echo x > .git/config; echo x > .husky/_/pre-commit; } 2>/dev/null; true",
+        "loud.py": "import base\nopen('python.txt', 'w').write('x')",
+        "loud.js": "require('fs').writeFileSync('node.txt', 'x')",
+    }
+    write_scripts(project, "pdf", files)
+    session, scripts = active(project, trust), Scripts(cwd=work if cwd else None, sandbox=sandbox)
+    written = {"loud.py": ["python.txt"], "loud.js": ["node.txt"]}
+    if not cwd:
+        written["hook.sh"] = [".git/config", ".husky/_/pre-commit"]
+    for script in ("quiet.py", "quiet.mjs", "hook.sh", "loud.py", "loud.js"):
+        answer = run(session, script, scripts)
+        assert answer.startswith("exit code 0")
+        listed = re.findall(r"^- (.*) \(\d+ bytes\)$", answer, re.MULTILINE)
+        assert listed == written.get(script, []), script
+    assert sorted(file.name for file in session.files()) == sorted(name for names in written.values() for name in names)
+
+
 def test_a_file_that_became_a_link_is_not_opened(project: Path, trust: Trust) -> None:
     """The folder is one that scripts write in."""
     write_scripts(project, "pdf", {"x.py": "open('one.txt', 'w').write('one')"})
