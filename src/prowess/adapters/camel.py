@@ -222,6 +222,9 @@ class _Attachment:
         for name in ("run", "arun"):
             if not hasattr(models.get(name), _ATTACHMENT):
                 models[name] = _with_turn_skills(getattr(self.agent.model_backend, name))
+        for model in getattr(self.agent.model_backend, "models", ()):
+            if not hasattr(vars(model).get("preprocess_messages"), _ATTACHMENT):
+                vars(model)["preprocess_messages"] = _in_order(model.preprocess_messages)
 
     def _camel_tool(self, tool: Tool) -> Any:
         def call(**arguments: Any) -> str:
@@ -368,6 +371,29 @@ def _with_turn_skills(run: Callable[..., Any]) -> Callable[..., Any]:
 
     setattr(run_with_skills, _ATTACHMENT, True)
     return run_with_skills
+
+
+def _in_order(preprocess: Callable[[list[Any]], list[Any]]) -> Callable[[list[Any]], list[Any]]:
+    """Wrap what prepares the messages of a request: it moves all calls of a turn but the first behind the answer.
+
+    So it gets each message alone, with the results of its calls.
+    """
+
+    @wraps(preprocess)
+    def preprocess_in_order(messages: list[Any]) -> list[Any]:
+        if _CURRENT_TURN.get() is None:
+            return preprocess(messages)
+        calls = {call["id"] for message in messages for call in message.get("tool_calls") or ()}
+        results = {message["tool_call_id"]: message for message in messages if message.get("tool_call_id") in calls}
+        groups = [
+            [message, *(results[call["id"]] for call in message.get("tool_calls") or () if call["id"] in results)]
+            for message in messages
+            if message.get("tool_call_id") not in results
+        ]
+        return [message for group in groups for message in preprocess(group)]
+
+    setattr(preprocess_in_order, _ATTACHMENT, True)
+    return preprocess_in_order
 
 
 def _with_all_results(messages: list[Any]) -> list[Any]:

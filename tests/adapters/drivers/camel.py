@@ -56,11 +56,7 @@ class Conversation:
 
 class Driver(drivers.Driver):
     name, package, begin = "CAMEL", "camel-ai", Conversation
-    explained: ClassVar[dict[str, str]] = {
-        "strict-requests": "Its models move calls behind the answer, if a turn has several messages with calls.",
-    }
     differs: ClassVar[dict[str, str]] = {
-        "chat-templates": "Its models move calls behind the answer, if a turn has several messages with calls.",
         "wrong-options": "The application makes the session, and restores its record.",
         "lost-skill": "CAMEL's application gets a `SkillWarning`.",
         "tool-that-is-gone": "CAMEL looks for a tool among those that it offers now.",
