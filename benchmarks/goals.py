@@ -20,6 +20,7 @@ from page_serving import LARGE, compared
 from page_snapshot import middle_of, peak_of, slowest_search
 from serving import PROWESS
 from tables import format_seconds, format_times, middle, paragraph, ratio, table
+from usage import AGAIN, FIRST
 from verifying import compared_with_sha256sum
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def all_goals(results: Mapping[str, Any]) -> Iterator[Goal]:
         "search": _search_goals,
         "mcp": _serving_goals,
         "verify": _verifying_goals,
+        "usage": _usage_goals,
         "add": _adding_goals,
         "snapshot": _snapshot_goals,
     }.items():
@@ -294,6 +296,18 @@ def _verifying_goals(verifying: Mapping[str, Any]) -> Iterator[Goal]:
         how="whole commands in turns; elapsed and processor time",
         is_reached=max(known) <= 1.5 if known else None,
     )
+
+
+def _usage_goals(usage: Mapping[str, Any]) -> Iterator[Goal]:
+    runs = usage.get("runs", {})
+    how = "the whole command, 1,000 sessions of 1 MB of six agents"
+    for name, goal, limit in (
+        (FIRST, "`prowess usage` of 1,000 sessions of 1 MB the first time: 10 s of processor time", 10),
+        (AGAIN, "the same when nothing has changed: 0.5 s", 0.5),
+    ):
+        yield _at_most(goal, middle(runs.get(name), "processor"), limit, how, format_seconds)
+    peak = max(runs.get(FIRST, {}).get("peak", ()), default=None)
+    yield _at_most("the same in 150 MB the first time", peak, 150e6, how, lambda value: f"{value / 1e6:.0f} MB")
 
 
 def _adding_goals(adding: Mapping[str, Any]) -> Iterator[Goal]:

@@ -18,6 +18,7 @@ from page_readers import OWN_READERS, changes_section, hosts_section, readers_se
 from page_serving import serving_section
 from page_snapshot import snapshot_section
 from tables import paragraph
+from usage import usage_section
 from verifying import verifying_section
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def render_page(results: Mapping[str, Any]) -> str:
         "conversations": conversations_section,
         "mcp": serving_section,
         "verify": verifying_section,
+        "usage": usage_section,
         "snapshot": snapshot_section,
         "mounting": mounting_section,
         "add": adding_section,

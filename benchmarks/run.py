@@ -34,6 +34,7 @@ import search_quality
 import serving
 import snapshot
 import testing
+import usage
 import verifying
 from bench import FLOOR, Bench
 from measure import measure
@@ -56,6 +57,7 @@ PARTS: Mapping[str, Measure] = {
     "search": search_quality.measure_search,
     "mcp": serving.measure_serving,
     "verify": verifying.measure_verifying,
+    "usage": usage.measure_usage,
     "snapshot": snapshot.measure_snapshot,
     "mounting": lambda _: iter([mounting.measure_all()]),
     "add": lambda _: iter([adding.measure_all()]),

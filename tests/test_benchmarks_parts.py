@@ -13,6 +13,7 @@ import pytest
 from prowess.hosts import host_names
 from support.benchmark_modules import BENCHMARKS, import_benchmarks
 from support.growth import ends
+from support.recorded import recording_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -189,3 +190,19 @@ def test_commands_and_clients_of_peers_are_known(module: Callable[[str], Any]) -
     for peer in module("environments").load_peers():
         assert not peer.host or peer.host in host_names()
         assert {job for job, _ in peer.commands} <= set(module("commands").JOBS), peer.name
+
+
+@pytest.mark.slow
+def test_usage_is_measured_on_sessions_of_six_agents(module: Callable[[str], Any], bench: Any, tmp_path: Path) -> None:
+    """Each has the uses that the client recorded, and about the size that it should."""
+    usage = module("usage")
+    size = usage.write_sessions(tmp_path / "home", 12, 500_000, 0)
+    assert 12 * 500_000 <= size < 15 * 500_000
+    recording = recording_of(tmp_path / "home")
+    assert {session.agent for session in recording.sessions} == {*usage.FILLERS}
+    assert len(recording.sessions) == 12
+    assert all(session.activations for session in recording.sessions)
+    (figures,) = usage.measure_usage(bench, 6, 50_000)
+    assert all(len(values) == 1 for cost in figures["runs"].values() for values in cost.values())
+    page = "".join(usage.usage_section({**figures, "date": "", "prowess": ""}))
+    assert page.startswith("## Count which skills were used")

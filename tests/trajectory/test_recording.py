@@ -132,6 +132,15 @@ def test_sessions_of_a_project_began_in_its_repository(tmp_path: Path) -> None:
     assert [session.id for session in within.sessions] == ["s0", "s1", "s2"]
 
 
+def test_calls_of_two_sessions_may_have_the_same_identifiers(tmp_path: Path) -> None:
+    """Servers of local models number the calls of each session from 0 on."""
+    for number, session in enumerate(("s1", "s2")):
+        records = [says(), *uses("pdf", PDF, "call_0")]
+        times = [{**record, "timestamp": f"2026-11-2{number}T10:00:00Z"} for record in records]
+        claude(tmp_path, times, session=session)
+    assert names(recording_of(tmp_path)) == ["pdf", "pdf"]
+
+
 @pytest.mark.parametrize(
     ("value", "time"),
     [

@@ -201,7 +201,9 @@ def _merge(parts: Iterable[RecordedSession]) -> list[RecordedSession]:
         for name in ("activations", "files", "scripts"):
             items = []
             for item in getattr(session, name):
-                key = session.agent, name, item.id, getattr(item, "path", "") if name != "activations" else ""
+                # A copy in a fork has the same time; servers of local models number the calls of each session alike.
+                path = getattr(item, "path", "") if name != "activations" else ""
+                key = session.agent, name, item.id, item.time, path
                 if key not in seen:
                     seen.add(key)
                     items.append(item)
