@@ -38,6 +38,8 @@ class SkillUse(Frozen, not_compared=("view",)):
     """Of its SKILL.md; `None` if it does not exist any more, or if it is unknown which copy was used."""
     was: str | None = None
     """Where it was, if it does not exist any more."""
+    skill: str = ""
+    """The same for all agents and all exact copies of a skill; of one that does not exist any more, its name."""
     visible: bool
     """Whether the model sees it now, by the rules of the agent."""
     reason: str | None
@@ -240,6 +242,7 @@ class _Joined:
             catalog_tokens=estimate_tokens(f"{name}: {description}") if visible else 0,
             body_tokens=self.body_tokens(skill.path, skill.real),
             view=view,
+            skill=real,
             **self._counted(real, is_offered_known),
         )
 
@@ -251,9 +254,9 @@ class _Joined:
         path, view = found["path"], None
         if path is None or not os.path.isfile(path):
             reason = "it does not exist any more" if path else "the sessions do not say where it is"
-            return SkillUse(
-                name=found["name"], host=self.host, path=None, was=path, visible=False, reason=reason, **counted
-            )
+            name = found["name"]
+            gone = {"path": None, "was": path, "skill": f"gone: {normalize_name(name)}", "visible": False}
+            return SkillUse(name=name, host=self.host, reason=reason, **gone, **counted)
         catalogs = {self.host: self.comparison.catalogs[self.host]}
         others = compare_catalogs(
             catalogs, self.question, files=[path], only_files=True, filesystem=self.filesystem
@@ -268,6 +271,7 @@ class _Joined:
             catalog_tokens=0,
             body_tokens=self.body_tokens(path, real),
             view=view,
+            skill=real,
             **counted,
         )
 

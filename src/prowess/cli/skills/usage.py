@@ -205,23 +205,21 @@ class _Groups:
     """The skills of all agents, each by what was done with it at best."""
 
     def __init__(self, usage: Usage) -> None:
-        used = {_key(row) for row in usage.skills if row.used}
-        seen = {_key(row) for row in usage.skills if row.visible}
+        used = {row.skill for row in usage.skills if row.used}
+        seen = {row.skill for row in usage.skills if row.visible}
+        offered = {row.skill for row in usage.skills if row.visible and row.offered != 0}
         self.used = [row for row in usage.skills if row.used]
         self.gone = [row for row in self.used if row.was is not None]
         others: dict[str, SkillUse] = {}
         for row in usage.skills:
-            if _key(row) not in used:
-                others.setdefault(_key(row), row)
-        self.unused = [row for key, row in others.items() if key in seen]
+            if row.skill not in used:
+                others.setdefault(row.skill, row)
+        self.unused = [row for key, row in others.items() if key in offered]
+        self.new = [row for key, row in others.items() if key in seen - offered]
+        """Those that agents show now, and that were in the catalog of no session."""
         self.unseen = [row for key, row in others.items() if key not in seen]
-        self.total = len({_key(row) for row in usage.skills})
+        self.total = len({row.skill for row in usage.skills})
         self.used_skills = len(used)
-
-
-def _key(row: SkillUse) -> str:
-    """Return what identifies a skill at all agents."""
-    return row.path or row.was or row.name
 
 
 def _lines(usage: Usage, question: Question, args: Arguments) -> Iterator[str]:
@@ -238,6 +236,7 @@ def _lines(usage: Usage, question: Question, args: Arguments) -> Iterator[str]:
         yield ""
         yield from _table(groups.used if not args.skills else usage.skills, question)
         yield from _named("offered and never used", [row.name for row in groups.unused])
+        yield from _named("seen, and in no session so far", [row.name for row in groups.new])
         yield from _named("not seen", [row.name for row in groups.unseen])
         for row in groups.gone:
             was = neutral(shorten_home(row.was or "", question.home))
@@ -257,13 +256,15 @@ def _headline(usage: Usage, groups: _Groups, args: Arguments) -> str:
     if groups.unseen:
         parts.append(f"{len(groups.unseen):,} {'is' if len(groups.unseen) == 1 else 'are'} not seen")
     if groups.unused:
-        unused = {_key(row) for row in groups.unused}
+        unused = {row.skill for row in groups.unused}
         costs: dict[str, int] = {}
         for row in usage.skills:
-            if _key(row) in unused:
+            if row.skill in unused:
                 costs[row.host] = costs.get(row.host, 0) + (row.catalog_tokens or 0)
         cost = f"{'up to ' if len(costs) > 1 else ''}{max(costs.values()):,} tokens a session"
         parts.append(f"{len(unused):,} {_were(len(unused))} offered and never used, and cost {cost}")
+    if groups.new:
+        parts.append(f"{len(groups.new):,} {'is' if len(groups.new) == 1 else 'are'} in no session so far")
     return "; ".join(parts) + "."
 
 
@@ -354,9 +355,13 @@ _SWITCHES: dict[str, tuple[str, str, str | None]] = {
 def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterator[str]:
     """Yield what was never used at each agent, in three groups, and what turns it off."""
     time = f"since {usage.since[:10]}"
-    used = {_key(row) for row in usage.skills if row.used}
-    for number, (host, sessions) in enumerate(usage.sessions.items()):
-        rows = [row for row in usage.skills if row.host == host and not row.used]
+    used = {row.skill for row in usage.skills if row.used}
+    unused = [row for row in usage.skills if not row.used]
+    if not unused:
+        yield f"No skill was left unused {time}."
+    for number, host in enumerate(dict.fromkeys(row.host for row in unused)):
+        sessions = usage.sessions[host]
+        rows = [row for row in unused if row.host == host]
         yield from [""] if number else []
         title = f"{load_host(host).title}: {pluralize(len(rows), 'skill')} never used {time}"
         yield from wrap_for_terminal(f"{title}, in {pluralize(sessions, 'session')}", "  ")
@@ -364,7 +369,8 @@ def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterato
         short = [row for row in offered if row.offered_short]
         for what, group in (
             ("offered with a shortened or missing description", short),
-            ("offered and not chosen", [row for row in offered if row not in short]),
+            ("offered and not chosen", [row for row in offered if row not in short and row.offered != 0]),
+            ("seen, and in no session so far", [row for row in offered if row.offered == 0]),
         ):
             if group:
                 yield f"  {what}:"
@@ -372,7 +378,7 @@ def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterato
         if unseen := [row for row in rows if not row.visible]:
             yield "  not seen:"
             for row in unseen:
-                also = " (used by another agent)" if _key(row) in used else ""
+                also = " (used by another agent)" if row.skill in used else ""
                 yield from wrap_for_terminal(f"    {neutral(row.name)}{also}: {neutral(row.reason or '')}", "      ")
                 cure = row.view.loss.cure if row.view is not None and row.view.loss is not None else ""
                 if cure:
@@ -382,7 +388,7 @@ def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterato
 
 
 def _cost(row: SkillUse) -> tuple[str, str, str]:
-    in_sessions = "" if row.offered is None else f"offered in {pluralize(row.offered, 'session')}"
+    in_sessions = "" if not row.offered else f"offered in {pluralize(row.offered, 'session')}"
     return row.name, f"{row.catalog_tokens or 0:,} tokens", in_sessions
 
 
