@@ -338,18 +338,14 @@ def _argument(row: SkillUse) -> str:
 # ── what was never used ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-_SWITCHES: dict[str, tuple[str, str, str | None]] = {
-    "claude-code": ("$CLAUDE_CONFIG_DIR/settings.json|~/.claude/settings.json", "skillOverrides", "off"),
-    "copilot": ("$COPILOT_HOME/settings.json|~/.copilot/settings.json", "disabledSkills", None),
-    "gemini-cli": ("$GEMINI_CLI_HOME/.gemini/settings.json|~/.gemini/settings.json", "skills.disabled", None),
-    "opencode": (
-        "$XDG_CONFIG_HOME/opencode/opencode.jsonc|~/.config/opencode/opencode.jsonc",
-        "permission.skill",
-        "deny",
-    ),
-    "qwen-code": ("$QWEN_HOME/settings.json|~/.qwen/settings.json", "skills.disabled", None),
+_SWITCHES: dict[str, tuple[str, str | None]] = {
+    "claude-code": ("skillOverrides", "off"),
+    "copilot": ("disabledSkills", None),
+    "gemini-cli": ("skills.disabled", None),
+    "opencode": ("permission.skill", "deny"),
+    "qwen-code": ("skills.disabled", None),
 }
-"""The settings of each agent that turn a skill off: the user's file, the key, and the value of each name in it."""
+"""The key in the user's settings of each agent that turns skills off, and the value of each name in it."""
 
 
 def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterator[str]:
@@ -395,16 +391,17 @@ def _cost(row: SkillUse) -> tuple[str, str, str]:
 def _switch(host: str, rows: Sequence[SkillUse], question: Question) -> Iterator[str]:
     """Yield the lines that turn skills of an agent off, and the file they belong in; nothing is written."""
     names = [*dict.fromkeys(row.name for row in rows)]
+    place = load_host(host).settings_files["user"].path if host in AGENTS else ""
     if host == "codex":
-        parts = [("$CODEX_HOME/config.toml|~/.codex/config.toml", _toml_switch(names))]
+        parts = [(place, _toml_switch(names))]
     elif host == "pi":
-        parts = pi_switches(rows, question)
+        parts = pi_switches(rows, question, place)
     elif host in _SWITCHES:
-        path, key, item = _SWITCHES[host]
+        key, item = _SWITCHES[host]
         value: object = names if item is None else dict.fromkeys(names, item)
         for part in reversed(key.split(".")):
             value = {part: value}
-        parts = [(path, _json_lines(value))]
+        parts = [(place, _json_lines(value))]
     else:
         return
     for path, lines in parts:
@@ -418,9 +415,8 @@ def _toml_switch(names: Sequence[str]) -> list[str]:
     return [line for name in names for line in ("[[skills.config]]", f"name = {json.dumps(name)}", "enabled = false")]
 
 
-def pi_switches(rows: Sequence[SkillUse], question: Question) -> list[tuple[str, list[str]]]:
+def pi_switches(rows: Sequence[SkillUse], question: Question, user: str) -> list[tuple[str, list[str]]]:
     """Return the lines that turn skills of pi off, which names them by path, in the settings of user and project."""
-    user = "$PI_CODING_AGENT_DIR/settings.json|~/.pi/agent/settings.json"
     found: dict[str, list[str]] = {}
     for row in rows:
         folder = (row.path or "").removesuffix("/SKILL.md")
