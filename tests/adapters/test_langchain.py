@@ -20,6 +20,8 @@ from langgraph.types import Command, interrupt
 
 from prowess import LiveCatalog, Scripts, Trust
 from prowess.adapters.langchain import SkillsMiddleware
+from prowess.filesystem import Question
+from prowess.trajectory import read_sessions
 from support.sessions import discover_project
 from support.skills import skill
 
@@ -365,3 +367,19 @@ def test_a_subagent_belongs_to_the_turn_of_its_agent(folder: Path, backend: Any,
     assert [whole(call).count(BODY) for call in model.calls] == [1, 1, 1, 1, 0]
     assert [whole(call).count("Whisper.") for call in model.calls] == [0] * 5
     assert [whole(call).count("Count the words.") for call in model.calls] == [0, 0, 1, 1, 1]
+
+
+def test_a_thread_is_recorded_in_a_file(folder: Path, tmp_path: Path) -> None:
+    """Each turn restores the session, and goes on in its file; another thread has another one."""
+    (tmp_path / "runs").mkdir()
+    agent = Agent(folder, PAGES, DONE, DONE, PAGES, DONE, trajectory=tmp_path / "runs")
+    agent.say("Count the pages.")
+    agent.say("Once more.")
+    agent.say("Count others.", thread="2")
+    recording = read_sessions(Question.about(tmp_path, tmp_path), agents=(), imports=[str(tmp_path / "runs")])
+    assert [[used.name for used in session.activations] for session in recording.sessions] == [["pages"], ["pages"]]
+    said = [
+        [step["message"] for step in json.loads(file.read_text("utf-8"))["steps"] if step["source"] == "user"]
+        for file in (tmp_path / "runs").iterdir()
+    ]
+    assert sorted(said) == [["Count others."], ["Count the pages.", "Once more."]]

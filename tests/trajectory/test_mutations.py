@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clients._reading import build_home
 from prowess.filesystem import Question
 from prowess.trajectory import RecordedSession, read_sessions, trajectory_of
 from support.proofs import short_or_long
@@ -117,6 +120,31 @@ def test_damaged_files_raise_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
             assert recording.within(since="2026-11-20T10:00:02Z", project="/work") is not None
             for session in recording.sessions:
                 json.dumps(trajectory_of(session))
+
+
+@pytest.mark.proof
+def test_damaged_databases_raise_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values of opencode's records, and bytes of the file."""
+    monkeypatch.setenv("PROWESS_NO_CACHE", "1")
+    path = build_home("opencode", tmp_path / "home") / ".local/share/opencode/opencode.db"
+    sample, question = path.read_bytes(), Question.about(tmp_path / "home", tmp_path / "home", env={})
+    assert sum(len(session.activations) for session in read_sessions(question).sessions) > 5
+    for seed in range(RUNS):
+        chance = random.Random(seed)  # noqa: S311 - to repeat it
+        path.write_bytes(sample)
+        with closing(sqlite3.connect(path)) as database:
+            for table in ("message", "part"):
+                rows = database.execute(f"select id, data from {table} order by id").fetchall()  # noqa: S608
+                for key, data in chance.sample(rows, 5):
+                    value = json.dumps(damaged_value(json.loads(data), chance))
+                    database.execute(f"update {table} set data = ? where id = ?", (value, key))  # noqa: S608
+            database.commit()
+        assert all(map(is_plain, read_sessions(question).sessions)), seed
+        content = bytearray(sample)
+        for _ in range(chance.randrange(1, 9)):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        path.write_bytes(content[: chance.randrange(len(content)) if chance.random() < 0.2 else None])
+        assert all(map(is_plain, read_sessions(question).sessions)), seed
 
 
 @pytest.mark.proof
