@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from clients._probe import Clients, Probe
 
 
+ATTEMPTS = 2
+"""On a busy machine a client may lose what a command printed; then it has all conversations once more."""
+
+
 def recorder_file(client: str) -> Path:
     """Return the file that says how to have the conversations with a client."""
     return HERE / "recorders" / f"{client.replace('-', '_')}.py"
@@ -37,11 +41,15 @@ def observe_usage(probe: Probe, clients: Clients, *, check: bool) -> tuple[list[
     place = SHARED_MEMORY if os.path.isdir(SHARED_MEMORY) else None
     with tempfile.TemporaryDirectory(prefix=f"observe{os.getpid()}x", dir=place) as name:
         folder = Path(name).resolve()
-        recording = Recording(run_module(recorder_file(client)).RECORDER, probe, clients, folder / "run")
-        try:
-            recording.record()
-        except ClientError as error:
-            return [{"client": client, "error": str(error)}], asked
+        recorder = run_module(recorder_file(client)).RECORDER
+        for number in range(ATTEMPTS):
+            recording = Recording(recorder, probe, clients, folder / f"run{number}")
+            try:
+                recording.record()
+                break
+            except ClientError as error:
+                if number + 1 == ATTEMPTS:
+                    return [{"client": client, "error": str(error)}], asked
         files, expected = recording.fixed()
         save_sessions(client, files, expected, folder / "new")
         wrong = differences(client, build_home(client, folder / "home", folder / "new"), expected)
