@@ -21,7 +21,7 @@ PEERS := .venv-peers
 SEARCH := .venv-search
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-most test-packages test-programs quick adapters $(ADAPTERS) clients conformance observe observe-usage lint mutations cures endurance shared long proofs faults size docs picture wheels frameworks bench search clean
+.PHONY: help demo test test-most test-packages test-programs quick adapters $(ADAPTERS) clients conformance published observe observe-usage lint mutations cures endurance shared long proofs faults size docs picture wheels frameworks bench search clean
 help:            ## list these tasks
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 16
 
@@ -124,6 +124,11 @@ clients: $(READY) $(INSTALLED)/.ready  ## test real clients in isolated homes wi
 
 conformance: $(READY) $(CONFORMANCE)/.ready .venv-fastmcp/.ready  ## run the official conformance suite of MCP, its TypeScript SDK and FastMCP with ours (from npm, 250 MB)
 	PYTHONPATH=tests $(BIN)/python tests/support/mcp_conformance.py
+
+# SKILLS=FOLDER is the folder `skills` of a clone of github.com/anthropics/skills, whose licence forbids a copy here.
+published: $(READY)  ## run each script of Anthropic's skills, and do six tasks with their document skills (SKILLS=FOLDER; packages from PyPI)
+	PYTHONPATH=tests $(BIN)/python tests/published_scripts.py '$(SKILLS)'
+	PYTHONPATH=tests $(BIN)/python tests/published_tasks.py '$(SKILLS)'
 
 # With a Node of its own, because the suite needs version 22.
 $(CONFORMANCE)/.ready: tests/mcp/conformance/package.json tests/mcp/conformance/package-lock.json

@@ -216,8 +216,31 @@ def test_a_module_of_a_skill_runs_as_with_python_m(project: Path, trust: Trust) 
     session = active(project, trust)
     assert run(session, None, module="scripts.loop", args=["x"]) == "exit code 0\nstdout:\n\"base\" ['x']"
     assert run(session, None, module="scripts.tool") == "exit code 0\nstdout:\nscripts.tool"
-    hint = "hint: it is a module of a package: run it as `module` `scripts.loop`, without `script`"
-    assert run(session, "scripts/loop.py").splitlines()[-1] == hint
+    hint = "hint: it is a module of a package: call `run_skill_script` with `{}` and no `script`"
+    assert run(session, "scripts/loop.py").splitlines()[-1] == hint.format('"module": "scripts.loop"')
+
+
+def test_a_script_can_change_a_copy_of_a_file_of_its_skill(project: Path, trust: Trust) -> None:
+    """`shutil.copy` copies permissions too; the skill itself stays as it is."""
+    code = """
+import shutil
+from pathlib import Path
+source = Path(__file__).with_name("letter.txt")
+shutil.copy(source, "letter.txt")
+open("letter.txt", "a").write(" Ada")
+print(open("letter.txt").read())
+try:
+    source.open("a")
+except OSError as error:
+    print(error.strerror)
+"""
+    write_scripts(project, "pdf", {"x.py": code, "letter.txt": "Dear"})
+    assert run(active(project, trust), "x.py").splitlines()[:4] == [
+        "exit code 0",
+        "stdout:",
+        "Dear Ada",
+        "Read-only file system",
+    ]
 
 
 @pytest.mark.parametrize("module", ["", ".", "scripts", "scripts.nothing", "../x", "os", "scripts..loop", "-c"])

@@ -9,7 +9,8 @@ from __future__ import annotations
 _SAME_NAME = """
     accelerate aiofiles aiohttp altair anndata anthropic anyio arviz backoff bioservices bitsandbytes bokeh
     boto3 cairosvg chardet click cobra colorama cryptography cvxpy dash dask datamol datasets deepchem
-    defusedxml diffusers docxtpl drugbank_downloader duckdb einops fastapi fastmcp flask geopandas gget gradio
+    defusedxml diffusers docxtpl drugbank_downloader duckdb einops email_validator fastapi
+    fastmcp flask geopandas gget gradio
     graphviz gymnasium h5py html2text html5lib httpx huggingface_hub imageio imageio_ffmpeg jinja2 joblib
     jsonschema langchain langgraph lifelines lightgbm lightning litellm loguru lxml markdown markdownify
     markitdown matplotlib mcp medchem mido mistune mpmath msgpack mutagen networkx nltk numba numpy openai

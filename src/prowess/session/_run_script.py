@@ -247,9 +247,8 @@ def _module_hints(done: Result, script: str) -> list[str]:
     """Return how a script runs whose imports are relative to its package."""
     if b"attempted relative import with no known parent package" not in done.stderr or not script.endswith(".py"):
         return []
-    return [
-        f"it is a module of a package: run it as `module` {quoted(script[:-3].replace('/', '.'))}, without `script`"
-    ]
+    call = f'`"module": "{neutral(script[:-3].replace("/", "."))}"`'
+    return [f"it is a module of a package: call `run_skill_script` with {call} and no `script`"]
 
 
 _NO_NETWORK = re.compile(

@@ -3,7 +3,8 @@
 The integrity digest is computed from the same bytes, in the same step, that are written into the copy. So a check of
 that digest is a check of the copy, and a change of the skill before, during or after the copy is noticed or has no
 effect. The copy is in a new temporary folder that only its user can enter. It is read-only, and removed at the end, or
-when the process that made it is gone.
+when the process that made it is gone. In a sandbox, which lets nothing write there, files keep the permissions of their
+author for their owner: scripts copy files of their skill with their permissions, and then change the copies.
 
 `__pycache__` counts for the digest and is not copied: Python would run a compiled file there in place of the source
 that was reviewed.
@@ -61,7 +62,7 @@ def sealed_copy(
         temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root(contained=contained)))
     except OSError as error:
         raise _copy_error(error) from None
-    writer = _CopyWriter(os.path.join(temporary.path, "copy", os.path.basename(real) or "skill"), compiled)
+    writer = _CopyWriter(os.path.join(temporary.path, "copy", os.path.basename(real) or "skill"), compiled, contained)
     try:
         try:
             digest = read_integrity(real, writer).digest
@@ -75,13 +76,14 @@ def sealed_copy(
 
 
 class _CopyWriter:
-    """Writes what is read of a skill into a new folder, read-only.
+    """Writes what is read of a skill into a new folder, read-only unless what runs is in a sandbox.
 
     Paths are safe here: no other user can enter the folder, and each path is written once.
     """
 
-    def __init__(self, folder: str, compiled: bool) -> None:
+    def __init__(self, folder: str, compiled: bool, contained: bool) -> None:
         self.folder, self._compiled = folder, compiled
+        self._permissions = 0o755 if contained else 0o555
         self._fd = -1
 
     def open_folder(self, path: str) -> None:
@@ -90,7 +92,7 @@ class _CopyWriter:
 
     def close_folder(self, path: str, mode: int) -> None:
         if not self._is_left_out(path):
-            _attempt(os.chmod, self._target(path), (mode & 0o555) | 0o500)
+            _attempt(os.chmod, self._target(path), (mode & self._permissions) | 0o500)
 
     def open_file(self, path: str) -> Callable[[bytes], None]:
         if self._is_left_out(path):
@@ -107,7 +109,7 @@ class _CopyWriter:
         fd, self._fd = self._fd, -1
         os.close(fd)
         # Without set-user-ID: what a bit does depends on the owner, and the copy belongs to another user.
-        _attempt(os.chmod, self._target(path), (mode & 0o555) | 0o400)
+        _attempt(os.chmod, self._target(path), (mode & self._permissions) | 0o400)
 
     def add_link(self, path: str, target: str) -> None:
         if not self._is_left_out(path):
