@@ -181,7 +181,20 @@ def test_the_engine_loads_no_framework_of_any_extra() -> None:
 
 def test_no_module_of_the_engine_imports_typing() -> None:
     """Imports for type checkers only are not run, and parsers of formats and `http` are imported on first use."""
-    heavy = ("__main__", "agent", "adapters", "cli", "install", "lock", "mcp", "net", "store", "testing", "trajectory")
+    heavy = (
+        "__main__",
+        "agent",
+        "adapters",
+        "cli",
+        "evals",
+        "install",
+        "lock",
+        "mcp",
+        "net",
+        "store",
+        "testing",
+        "trajectory",
+    )
     names = [name for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess.")]
     engine = {name for name in names if name.split(".")[1] not in heavy} - {"prowess._internal.threads"}  # for asyncio
     assert len(engine) > 30

@@ -29,6 +29,7 @@ EXAMPLES = {
     "QUERY": "commit",
     "mount SKILL... --to DIR": "mount csv-profile --to ../agent",
     "[SKILL...]": "csv-profile --list",
+    "eval SKILL": "eval csv-profile",
     "trust SKILL": "trust csv-profile",
     "-- COMMAND": "--json -- true",
     "run ROLE": "run roles/table-helper.yaml --dry-run",

@@ -163,6 +163,11 @@ SHAPES = {
         ["test", "csv-profile", "--json", "--sandbox", "none"],
         ["test", "csv-profile", "--list", "--json"],
     ),
+    "eval": (
+        ["eval", "csv-profile", "--json"],
+        ["eval", "init", "csv-profile", "--json"],
+        ["eval", "csv-profile", "--json", "--description", "roles/table-helper.yaml"],
+    ),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),
     "completion": (),
 }

@@ -55,7 +55,7 @@ def run_example(built: Built, *options: str, variables: dict[str, str] | None = 
         own = ["--host", "prowess"] if built.argv[0] == "check" and "--host" not in built.argv else []
         main([*built.argv, *own, *options, "--home", str(built.home), "--json"])
     value: dict[str, Any] = json.loads(output.getvalue())
-    own = value.get("findings", ())
+    own = value.get("sound", value).get("findings", ())
     return [*own, *(item for entry in value.get("skills", ()) for item in entry.get("findings", ()))]
 
 

@@ -116,6 +116,19 @@ def did_you_mean(built: Built, item: Item) -> Built:
     return built
 
 
+def add_missing_file(built: Built, item: Item) -> Built:
+    name = re.search("missing file `(.+)`", item["message"])
+    assert name is not None
+    (built.project / "slug" / name[1]).write_text("Red apples")
+    return built
+
+
+def name_a_text(built: Built, item: Item) -> Built:
+    path = Path(item["path"])
+    path.write_text(path.read_text().replace("good and helpful", "blue-pears"))
+    return built
+
+
 FOLLOW: dict[str, tuple[str, tuple[Callable[[Built, Item], Built], ...]]] = {
     "file-missing": ("`prowess new NAME --dir .+` writes a skill", (create,)),
     "file-not-regular": ("put a text file there", (put_file,)),
@@ -130,6 +143,9 @@ FOLLOW: dict[str, tuple[str, tuple[Callable[[Built, Item], Built], ...]]] = {
     "skill-copy": ("remove one of the two, unless another agent finds only one of them", (remove,)),
     "skill-limit": ("raise `max_skills`, or remove some", (raise_limit, remove_skill)),
     "test-invalid": ("did you mean `.+`\\?", (did_you_mean,)),
+    "eval-unknown": ("did you mean `.+`\\?", (did_you_mean,)),
+    "eval-invalid": ("paths begin in `.+` or beside the file", (add_missing_file,)),
+    "eval-unsound": ("name a file, a value, a command or a text that must be there", (name_a_text,)),
     "role-invalid": ("did you mean `.+`\\?", (did_you_mean,)),
 }
 """Code to its hint in the example of its page, and the ways to follow it."""

@@ -184,6 +184,9 @@ CODES: Mapping[str, Code] = {
         ("mcp-left-out", _W, _W, "a skill cannot be served over MCP"),
         ("mcp-large", _W, _W, "a skill is larger than all clients of MCP accept"),
         ("test-invalid", _E, _E, "a test file of a skill is invalid"),
+        ("eval-invalid", _E, _E, "a file of evals is invalid"),
+        ("eval-unknown", _W, _W, "a key or a name in evals is unknown"),
+        ("eval-unsound", _W, _W, "an eval cannot show what it should"),
         ("role-invalid", _E, _E, "a role, or a skill that it names, is invalid"),
     )
 }

@@ -23,6 +23,7 @@ GROUPS = {
     "check": {
         "check": "report problems in skills, and how to fix them",
         "test": "run the tests of skills in a sandbox, each in a fresh copy",
+        "eval": "say whether the eval of a skill is sound, and whether it is found",
     },
     "use": {
         "trust": "allow a skill's tools and scripts, until one of its files changes",

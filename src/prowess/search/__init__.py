@@ -13,5 +13,6 @@ if TYPE_CHECKING:
         searched_terms as searched_terms,
     )
     from ._semantic import Ranker as Ranker, installed_ranker as installed_ranker
+    from ._words import ordered_terms as ordered_terms
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

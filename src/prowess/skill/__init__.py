@@ -32,8 +32,10 @@ if TYPE_CHECKING:
         FindingCollector as FindingCollector,
         MappingReader as MappingReader,
         read_json_mapping as read_json_mapping,
+        read_json_node as read_json_node,
         read_yaml_list as read_yaml_list,
         read_yaml_mapping as read_yaml_mapping,
+        read_yaml_node as read_yaml_node,
     )
     from ._frontmatter import (
         MAX_FRONTMATTER_BYTES as MAX_FRONTMATTER_BYTES,

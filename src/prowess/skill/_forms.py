@@ -63,13 +63,13 @@ class FindingCollector:
 
 def read_yaml_mapping(data: bytes, report: FindingCollector) -> MappingReader | None:
     """Return the map in a YAML file; if the file is not a map, report it and return `None`."""
-    node = _parse_yaml(data, report)
+    node = read_yaml_node(data, report)
     return None if node is None else _top_level_mapping(node, report)
 
 
 def read_yaml_list(data: bytes, report: FindingCollector) -> list[MappingReader]:
     """Return the maps in a YAML file that is a list; report items that are not maps, and leave them out."""
-    node = _parse_yaml(data, report)
+    node = read_yaml_node(data, report)
     if node is None:
         return []
     if node.kind != "list":
@@ -85,7 +85,7 @@ def read_yaml_list(data: bytes, report: FindingCollector) -> list[MappingReader]
     return mappings
 
 
-def _parse_yaml(data: bytes, report: FindingCollector) -> Node | None:
+def read_yaml_node(data: bytes, report: FindingCollector) -> Node | None:
     """Return the contents of a YAML file; if it is empty or cannot be read, report it and return `None`."""
     text = _decode_utf8(data, report)
     if text is None or not _has_only_yaml_characters(text, report):
@@ -118,6 +118,12 @@ def _has_only_yaml_characters(text: str, report: FindingCollector) -> bool:
 
 def read_json_mapping(data: bytes, report: FindingCollector) -> MappingReader | None:
     """Return the map in a JSON file; if the file is not a map, report it and return `None`."""
+    node = read_json_node(data, report)
+    return None if node is None else _top_level_mapping(node, report)
+
+
+def read_json_node(data: bytes, report: FindingCollector) -> Node | None:
+    """Return the value in a JSON file; if it cannot be read, report it and return `None`."""
     import json
 
     report.is_json = True
@@ -125,19 +131,16 @@ def read_json_mapping(data: bytes, report: FindingCollector) -> MappingReader | 
     if text is None:
         return None
     try:
-        node = parse_json_node(text)
+        return parse_json_node(text)
     except json.JSONDecodeError as error:
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         position = Node(kind="text", line=error.lineno, column=error.colno)
         report.add(f"the file is not valid JSON: {reason}", position, "fix the JSON there")
-        return None
     except RecursionError:
         report.add("the file is not valid JSON: too many levels", hint="use fewer levels")
-        return None
     except ValueError as error:
         report.add(f"the file is not valid JSON: {error}", hint="fix the JSON")
-        return None
-    return _top_level_mapping(node, report)
+    return None
 
 
 def _decode_utf8(data: bytes, report: FindingCollector) -> str | None:

@@ -242,13 +242,13 @@ def _read_case(file: str, folder: str, report: FindingCollector) -> Case | None:
         stdin, files = input_form.get_text("stdin"), _parse_texts("files", input_form)
     form.report_empty("expected")
     expected_form = form.get_mapping("expected")
-    expected = {} if expected_form is None else _parse_expected(expected_form)
+    expected = {} if expected_form is None else parse_expected(expected_form)
     if name is None or command is None:
         return None
     return Case(name=name, file=file, command=command, description=description, stdin=stdin, files=files, **expected)
 
 
-def _parse_expected(form: MappingReader) -> dict[str, Any]:
+def parse_expected(form: MappingReader) -> dict[str, Any]:
     """Return the expected values. A key without a value is an error, because it looks as if it tested something."""
     keys = ("exit-code", "stdout-contains", "stderr-contains", "not-contains", "stdout-json")
     form.allow_only(*keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from prowess._internal.files import real_path
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.inside import OutsideError, real_output_path
 from prowess._internal.text import describe_os_error, neutral
 from prowess.checks import (
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from prowess.checks import Accepted
     from prowess.cli._parser import Arguments, Parser
     from prowess.filesystem import Question
+    from prowess.findings import Finding
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab")
 EPILOG = "Exit codes: 0 no errors; 1 errors found (with --strict also warnings), or no skills found."
@@ -133,6 +134,7 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
         progress=progress.show_checked,
         filesystem=filesystem,
     )
+    result = _with_evals(result, filesystem)
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
     accepted = accept_findings(
@@ -157,6 +159,20 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
         FAILED if has_failed else OK,
         () if args.quiet else [*notes, *([Message(NO_SKILLS_HINT)] if is_empty else [])],
     )
+
+
+def _with_evals(result: Report, filesystem: Filesystem) -> Report:
+    """Return the report with what is wrong in the evals of its skills; whether these can show anything is left out."""
+    found: list[Finding] = []
+    for path in result.skills:
+        if os.path.basename(path) == SKILL_FILE and any(
+            name.startswith("evals/") or name.endswith(("eval.yaml", "eval.yml")) for name, _ in filesystem.files(path)
+        ):
+            from prowess.evals import read_evals
+
+            filesystem.mark_incomplete()  # fixtures may be anywhere in the repository
+            found += read_evals(os.path.dirname(path)).findings
+    return result.with_changes(findings=(*result.findings, *found)) if found else result
 
 
 def _report_data(

@@ -1,0 +1,234 @@
+"""prowess eval: say whether the eval of a skill can show anything, and whether the skill would be found."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
+from prowess._internal.text import describe_os_error, neutral, quoted
+from prowess.catalog import State
+from prowess.checks import evaluate_path, find_skill_files
+from prowess.cli._arguments import catalog_from_args
+from prowess.cli._files import place_to_write
+from prowess.cli._output import Message, Result, as_dicts, finding_lines, format_table, pluralize
+from prowess.cli._references import find_skill, reference_to
+from prowess.errors import ConfigError, ProwessError
+from prowess.evals import (
+    DEFAULT_RUNS,
+    find_weaknesses,
+    first_evals,
+    make_plan,
+    measure_power,
+    rank_skill,
+    read_evals,
+    shipped_crowd,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prowess.catalog import Catalog, Entry
+    from prowess.cli._parser import Arguments, Parser
+    from prowess.evals import Evals, Plan, Power, Rank
+    from prowess.findings import Finding
+
+EPILOG = f"""\
+SKILL is a name as in `prowess activate`, or a path. Its cases are in `evals/`, in `eval.yaml` or in `tests/eval.yaml`,
+in any of the forms that published skills have. `prowess eval init SKILL` writes a first file, evals/evals.json. Nothing
+runs: level 0 says what the cases cannot show, level 1 ranks the skill among others by `prowess search`, which is not
+what a model does. The others are the skills that the agent sees and fifty descriptions that Prowess has, or with
+`--crowd` those in a folder. By default a plan has {DEFAULT_RUNS} runs of each case."""
+_INIT = "init"
+_FIRST_FILE = "evals/evals.json"
+_MOST_DESCRIPTION_BYTES = 64 * 1024
+_MOST_RUNS = 1_000
+
+
+def options(parser: Parser) -> None:
+    """Add the command's options."""
+    parser.argument("words", "SKILL", "the name or path of a skill; `init SKILL` writes its first cases", nargs="+")
+    parser.value("--cases", "FILE", "read this file or folder of cases, instead of those of the skill")
+    parser.value("--crowd", "DIR", "rank the skill among those in this folder")
+    parser.value("--description", "FILE", "also rank it with the description in this text file, to compare both")
+    parser.value(
+        "--runs", "N", "plan N pairs of runs for each case (default: 3)", type=_parse_runs, default=DEFAULT_RUNS
+    )
+    parser.value("--seed", "N", "the seed of the plan (default: 0)", type=int, default=0)
+    parser.add_json()
+    parser.discovery()
+
+
+def run(args: Arguments) -> Result:
+    """Evaluate a skill, or write its first cases.
+
+    Raises:
+        SkillNotFoundError: no such skill.
+        ConfigError: a path does not exist, or there are too many arguments.
+    """
+    is_init = args.words[0] == _INIT and len(args.words) > 1
+    names = args.words[is_init:]
+    if len(names) > 1:
+        raise ConfigError(f"unexpected argument {quoted(names[1])}", hint="run `prowess eval` once for each skill")
+    catalog = catalog_from_args(args, reference=names[0])
+    skill = find_skill(catalog, names[0])
+    if skill.scope == "remote":
+        hint = "install it with `prowess add`, or name a folder"
+        raise ConfigError(f"{quoted(skill.name)} is on a server, and has no folder", hint=hint)
+    if is_init:
+        return _write_first(skill, catalog)
+    cases = None if args.cases is None else os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(args.cases)))
+    if cases is not None and not os.path.exists(cases):
+        raise ConfigError(f"`--cases`: no such file: {neutral(cases)}", hint="check the path")
+    evals = read_evals(os.path.dirname(skill.real), cases)
+    plan = make_plan(evals, args.runs, args.seed)
+    findings = (*evals.findings, *find_weaknesses(evals))
+    power = measure_power(len(evals.cases), args.runs) if evals.cases else None
+    return _result(plan, findings, power, _rank(args, catalog, skill, evals), catalog.cwd)
+
+
+class _Found(Frozen):
+    """Where a skill is among others."""
+
+    others: int
+    ranks: tuple[Rank, ...]
+    compared: tuple[Rank, ...] | None = None
+    """The same with another description."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `--json`."""
+        compared = None if self.compared is None else {"ranks": as_dicts(self.compared)}
+        return {"others": self.others, "ranks": as_dicts(self.ranks), "compared": compared}
+
+
+def _rank(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals) -> _Found:
+    """Return where the skill is, with its own description and that of `--description`.
+
+    Raises:
+        ConfigError: the folder or the file is missing, or there is nothing in it.
+    """
+    if args.crowd is None:
+        seen = [entry for entry in catalog.skills if entry.state in (State.ACTIVE, State.DEFERRED)]
+        others = (*seen, *shipped_crowd(skill))
+    else:
+        others = _crowd_of(os.path.join(catalog.cwd, os.path.expanduser(args.crowd)), catalog.host.name)
+    ranks = rank_skill(skill, others, evals.cases)
+    compared = None
+    if args.description is not None:
+        text = _description_at(os.path.join(catalog.cwd, os.path.expanduser(args.description)))
+        compared = rank_skill(skill.with_changes(description=text), others, evals.cases)
+    count = len({entry.real for entry in others if entry.real != skill.real and entry.name != skill.name})
+    return _Found(others=count, ranks=ranks, compared=compared)
+
+
+def _crowd_of(folder: str, host: str) -> tuple[Entry, ...]:
+    if not os.path.isdir(folder):
+        raise ConfigError(f"`--crowd` is not a folder: {neutral(folder)}", hint="check the path")
+    paths = find_skill_files(folder)[0]
+    if not paths:
+        raise ConfigError(f"`--crowd`: no skills in {neutral(folder)}", hint="name a folder that contains skills")
+    return tuple(evaluate_path(path, host).with_changes(real=real_path(path)) for path in paths)
+
+
+def _description_at(path: str) -> str:
+    try:
+        text = read_file(path, _MOST_DESCRIPTION_BYTES, follow=True).decode("utf-8-sig", "replace")
+    except UnreadableError as error:
+        message = error.message.replace(SKILL_FILE, "it")
+        raise ConfigError(f"`--description`: {neutral(path)}: {message}", hint="name a text file") from None
+    if not text.strip():
+        raise ConfigError(f"`--description`: {neutral(path)} is empty", hint="write the new description into it")
+    return " ".join(text.split())
+
+
+def _parse_runs(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < len(text) <= 4 and 0 < int(text) <= _MOST_RUNS):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_MOST_RUNS:,}")
+    return int(text)
+
+
+# ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _result(plan: Plan, findings: tuple[Finding, ...], power: Power | None, found: _Found, cwd: str) -> Result:
+    """Return the levels: those that need runs are `null`."""
+    data = {
+        "plan": plan.as_dict(),
+        "sound": {"findings": as_dicts(findings), "power": None if power is None else power.as_dict()},
+        "found": found.as_dict(),
+        "chosen": None,
+        "helps": None,
+        "exposure": None,
+        "runs": {"done": 0, "failed": 0},
+    }
+    return Result(data, _lines(findings, power, found, cwd))
+
+
+def _lines(findings: tuple[Finding, ...], power: Power | None, found: _Found, cwd: str) -> Iterator[str]:
+    yield from finding_lines(findings, base=cwd)
+    if power is None:
+        yield Message("no cases")
+        return
+    if findings:
+        yield ""
+    yield f"sound: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
+    yield f"  {power.sentence}"
+    yield f"found: among {pluralize(found.others, 'other skill')}, by `prowess search`"
+    yield from _counts("", found.ranks)
+    if found.compared is not None:
+        yield from _counts("with the other description ", found.compared)
+    wrong = [rank for rank in found.ranks if not rank.is_right]
+    if wrong:
+        rows = [("CASE", "SHOULD", "RANK", "CONFUSED WITH", "WORDS THAT BOTH CLAIM")]
+        rows += [
+            (
+                rank.case.id,
+                "use it" if rank.case.triggers else "not use it",
+                str(rank.rank or "-"),
+                rank.rival or "-",
+                ", ".join(rank.words),
+            )
+            for rank in wrong
+        ]
+        yield ""
+        yield from format_table(rows)
+    yield Message("not measured: whether agents choose it, and whether the result is better with it")
+
+
+def _counts(which: str, ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield how often the skill is first: where it should be, and where it should not."""
+    must = [rank for rank in ranks if rank.case.triggers]
+    must_not = [rank for rank in ranks if not rank.case.triggers]
+    if must:
+        first = sum(rank.is_right for rank in must)
+        yield f"  {which}first for {first} of {pluralize(len(must), 'prompt')} that should use it"
+    if must_not:
+        first = sum(not rank.is_right for rank in must_not)
+        yield f"  {which}first for {first} of {pluralize(len(must_not), 'prompt')} that should not"
+
+
+def _write_first(skill: Entry, catalog: Catalog) -> Result:
+    """Write the first cases of a skill, unless it has a file of them.
+
+    Raises:
+        ProwessError: there is a file, or it cannot be written.
+    """
+    path = os.path.join(os.path.dirname(skill.real), *_FIRST_FILE.split("/"))
+    if os.path.lexists(path):
+        raise ProwessError(f"{neutral(path)} already exists", hint="edit it, or remove it first")
+    real, _ = place_to_write("init", path, [catalog.cwd])
+    name = skill.frontmatter_name or skill.folder
+    try:
+        os.makedirs(os.path.dirname(real), exist_ok=True)
+        with open_fd(real, CREATE_FLAGS, 0o666) as fd:
+            write_all(fd, first_evals(name).encode())
+    except OSError as error:
+        message = f"cannot write {neutral(path)}: {describe_os_error(error)}"
+        raise ProwessError(message, hint="fix the permissions of its folder, or free disk space") from None
+    shown = neutral(shlex.quote(reference_to(catalog, skill.name, os.path.dirname(skill.real), catalog.cwd)))
+    again = f"replace its prompts with tasks of users, then run `prowess eval {shown}`"
+    return Result({"name": name, "path": path}, (neutral(path), Message(again)))

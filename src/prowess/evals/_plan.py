@@ -1,0 +1,68 @@
+"""Say what an evaluation runs, before it runs: cases, arms, runs and the seed, with a digest of all of it."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+
+from prowess._internal.frozen import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._cases import Evals
+
+DEFAULT_RUNS = 3
+ARMS = ("with", "without")
+
+
+class Plan(Frozen):
+    """What an evaluation runs; the rules of its verdicts are part of it."""
+
+    cases: tuple[str, ...]
+    """The ids of the cases, in their order."""
+    runs: int
+    """Pairs of runs for each case."""
+    arms: tuple[str, ...]
+    seed: int
+    digest: str
+    """A SHA-256 over the cases with their graders, and the rest."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `--json`."""
+        return {
+            "cases": list(self.cases),
+            "runs": self.runs,
+            "arms": list(self.arms),
+            "seed": self.seed,
+            "digest": self.digest,
+        }
+
+
+def make_plan(evals: Evals, runs: int, seed: int) -> Plan:
+    """Return the plan for the cases of a skill."""
+    content = {
+        "version": 1,
+        "skill": evals.name,
+        "cases": [
+            [
+                case.id,
+                case.prompt,
+                case.skill,
+                case.triggers,
+                [[grader.kind, grader.text, grader.path, dict(grader.config)] for grader in case.graders],
+                [[fixture.path, fixture.text] for fixture in case.fixtures],
+            ]
+            for case in evals.cases
+        ],
+        "runs": runs,
+        "arms": ARMS,
+        "seed": seed,
+    }
+    text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
+    return Plan(
+        cases=tuple(case.id for case in evals.cases),
+        runs=runs,
+        arms=ARMS,
+        seed=seed,
+        digest=f"sha256:{sha256(text.encode()).hexdigest()}",
+    )

@@ -1,0 +1,250 @@
+"""Decide whether a difference between two arms is shown, and how likely a plan shows one.
+
+A pair is one run with the skill and one without it, of the same case; it is won, lost or tied. Of an error of 5 %, 4
+are for an exact sign test at the planned end, and 1 for stopping early, by a test that holds however often one looks:
+a mixture martingale over the share of won pairs, a Bayes factor for a uniform prior (Ville's inequality; Robbins,
+"Statistical methods related to the law of the iterated logarithm", 1970). Exact tests count with whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from functools import lru_cache
+from math import comb, exp, lcm, lgamma, log, sqrt
+from random import Random
+
+from prowess._internal.frozen import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+HELPS, HARMS = "helps", "harms"
+NO_DIFFERENCE, NOT_ENOUGH = "no-difference-shown", "not-enough-runs"
+ERROR = Fraction(5, 100)
+"""The highest chance of `helps` or `harms` if the skill changes nothing."""
+_EARLY_ERROR = Fraction(1, 100)
+_END_ERROR = ERROR - _EARLY_ERROR
+MIN_CASES = 6
+"""Cases that must differ for a verdict about other tasks: with five, no outcome has a chance below 5 %."""
+BEFORE, AFTER = 0.5, 0.8
+"""The improvement that a plan should show: from passing half of the runs to passing four of five."""
+ENOUGH = 0.8
+"""The chance to show it from which on a plan is large enough to say that no such difference was shown."""
+COMPARED_PAIRS = 60
+"""The plan that a smaller one is compared with."""
+_MOST_COMPUTED = 150
+"""Pairs up to which a chance is computed; with more it is above 99.9 %."""
+_RESAMPLES = 2000
+_Z = 1.959964
+"""Of a two-sided interval of 95 %."""
+
+
+class Difference(Frozen):
+    """How much more often runs with the skill pass, from -1 to 1; or the same for scores."""
+
+    median: float
+    low: float
+    high: float
+    """`low` and `high` are the ends of an interval of 95 %."""
+
+    @property
+    def largest(self) -> float:
+        """The largest difference, in any direction, that the runs do not exclude."""
+        return max(abs(self.low), abs(self.high))
+
+    def as_dict(self) -> dict[str, float]:
+        """Return it in the shape of `--json`."""
+        return {"median": round(self.median, 4), "low": round(self.low, 4), "high": round(self.high, 4)}
+
+
+class Verdict(Frozen):
+    """What some runs show."""
+
+    verdict: str
+    """`helps`, `harms`, `no-difference-shown` or `not-enough-runs`."""
+    won: int = 0
+    lost: int = 0
+    tied: int = 0
+    """`won`, `lost` and `tied` count pairs, or cases by their mean."""
+    difference: Difference | None = None
+    """`None` without runs."""
+    stopped_after: int | None = None
+    """Pairs after which the difference was shown, before the planned end."""
+    more: int = 0
+    """About how many more pairs are needed, for `not-enough-runs`."""
+
+
+# ── pairs of runs ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def sign_test(won: int, lost: int) -> Fraction:
+    """Return the chance of a result at least as one-sided, in any direction, if both are equally likely."""
+    decided = won + lost
+    tail = sum(comb(decided, count) for count in range(max(won, lost), decided + 1))
+    return min(Fraction(2 * tail, 1 << decided), Fraction(1))
+
+
+def log_evidence(won: int, lost: int) -> float:
+    """Return the logarithm of the martingale: the evidence against both being equally likely, so far."""
+    decided = won + lost
+    return decided * log(2) + lgamma(won + 1) + lgamma(lost + 1) - lgamma(decided + 2)
+
+
+@lru_cache(maxsize=1 << 12)
+def _least_winning(decided: int, error: Fraction) -> int:
+    """Return how many decided pairs one arm must win for the exact test; more than all of them if none is enough."""
+    least = decided + 1
+    while least * 2 > decided and sign_test(least - 1, decided - least + 1) <= error:
+        least -= 1
+    return least
+
+
+def judge_pairs(outcomes: Iterable[int], planned: int, *, open_ended: bool = False) -> Verdict:
+    """Return the verdict on these cases.
+
+    Args:
+        outcomes: of the pairs, in the order of the plan: above zero is won by the arm with the skill, below zero lost.
+        planned: how many pairs the plan has.
+        open_ended: whether the plan has no end: then all of the error is for stopping early.
+    """
+    threshold = log(1 / (ERROR if open_ended else _EARLY_ERROR))
+    won = lost = tied = 0
+    stopped: int | None = None
+    for outcome in outcomes:
+        won, lost, tied = won + (outcome > 0), lost + (outcome < 0), tied + (not outcome)
+        if stopped is None and outcome and log_evidence(won, lost) >= threshold:
+            stopped, verdict = won + lost + tied, HELPS if won > lost else HARMS
+    pairs = won + lost + tied
+    if stopped is None:
+        is_ended = pairs >= planned and not open_ended
+        if is_ended and max(won, lost) >= _least_winning(won + lost, _END_ERROR):
+            verdict = HELPS if won > lost else HARMS
+        else:
+            verdict = NO_DIFFERENCE if is_ended and pairs >= enough_pairs() else NOT_ENOUGH
+    return Verdict(
+        verdict=verdict,
+        won=won,
+        lost=lost,
+        tied=tied,
+        difference=paired_difference(won, lost, tied),
+        stopped_after=stopped if stopped is not None and stopped < planned else None,
+        more=max(enough_pairs(), planned) - pairs if verdict == NOT_ENOUGH else 0,
+    )
+
+
+def paired_difference(won: int, lost: int, tied: int) -> Difference | None:
+    """Return the difference of the shares that pass, with an interval (Bonett and Price, 2012: one pair more each)."""
+    pairs = won + lost + tied
+    if not pairs:
+        return None
+    more, fewer = (won + 1) / (pairs + 2), (lost + 1) / (pairs + 2)
+    middle, half = more - fewer, _Z * sqrt((more + fewer - (more - fewer) ** 2) / (pairs + 2))
+    return Difference(median=(won - lost) / pairs, low=max(middle - half, -1.0), high=min(middle + half, 1.0))
+
+
+# ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def chance_shown(pairs: int, before: float = BEFORE, after: float = AFTER) -> float:
+    """Return the chance that a plan shows an improvement, by the rule of `judge_pairs`.
+
+    Args:
+        pairs: of the plan.
+        before: the share of runs without the skill that pass.
+        after: the share with it; a pair's two runs are independent.
+    """
+    pairs = min(pairs, _MOST_COMPUTED)
+    gained, lost = after * (1 - before), before * (1 - after)
+    decided_share = gained + lost
+    if not decided_share:
+        return 0.0
+    chance, stopped = 0.0, 0.0
+    threshold = log(1 / _EARLY_ERROR)
+    share = gained / decided_share
+    going: dict[int, float] = {0: 1.0}  # won pairs to the chance of not having stopped
+    for decided in range(pairs + 1):
+        if decided:
+            following: dict[int, float] = {}
+            for won, weight in going.items():
+                following[won + 1] = following.get(won + 1, 0.0) + weight * share
+                following[won] = following.get(won, 0.0) + weight * (1 - share)
+            going = {}
+            for won, weight in following.items():
+                if log_evidence(won, decided - won) < threshold:
+                    going[won] = weight
+                elif won * 2 > decided:
+                    stopped += weight
+        least = _least_winning(decided, _END_ERROR)
+        at_end = sum(weight for won, weight in going.items() if won >= least and won * 2 > decided)
+        chance += _binomial(pairs, decided, decided_share) * (stopped + at_end)
+    return chance
+
+
+def _binomial(count: int, hits: int, share: float) -> float:
+    if share >= 1:
+        return float(hits == count)
+    logarithm = lgamma(count + 1) - lgamma(hits + 1) - lgamma(count - hits + 1)
+    return exp(logarithm + hits * log(share) + (count - hits) * log(1 - share))
+
+
+@lru_cache(maxsize=1)
+def enough_pairs() -> int:
+    """Return from how many pairs on a plan shows the improvement from `BEFORE` to `AFTER` with a chance of `ENOUGH`."""
+    pairs = 1
+    while chance_shown(pairs) < ENOUGH:
+        pairs += 1
+    return pairs
+
+
+# ── cases ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def sign_flip_test(differences: Sequence[Fraction]) -> Fraction:
+    """Return the chance of a sum at least as far from zero, if each difference had its sign by chance."""
+    scale = lcm(*(value.denominator for value in differences))
+    steps = [abs(int(value * scale)) for value in differences if value]
+    observed = abs(int(sum(differences) * scale))
+    sums: Counter[int] = Counter({0: 1})
+    for step in steps:
+        following: Counter[int] = Counter()
+        for total, ways in sums.items():
+            following[total + step] += ways
+            following[total - step] += ways
+        sums = following
+    return Fraction(sum(ways for total, ways in sums.items() if abs(total) >= observed), 1 << len(steps))
+
+
+def judge_cases(differences: Sequence[Fraction], seed: int) -> Verdict:
+    """Return the verdict on tasks like these: a case is one observation, the mean of its pairs.
+
+    Args:
+        differences: one for each case: how much better its runs with the skill are, in the mean.
+        seed: of the interval, which is a bootstrap by case.
+    """
+    won, lost = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
+    return Verdict(
+        verdict=case_verdict(differences),
+        won=won,
+        lost=lost,
+        tied=len(differences) - won - lost,
+        difference=bootstrap(differences, seed) if differences else None,
+    )
+
+
+def case_verdict(differences: Sequence[Fraction]) -> str:
+    """Return the word of `judge_cases`."""
+    if sum(bool(value) for value in differences) < MIN_CASES:
+        return NOT_ENOUGH
+    if sign_flip_test(differences) > _END_ERROR:
+        return NO_DIFFERENCE
+    return HELPS if sum(differences) > 0 else HARMS
+
+
+def bootstrap(values: Sequence[Fraction], seed: int) -> Difference:
+    """Return the mean of some values with an interval: the same on every machine."""
+    plain, random = [float(value) for value in values], Random(seed)  # noqa: S311 - the same on every machine
+    means = sorted(sum(random.choices(plain, k=len(plain))) / len(plain) for _ in range(_RESAMPLES))
+    cut = int(_RESAMPLES * float(ERROR) / 2)
+    return Difference(median=means[_RESAMPLES // 2], low=means[cut], high=means[-cut - 1])

@@ -1,0 +1,99 @@
+"""`prowess eval`, and the findings of evals in `prowess check`; the output is in `tests/cases/cli/eval.md`."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.cli import main
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES = '{"evals": [{"prompt": "Fill the form", "assertions": ["It says Ada"], "files": [%s]}]}'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a skill in a project."""
+    (tmp_path / "project/.git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    return skill(tmp_path / "project/.agents/skills/pdf").parent
+
+
+def run(capsys: pytest.CaptureFixture[str], *line: str) -> Any:
+    main([*line, "--json"])
+    return json.loads(capsys.readouterr().out)
+
+
+def check_codes(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    found = run(capsys, "check", "--host", "prowess")["findings"]
+    return [item["code"] for item in found if item["code"].startswith("eval-")]
+
+
+def test_check_is_never_older_than_the_evals(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever it kept: a new file, a changed one, a fixture outside of the skill, a file that is removed."""
+    assert check_codes(capsys) == []
+    (folder / "evals").mkdir()
+    file = folder / "evals/evals.json"
+    file.write_text(CASES % '"../../../form.txt"')
+    assert check_codes(capsys) == check_codes(capsys) == ["eval-invalid"]
+    (folder.parents[2] / "form.txt").write_text("Name:")
+    assert check_codes(capsys) == check_codes(capsys) == []
+    file.write_text(CASES.replace("prompt", "promt") % "")
+    assert check_codes(capsys) == ["eval-invalid", "eval-unknown"]
+    file.unlink()
+    assert check_codes(capsys) == []
+
+
+def test_whether_an_eval_can_show_anything_is_not_for_check(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One case is no mistake in a file."""
+    (folder / "evals").mkdir()
+    (folder / "evals/evals.json").write_text(CASES % "")
+    assert check_codes(capsys) == []
+    found = run(capsys, "eval", "pdf")["sound"]["findings"]
+    assert {item["code"] for item in found} == {"eval-unsound"}
+
+
+def test_a_plan_has_a_digest_of_what_it_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same for the same cases, another one for each change."""
+    (folder / "evals").mkdir()
+    file = folder / "evals/evals.json"
+    file.write_text(CASES % "")
+    plans = [run(capsys, "eval", "pdf", *more)["plan"] for more in ((), (), ("--runs", "4"), ("--seed", "1"))]
+    file.write_text(CASES.replace("Ada", "Bob") % "")
+    plans.append(run(capsys, "eval", "pdf")["plan"])
+    digests = [plan["digest"] for plan in plans]
+    assert digests[0] == digests[1]
+    assert len({*digests}) == 4
+    assert [plan["runs"] for plan in plans] == [3, 3, 4, 3, 3]
+
+
+def test_a_first_file_is_not_written_through_a_link(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A link of a project may not lead out of it."""
+    outside = folder.parents[3] / "outside"
+    outside.mkdir()
+    (folder / "evals").symlink_to(outside)
+    assert main(["eval", "init", "pdf"]) == 2
+    assert "is a link to" in capsys.readouterr().err
+    assert os.listdir(outside) == []
+
+
+def test_a_first_file_has_no_finding_but_what_must_be_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["eval", "init", str(folder)]) == 0
+    capsys.readouterr()
+    result = run(capsys, "eval", "pdf")
+    assert len(result["plan"]["cases"]) == 6
+    assert all(
+        item["message"].endswith("is the one that `prowess eval init` wrote") for item in result["sound"]["findings"]
+    )
+    triggers = [rank["should_trigger"] for rank in result["found"]["ranks"]]
+    assert triggers.count(True) == triggers.count(False)

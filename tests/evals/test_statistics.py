@@ -1,0 +1,208 @@
+"""The statistics of an evaluation: what is shown, and how often that is wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import pytest
+
+from prowess.evals._statistics import (
+    BEFORE,
+    ENOUGH,
+    HARMS,
+    HELPS,
+    NO_DIFFERENCE,
+    NOT_ENOUGH,
+    Verdict,
+    bootstrap,
+    case_verdict,
+    chance_shown,
+    enough_pairs,
+    judge_cases,
+    judge_pairs,
+    paired_difference,
+    sign_flip_test,
+    sign_test,
+)
+from support.proofs import short_or_long
+
+SHOWN = (HELPS, HARMS)
+
+
+@pytest.mark.parametrize("decided", range(9))
+def test_the_sign_test_counts_all_outcomes(decided: int) -> None:
+    """Compared with all ways in which coins can fall."""
+    for won in range(decided + 1):
+        ways = [sum(coins) for coins in product((0, 1), repeat=decided)]
+        extreme = [heads for heads in ways if max(heads, decided - heads) >= max(won, decided - won)]
+        assert sign_test(won, decided - won) == Fraction(len(extreme), len(ways))
+
+
+def test_the_sign_flip_test_counts_all_signs() -> None:
+    """Compared with all signs of values with different denominators."""
+    values = [Fraction(1, 3), Fraction(-1, 2), Fraction(2, 3), Fraction(0), Fraction(1), Fraction(1, 4)]
+    sums = [
+        sum((sign * value for sign, value in zip(signs, values, strict=True)), Fraction())
+        for signs in product((1, -1), repeat=len(values))
+    ]
+    extreme = [total for total in sums if abs(total) >= abs(sum(values, Fraction()))]
+    assert sign_flip_test(values) == Fraction(len(extreme), len(sums))
+
+
+def test_a_difference_is_shown_before_the_end_if_it_is_large() -> None:
+    """Eleven pairs in a row have the odds 2^11 / 12, above 100; ten have 2^10 / 11, below."""
+    early = judge_pairs([1] * 11, 60)
+    assert (early.verdict, early.stopped_after, early.won) == (HELPS, 11, 11)
+    assert judge_pairs([-1] * 11, 60).verdict == HARMS
+    assert judge_pairs([1] * 10, 60).verdict == NOT_ENOUGH
+    # Without a planned end, all of the error is for this test: 2^8 / 9 is above 20.
+    assert judge_pairs([1] * 8, 60, open_ended=True).verdict == HELPS
+    assert judge_pairs([1] * 7, 60, open_ended=True).verdict == NOT_ENOUGH
+
+
+def test_what_was_shown_stays_shown() -> None:
+    """A run that goes on after the verdict does not change it."""
+    verdict = judge_pairs([1] * 11 + [-1] * 20, 60)
+    assert (verdict.verdict, verdict.stopped_after) == (HELPS, 11)
+
+
+def test_the_exact_test_waits_for_the_planned_end() -> None:
+    assert sign_test(6, 0) == Fraction(2, 64)  # below 4 %
+    assert judge_pairs([1] * 6, 6).verdict == HELPS
+    assert judge_pairs([1] * 6, 7).verdict == NOT_ENOUGH
+
+
+def test_fewer_than_six_decided_pairs_show_nothing() -> None:
+    """Whatever they are, and however many are tied."""
+    for won in range(6):
+        verdict = judge_pairs([1] * won + [0] * (30 - won), 30)
+        assert verdict.verdict not in SHOWN
+
+
+def test_a_small_plan_says_how_many_more_runs_are_needed() -> None:
+    verdict = judge_pairs([1, 0, -1] * 8, 24)
+    assert (verdict.verdict, verdict.more) == (NOT_ENOUGH, enough_pairs() - 24)
+    assert judge_pairs([0, 0, 1], 60).more == 57
+
+
+def test_a_plan_that_is_large_enough_says_what_it_excludes() -> None:
+    verdict = judge_pairs([0] * 54 + [1, -1] * 3, 60)
+    assert verdict.verdict == NO_DIFFERENCE
+    assert verdict.difference is not None
+    assert 0 < verdict.difference.largest < 0.15
+
+
+def test_cases_are_the_unit_for_other_tasks() -> None:
+    """Fewer than six that differ show nothing, and ties are ties."""
+    one = Fraction(1)
+    assert judge_cases([one] * 5 + [Fraction(0)] * 20, 1).verdict == NOT_ENOUGH
+    assert judge_cases([one] * 6, 1).verdict == HELPS
+    assert judge_cases([-one] * 6, 1).verdict == HARMS
+    assert judge_cases([one] * 3 + [-one] * 3, 1).verdict == NO_DIFFERENCE
+    assert judge_cases([one, -one, Fraction(0)], 1).with_changes(difference=None) == Verdict(
+        verdict=NOT_ENOUGH, won=1, lost=1, tied=1
+    )
+    assert judge_cases([], 1).difference is None
+    assert judge_pairs([], 6).difference is None
+
+
+def test_the_power_is_that_of_the_rule() -> None:
+    """The figures that a plan prints, compared with as many evaluations as give them to two digits."""
+    assert round(chance_shown(24), 2) == 0.45
+    assert round(chance_shown(60), 2) == 0.89
+    assert round(chance_shown(60, 0.3, 0.7), 2) == 0.99
+    assert chance_shown(0) == 0
+    assert chance_shown(10**9) > 0.999
+    assert chance_shown(enough_pairs() - 1) < ENOUGH <= chance_shown(enough_pairs())
+    random = Random(7)  # noqa: S311 - a simulation
+    shown = sum(judge_pairs(_pairs(random, 24, BEFORE, 0.8), 24).verdict == HELPS for _ in range(4000))
+    assert abs(shown / 4000 - chance_shown(24)) < 0.03  # four standard deviations
+
+
+def test_an_interval_contains_the_difference() -> None:
+    """Of each result, and of 95 % of the samples."""
+    for won, lost, tied in product(range(0, 40, 7), repeat=3):
+        interval = paired_difference(won, lost, tied)
+        if interval is not None:
+            assert -1 <= interval.low <= interval.median <= interval.high <= 1
+    random = Random(11)  # noqa: S311 - a simulation
+    missed = 0
+    for _ in range(2000):
+        outcomes = _pairs(random, 40, 0.5, 0.7)
+        interval = paired_difference(outcomes.count(1), outcomes.count(-1), outcomes.count(0))
+        assert interval is not None
+        missed += not interval.low <= 0.2 <= interval.high
+    assert missed / 2000 < 0.07
+
+
+def test_a_bootstrap_is_the_same_on_every_machine() -> None:
+    """The generator of Python is specified: the same seed gives the same interval."""
+    values = [Fraction(number, 3) for number in (1, 2, -1, 3, 0, 2, 1)]
+    first = bootstrap(values, 5)
+    assert first == bootstrap(values, 5)
+    assert first.low < first.median < first.high
+
+
+def _pairs(random: Random, count: int, before: float, after: float, errs: float = 0.0) -> list[int]:
+    """Return outcomes of pairs; a judge that errs reports a run as the opposite."""
+
+    def passes(rate: float) -> bool:
+        return (random.random() < rate) != (random.random() < errs)
+
+    return [passes(after) - passes(before) for _ in range(count)]
+
+
+def _null(random: Random) -> tuple[list[int], list[Fraction]]:
+    """Return the pairs of an evaluation without an effect, interleaved by case, and the mean of each case."""
+    cases, runs = random.randint(1, 30), random.randint(1, 10)
+    errs = random.choice((0.0, 0.2))
+    outcomes = [_pairs(random, runs, rate, rate, errs) for rate in (random.uniform(0.05, 0.95) for _ in range(cases))]
+    order = [case for case in range(cases) for _ in range(runs)]
+    random.shuffle(order)
+    left = [iter(case) for case in outcomes]
+    return [next(left[case]) for case in order], [Fraction(sum(case), runs) for case in outcomes]
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("open_ended", [False, True])
+def test_without_an_effect_at_most_one_verdict_of_twenty_is_wrong(open_ended: bool) -> None:
+    """For any number of cases and runs, any pass rates, and a judge that errs; also if one looks after each pair."""
+    random, total = Random(2026), short_or_long(1_000, 10_000)  # noqa: S311 - a simulation
+    wrong_pairs = wrong_cases = 0
+    for _ in range(total):
+        pairs, means = _null(random)
+        verdict = judge_pairs(pairs, len(pairs), open_ended=open_ended)
+        wrong_pairs += verdict.verdict in SHOWN
+        wrong_cases += case_verdict(means) in SHOWN
+    assert wrong_pairs / total <= 0.05
+    assert wrong_cases / total <= 0.05
+
+
+@pytest.mark.proof
+def test_the_right_verdict_with_sixty_pairs() -> None:
+    """A skill that moves 30 % to 70 %, and one that does nothing: 95 of 100 right, at most 3 wrong."""
+    random, total = Random(35), short_or_long(500, 4_000)  # noqa: S311 - a simulation
+    for before, after, right in ((0.3, 0.7, HELPS), (0.7, 0.3, HARMS), (0.5, 0.5, NO_DIFFERENCE)):
+        verdicts = [judge_pairs(_pairs(random, 60, before, after), 60).verdict for _ in range(total)]
+        assert verdicts.count(right) / total >= 0.95, (before, after)
+        wrong = sum(verdict in SHOWN and verdict != right for verdict in verdicts)
+        assert wrong / total <= 0.03, (before, after)
+
+
+def test_the_sign_test_looked_at_after_each_pair_would_be_wrong() -> None:
+    """The reason for the martingale: a test that may stop at the first sign errs twice as often as it says."""
+    random, total = Random(3), 1_000  # noqa: S311 - a simulation
+    naive = ours = 0
+    for _ in range(total):
+        pairs = _pairs(random, 60, 0.5, 0.5)
+        won = lost = 0
+        signs = False
+        for outcome in pairs:
+            won, lost = won + (outcome > 0), lost + (outcome < 0)
+            signs = signs or sign_test(won, lost) <= Fraction(5, 100)
+        naive += signs
+        ours += judge_pairs(pairs, 60).verdict in SHOWN
+    assert naive / total > 0.08
+    assert ours / total <= 0.05
