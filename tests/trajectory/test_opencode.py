@@ -131,5 +131,6 @@ def test_values_of_other_types_are_left_out(tmp_path: Path, database: sqlite3.Co
     for key, data in enumerate((b"skill \xff", "skill [", '"skill"', 1, None)):
         database.execute("insert into part values (?, 's1', 'm1', 'x', ?)", (key, data))
     database.execute("insert into session values (7, 8, 9, 10, 'skill', 11.5)")
+    database.execute("insert into session values (8, cast(x'f9' as text), cast(x'f9' as text), 'x', 1, 2)")
     database.commit()
     assert session_of(tmp_path).activations == ()

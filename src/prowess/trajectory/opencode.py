@@ -45,9 +45,12 @@ def read_all(path: str, home: str) -> list[RecordedSession]:
     mode = "mode=ro" if os.path.exists(log) and os.path.getsize(log) else "mode=ro&immutable=1"
     try:
         with closing(sqlite3.connect(f"file:{quote(path)}?{mode}", uri=True, timeout=1)) as database:
+            database.text_factory = lambda data: data.decode("utf-8", "replace")
             return _read_database(database, home)
     except (sqlite3.Error, OverflowError) as error:
         raise UnreadableSessionError(f"SQLite: {error}") from None
+    except UnicodeDecodeError:  # in the message of an error
+        raise UnreadableSessionError("SQLite: the database is damaged") from None
 
 
 def _read_database(database: sqlite3.Connection, home: str) -> list[RecordedSession]:
@@ -63,10 +66,11 @@ def _read_database(database: sqlite3.Connection, home: str) -> list[RecordedSess
         recorder.origin = f"{recorder.cwd} {spoken.get(key)}"
     for session, key, created, data, message, said in database.execute(_PARTS, (MAX_LINE_BYTES,)):
         if session in recorders and isinstance(data, bytes):
-            recorders[session].at(created)
-            said = f"{recorders[session].origin} {said}"
+            recorder = recorders[session]
             is_user = at(parse_object(message) if isinstance(message, bytes) else None, "role") == "user"
-            _read_part(said if is_user else str(key), parse_object(data), recorders[session], is_user=is_user)
+            recorder.at(said if is_user else created)
+            key = f"{recorder.origin} {said}" if is_user else str(key)
+            _read_part(key, parse_object(data), recorder, is_user=is_user)
     return [found for recorder in recorders.values() if (found := recorder.session()) is not None]
 
 
