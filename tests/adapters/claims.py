@@ -17,6 +17,7 @@ from prowess.session import Scripts, Session
 from prowess.testing import AdapterClaim, Call, Step
 from prowess.testing._adapter_suite import Project, call, expect, expect_strict_roles, expect_times
 from support.growth import END
+from support.media import PDF, PNG
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
@@ -280,6 +281,20 @@ async def _script_folder(project: Project) -> None:
     expect(asked == [skill_text.name] * 2, f"expected one question for each conversation, not {asked}")
 
 
+async def _media_files(project: Project) -> None:
+    """The answer about an image or a document says what it is, and the conversation goes on, also after a restart."""
+    skill_text, chat = tides(project), project.chat()
+    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
+        (project.skills / "tide-tables" / name).write_bytes(data)
+    reads = [call("read_skill_file", name=skill_text.name, path=path) for path in ("map.png", "map.pdf")]
+    requests = await chat.turn("Show them.", *reads)
+    expect(f"`map.png` is an image (image/png, {len(PNG)} bytes)" in result(requests[1]), "the image", requests)
+    expect(f"`map.pdf` is a document (application/pdf, {len(PDF)} bytes)" in result(requests[2]), "the file", requests)
+    for request in requests:
+        expect_strict_roles(request)
+    await project.chat(saved=chat.conversation.save()).turn("And now?")
+
+
 async def _tool_that_is_gone(project: Project) -> None:
     """A tool that the skills of a turn do not need any more is an answer, not an error."""
     write_many_skills(project.skills)
@@ -361,6 +376,7 @@ CLAIMS: dict[str, Callable[[Project], Awaitable[None]]] = {
         _file_mentions,
         _failed_model,
         _script_folder,
+        _media_files,
         _tool_that_is_gone,
         _tool_that_is_new,
         _first_skill,

@@ -31,6 +31,7 @@ from openai import AsyncOpenAI
 from adapters.test_docs_as_installed import Model
 from prowess import Scripts, Session, Trust
 from prowess.adapters.agent_framework import Skills
+from support.media import PDF, PNG
 from support.sessions import discover_project
 from support.skills import GARDEN_MESSAGE, skill, write_many_skills
 
@@ -283,3 +284,19 @@ def test_agents_with_different_skills_may_share_a_conversation(folder: Path, tmp
     assert ["Listen first." in whole(second, 0), "cannot be read" in whole(second, 0)] == [True, False]
     assert [(record.name, record.turn) for record in first.session().ledger] == [("pages", 1)]
     assert [(record.name, record.turn) for record in second.session().ledger] == [("birds", 1)]
+
+
+def test_images_and_documents_are_content_of_the_framework(folder: Path) -> None:
+    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
+        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    reads = [use("read_skill_file", name="pages", path=path) for path in ("map.png", "map.pdf")]
+    chat = Chat(discover_project(folder), *reads)
+    chat.say("Show them.")
+    contents = [content for message in chat.model.requests[-1] for content in message.contents]
+    items = [item for content in contents if content.type == "function_result" for item in content.items or ()]
+    assert [(item.type, item.media_type) for item in items] == [
+        ("text", None),
+        ("data", "image/png"),
+        ("text", None),
+        ("data", "application/pdf"),
+    ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,12 +24,9 @@ from prowess import LiveCatalog, Scripts, Trust
 from prowess.adapters.langchain import SkillsMiddleware
 from prowess.filesystem import Question
 from prowess.trajectory import read_sessions
+from support.media import PDF, PNG
 from support.sessions import discover_project
 from support.skills import skill
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 BODY = "Count the pages twice."
 DONE = AIMessage("Done.")
@@ -268,6 +267,45 @@ def test_scripts_of_one_message_run_in_its_order(with_script: Path, tmp_path: Pa
     assert "stdout:\na\n" in first
     assert second == "a"
     assert "stdout:\nab\n" in third
+
+
+@pytest.mark.parametrize(
+    ("profile", "kinds"),
+    [
+        ({"image_tool_message": True, "pdf_tool_message": True}, ["text", "image", "text", "file"]),
+        ({"image_tool_message": True}, ["text", "image"]),
+        (None, []),
+    ],
+    ids=["both", "image", "unknown"],
+)
+def test_a_model_gets_the_images_and_documents_that_its_profile_names(
+    folder: Path, profile: Any, kinds: list[str]
+) -> None:
+    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
+        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    reads = [use("read_skill_file", {"name": "pages", "path": path}, path) for path in ("map.png", "map.pdf")]
+    agent = Agent(folder, asks(*reads), DONE)
+    agent.model.profile = profile
+    agent.say("Show them.")
+    contents = [message.content for message in agent.model.calls[-1] if isinstance(message, ToolMessage)]
+    parts = [part for content in contents if not isinstance(content, str) for part in content]
+    assert [part["type"] for part in parts] == kinds
+    assert all(base64.b64decode(part["base64"]) in (PNG, PDF) for part in parts if "base64" in part)
+    image, document = results(agent.model.calls[-1])
+    assert image.startswith("`map.png` is an image")
+    assert document.startswith("`map.pdf` is a document")
+
+
+def test_what_scripts_wrote_is_the_artifact_of_the_message(with_script: Path, tmp_path: Path) -> None:
+    """The application gets it, and the model does not."""
+    scripts, trust = Scripts(sandbox="none", on_untrusted=lambda _: True), Trust(str(tmp_path / "trust.json"))
+    agent = Agent(with_script, PAGES, asks(note("ab")), DONE, scripts=scripts, trust=trust)
+    state = agent.say("How many?")
+    artifacts = [message.artifact for message in state["messages"] if isinstance(message, ToolMessage)]
+    assert artifacts[0] is None
+    ((file,),) = artifacts[1:]
+    assert (file["name"], file["size"]) == ("note.txt", 2)
+    assert (Path(file["folder"]) / file["name"]).read_text() == "ab"
 
 
 # ── deepagents ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from agents import (
     set_tracing_disabled,
 )
 from agents.extensions.handoff_filters import remove_all_tools
+from agents.models.chatcmpl_converter import Converter
 from agents.run import ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 
@@ -33,6 +35,7 @@ from prowess import LiveCatalog, Scripts, Session, discover
 from prowess.adapters.openai_agents import Skills, SkillWarning
 from prowess.errors import ConfigError
 from support.growth import END
+from support.media import PDF, PNG
 from support.sessions import discover_project
 from support.skills import skill
 
@@ -78,7 +81,7 @@ def counts(model: ScriptedModel, text: str) -> list[int]:
     return [request.count(text) for request in sent(model)]
 
 
-def outputs(request: Any) -> list[str]:
+def outputs(request: Any) -> list[Any]:
     return [item["output"] for item in request.input if item.get("type") == "function_call_output"]
 
 
@@ -559,3 +562,21 @@ def test_a_live_catalog_may_be_closed(tmp_path: Path) -> None:
     with LiveCatalog(tmp_path, home=tmp_path / "home") as live:
         skills = Skills(live)
     assert skills.session().catalog.skills == ()
+
+
+def test_images_and_documents_are_what_the_sdk_calls_them(folder: Path) -> None:
+    """A model of chat completions is sent the text alone."""
+    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
+        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    skills = Skills(discover_project(folder))
+    reads = [call("read_skill_file", {"name": "pages", "path": path}, path) for path in ("map.png", "map.pdf")]
+    agent, model = agent_with(skills, *reads, DONE)
+    Chat(skills, agent).say("Show them.")
+    image, document = outputs(model.calls[-1])
+    url = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    assert [part["type"] for part in (*image, *document)] == ["input_text", "input_image", "input_text", "input_file"]
+    assert image[1]["image_url"] == url
+    assert document[1]["filename"] == "map.pdf"
+    messages = Converter.items_to_messages(model.calls[-1].input)
+    sent = [message["content"] for message in messages if message["role"] == "tool"]
+    assert [[part["type"] for part in content] for content in sent] == [["text"], ["text"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +26,20 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+from pydantic_ai.models.openai import OpenAIResponsesModel
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.toolsets import FunctionToolset
 
 from prowess import ConfigError, Scripts, Session, Trust, UntrustedSkill, discover
-from prowess.adapters.pydantic_ai import Skills
+from prowess.adapters.pydantic_ai import _MODELS_WITH_FILES, Skills
 from prowess.catalog import LiveCatalog
+from support.media import PDF as PDF_FILE, PNG
 from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
 
     from pydantic_ai.models.function import AgentInfo
 
@@ -91,7 +95,7 @@ def _text(content: Any) -> str:
     )
 
 
-def results(messages: list[ModelMessage]) -> list[str]:
+def results(messages: list[ModelMessage]) -> list[Any]:
     return [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
 
 
@@ -627,3 +631,39 @@ def test_the_tail_is_the_last_of_all(here: Path) -> None:
     assert words(second)[0] == "$pdf"
     assert words(second)[-1].startswith('<skill_content name="csv">\n')
     assert words(second)[-1].partition("\n\n<skill_content")[2].startswith(' name="pdf">\n')
+
+
+class Responses(OpenAIResponsesModel):
+    """A model of OpenAI's responses API that follows a script."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__("gpt-5", provider=OpenAIProvider(api_key="none"))
+        self.script = script
+
+    async def request(self, messages: list[ModelMessage], *_: Any, **__: Any) -> ModelResponse:
+        return self.script.answer(messages, SimpleNamespace(instructions=""))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+def test_images_and_documents_are_binary_content_where_a_service_accepts_them(here: Path, accepts: bool) -> None:
+    """Elsewhere Pydantic AI would add a message of the user, which some servers refuse after a tool."""
+    for name, data in (("map.png", PNG), ("map.pdf", PDF_FILE)):
+        (here / ".agents/skills/pdf" / name).write_bytes(data)
+    script = Script(*(call("read_skill_file", name="pdf", path=path) for path in ("map.png", "map.pdf")))
+    model = WrapperModel(Responses(script)) if accepts else script.model
+    Agent(model, capabilities=[Skills(discover(here))]).run_sync("Show them.")
+    image, document = results(script.sent[-1][0])
+    if not accepts:
+        assert (image.partition(" (")[0], document.partition(" (")[0]) == (
+            "`map.png` is an image",
+            "`map.pdf` is a document",
+        )
+        return
+    assert [content[1].media_type for content in (image, document)] == ["image/png", "application/pdf"]
+    assert [content[1].data for content in (image, document)] == [PNG, PDF_FILE]
+
+
+def test_models_that_get_files_are_models_of_pydantic_ai() -> None:
+    folder = Path(models.__file__).parent
+    text = "\n".join(file.read_text(encoding="utf-8") for file in folder.rglob("*.py"))
+    assert all(f"class {name}(" in text for name in _MODELS_WITH_FILES)

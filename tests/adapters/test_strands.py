@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("strands")
 
+import strands
 from pydantic import BaseModel
 from strands import Agent, ModelRetryStrategy, tool
 from strands.agent.conversation_manager import SummarizingConversationManager
@@ -23,16 +25,13 @@ from strands.types.tools import ToolContext  # noqa: TC002 - Strands reads the a
 from strands.vended_plugins.skills import AgentSkills
 
 from prowess import Scripts
-from prowess.adapters.strands import Skills, catalog_skills
+from prowess.adapters.strands import _MODELS_WITH_FILES, Skills, catalog_skills
 from prowess.errors import ConfigError
+from support.media import PDF, PNG
 from support.openai_server import ModelServer, results, whole
 from support.processes import processes_end, processes_with, wait_until
 from support.sessions import discover_project
 from support.skills import add_endless_script, skill, write_many_skills
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 BODY = "Count the pages twice."
 DONE = "Done."
@@ -364,3 +363,46 @@ def test_cancelling_an_agent_ends_its_script(folder: Path, server: ModelServer) 
         agent.cancel()
         assert run.result().stop_reason == "cancelled"
     assert processes_end("66656")
+
+
+class BedrockModel(OpenAIModel):  # type: ignore[misc]
+    """A model of the name of Bedrock's, whose service accepts files in the results of tools."""
+
+
+@pytest.mark.parametrize("kind", [BedrockModel, OpenAIModel])
+def test_images_and_documents_are_blocks_where_a_service_accepts_them(
+    folder: Path, server: ModelServer, kind: Any
+) -> None:
+    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
+        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    reads: list[Any] = [[("read_skill_file", {"name": "pages", "path": path})] for path in ("map.png", "map.pdf")]
+    server.answers = [*reads, DONE]
+    model = kind(
+        client_args={"base_url": server.url, "api_key": "none", "max_retries": 0}, model_id="local", stream=False
+    )
+    agent = Agent(model=model, plugins=[Skills(discover_project(folder))], callback_handler=None)
+    agent("Show them.")
+    blocks = [
+        block["toolResult"]["content"]
+        for message in agent.messages
+        for block in message["content"]
+        if "toolResult" in block
+    ]
+    assert [part["text"].partition(" (")[0] for parts in blocks for part in parts[:1]] == [
+        "`map.png` is an image",
+        "`map.pdf` is a document",
+    ]
+    more = [part for parts in blocks for part in parts[1:]]
+    if kind is BedrockModel:
+        assert more == [
+            {"image": {"format": "png", "source": {"bytes": PNG}}},
+            {"document": {"format": "pdf", "source": {"bytes": PDF}, "name": "document"}},
+        ]
+    else:
+        assert more == []
+
+
+def test_models_that_get_files_are_models_of_strands() -> None:
+    folder = Path(strands.__file__).parent / "models"
+    text = "\n".join(file.read_text() for file in folder.glob("*.py"))
+    assert all(f"class {name}(" in text for name in _MODELS_WITH_FILES)

@@ -20,8 +20,10 @@ import pytest
 from prowess import Scripts, ScriptSpace, Session, UntrustedSkill
 from prowess.catalog import discover
 from prowess.errors import ConfigError
+from prowess.session import FileAnswer
 from support.files import write_file, write_files
 from support.growth import END
+from support.media import PNG
 from support.sessions import SKILLS, discover_project, new_session
 from support.skills import skill
 from support.tool_calls import run_as_owner
@@ -964,6 +966,17 @@ def test_only_what_scripts_wrote_is_listed(
         listed = re.findall(r"^- (.*) \(\d+ bytes\)$", answer, re.MULTILINE)
         assert listed == written.get(script, []), script
     assert sorted(file.name for file in session.files()) == sorted(name for names in written.values() for name in names)
+
+
+def test_an_image_that_a_script_wrote_is_a_file_for_the_adapter(project: Path, trust: Trust) -> None:
+    write_scripts(project, "pdf", {"x.py": f"open('map.png', 'wb').write({PNG!r})", "map.png": "of the skill"})
+    session = active(project, trust)
+    assert read(session, "map.png").startswith("error: no script of this conversation wrote `map.png`")
+    run(session, "x.py")
+    answer = read(session, "map.png")
+    assert isinstance(answer, FileAnswer)
+    assert answer.file.data == PNG
+    assert read(session, "map.png", offset=1).startswith("error: `map.png` is not a text file")
 
 
 def test_a_file_that_became_a_link_is_not_opened(project: Path, trust: Trust) -> None:

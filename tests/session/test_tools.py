@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.catalog import discover
-from prowess.session import Session
+from prowess.session import FileAnswer, Session
+from support.media import PDF, PNG
 from support.proofs import short_or_long
-from support.sessions import new_session, tools_by_name
+from support.sessions import SKILLS, new_session, tools_by_name
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -88,3 +90,54 @@ def test_2000_skills_are_reachable_within_4000_characters(tmp_path: Path) -> Non
     (hidden, *_) = (name for name in names if name not in shown)
     assert f"Body of {hidden}." in tools["activate_skill"].call(name=hidden)
     assert tools["read_skill_file"].call(name=names[-1], path="SKILL.md").endswith("Body of skill1999.\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "media_type"),
+    [
+        pytest.param(PNG, "image/png", id="png"),
+        pytest.param(b"\xff\xd8\xff\xe0\0", "image/jpeg", id="jpeg"),
+        pytest.param(b"GIF89a\0", "image/gif", id="gif"),
+        pytest.param(b"RIFF\x1a\0\0\0WEBPVP8 ", "image/webp", id="webp"),
+        pytest.param(PDF, "application/pdf", id="pdf"),
+        pytest.param(b"RIFF\x1a\0\0\0WAVEfmt ", None, id="wav"),
+        pytest.param(b"\x89PNG", None, id="cut"),
+        pytest.param(PNG + bytes(4 * 1024 * 1024), None, id="large"),
+        pytest.param(b"PNG", None, id="text"),
+    ],
+)
+def test_an_image_or_a_document_is_a_file_for_the_adapter(project: Path, data: bytes, media_type: str | None) -> None:
+    """By its bytes, not by its name; its text says what it is, also after it was pickled."""
+    (skill(project / SKILLS / "pdf").parent / "file.txt").write_bytes(data)
+    session = new_session(project)
+    answer = tools_by_name(session)["read_skill_file"].call(name="pdf", path="file.txt")
+    if media_type is None:
+        assert type(answer) is str
+        return
+    kind = "an image" if media_type.startswith("image/") else "a document"
+    line = f"`file.txt` is {kind} ({media_type}, {len(data):,} bytes)"
+    for given in (answer, pickle.loads(pickle.dumps(answer))):  # noqa: S301 - our own
+        assert isinstance(given, FileAnswer)
+        assert given == f"{line}\nhint: if you are not shown it, read it with a script"
+        assert (given.file.name, given.file.media_type, given.file.data) == ("file.txt", media_type, data)
+    session.activate("pdf")
+    tools_by_name(session)["read_skill_file"].call(name="pdf", path="file.txt")
+    assert session.ledger[-1].files == ("file.txt",)
+
+
+@pytest.mark.parametrize("path", ["link.png", "../../../../../out.png", "/etc/x.png", "none.png", "", "a\0.png"])
+def test_an_image_outside_of_the_skill_is_not_read(project: Path, path: str) -> None:
+    folder = skill(project / SKILLS / "pdf").parent
+    (project.parent / "out.png").write_bytes(PNG)
+    (folder / "link.png").symlink_to(project.parent / "out.png")
+    answer = tools_by_name(new_session(project))["read_skill_file"].call(name="pdf", path=path)
+    assert answer.startswith("error: ")
+    assert not isinstance(answer, FileAnswer)
+
+
+def test_an_image_with_a_name_like_a_tag_closes_nothing(project: Path) -> None:
+    (skill(project / SKILLS / "pdf").parent / "<").mkdir()
+    (project / SKILLS / "pdf/</skill_content>").write_bytes(PNG)
+    answer = tools_by_name(new_session(project))["read_skill_file"].call(name="pdf", path="</skill_content>")
+    assert isinstance(answer, FileAnswer)
+    assert "</skill_content>" not in answer

@@ -7,6 +7,7 @@ the state that the framework keeps of a conversation.
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +27,7 @@ from prowess.session import Session, escape_tags, scripts_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from prowess.session import Scripts, Tool
+    from prowess.session import MediaFile, Scripts, Tool
 
 Source = str | os.PathLike[str] | Catalog | LiveCatalog
 """What the adapters take for skills: a directory, whose skills each turn gets as they are then, or a catalog."""
@@ -46,6 +47,11 @@ def catalog_argument(value: Any, *, hint: str = HINT) -> Catalog | LiveCatalog:
     if not os.path.isdir(path):
         raise ConfigError(f"no such directory: {quoted(path, limit=200)}", hint=hint)
     return live_catalog(path)
+
+
+def data_url(file: MediaFile) -> str:
+    """Return an image or a document as a URL."""
+    return f"data:{file.media_type};base64,{base64.b64encode(file.data).decode()}"
 
 
 class JoinedCatalogs:

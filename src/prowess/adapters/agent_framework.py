@@ -12,7 +12,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.installer import missing_extra
-from prowess.session import Session
+from prowess.session import FileAnswer, Session
 
 from ._base import CatalogSkills, Source, added_texts, call_in_order, merge_sessions, shown_skills, unsent_texts
 
@@ -198,10 +198,13 @@ class _SkillFunction(FunctionTool):  # type: ignore[misc]
 def _as_function(tool: Tool, session: Session, state: dict[str, Any], *, approve: bool) -> FunctionTool:
     """Return a tool in the form of the framework; it saves the session after each call."""
 
-    async def call(**arguments: Any) -> str:
+    async def call(**arguments: Any) -> Any:
         text = await call_in_order(session, tool.name, tool.call, **arguments)
         _save_session(state, session)
-        return text
+        if not isinstance(text, FileAnswer):
+            return text
+        # A client whose service accepts only text leaves the second out.
+        return [Content.from_text(str(text)), Content.from_data(text.file.data, text.file.media_type)]
 
     return _SkillFunction(
         approval_mode="always_require" if approve else "never_require",
@@ -325,7 +328,7 @@ class _Conversation:
 
     async def call(self, tool: str, **arguments: Any) -> str:
         """Call a tool; errors are part of the returned text."""
-        text = await call_in_order(self._session, tool, self._calls[tool], **arguments)
+        text = str(await call_in_order(self._session, tool, self._calls[tool], **arguments))
         _save_session(self._state, self._session)
         return text
 

@@ -227,12 +227,15 @@ class _Attachment:
                 vars(model)["preprocess_messages"] = _in_order(model.preprocess_messages)
 
     def _camel_tool(self, tool: Tool) -> Any:
+        def call_plain(**arguments: Any) -> str:
+            return str(tool.call(**arguments))
+
         def call(**arguments: Any) -> str:
             with stopped_after(self.agent.tool_execution_timeout):
-                return tool.call(**arguments)
+                return call_plain(**arguments)
 
         call.__name__ = tool.name
-        call.async_call = partial(call_in_thread, tool.call)  # type: ignore[attr-defined]  # CAMEL looks for it
+        call.async_call = partial(call_in_thread, call_plain)  # type: ignore[attr-defined]  # CAMEL looks for it
         schema = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
         return self._function_tool(call, openai_tool_schema={"type": "function", "function": schema})
 

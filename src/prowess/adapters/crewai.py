@@ -330,7 +330,7 @@ class _SkillTool(BaseTool):
         if conversation is None:
             return call_tool((), self.name, arguments)
         with stopped_after(conversation.time_limit):
-            return call_tool(skills.session_tools(conversation.session), self.name, arguments)
+            return str(call_tool(skills.session_tools(conversation.session), self.name, arguments))
 
 
 class _NativeSkill(Skill):

@@ -224,7 +224,7 @@ class _SkillTool(BaseTool):  # type: ignore[misc]
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:
         """Call the tool; errors are part of the returned text."""
-        text = await call_in_order(self._turn, self.name, self._tool.call, **args)
+        text = str(await call_in_order(self._turn, self.name, self._tool.call, **args))
         self._turn.save(tool_context)
         return text
 

@@ -114,7 +114,7 @@ class Skills(SkillToolset):
             session = self.run_session(state)
             if state.data.get("skills") is None:
                 raise ConfigError("the agent has no hooks for its skills", hint=_PARTS)
-            text = self._sessions.call(session, tool.name, arguments)
+            text = str(self._sessions.call(session, tool.name, arguments))
             self._sessions.save(state, session)
             return text
 

@@ -7,6 +7,7 @@ graph, as JSON, and a checkpointer saves it. Active skills are not saved: they a
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,7 +19,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.installer import missing_extra
 from prowess.catalog import Catalog
 from prowess.errors import ConfigError
-from prowess.session import Session
+from prowess.session import FileAnswer, Session
 
 from ._base import (
     SCRIPT_TOOLS,
@@ -59,6 +60,8 @@ class SkillsState(AgentState):
     """What `Session.to_json` returns."""
     skills_of_turn: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type]
     """Which of the last catalogs of the middleware the turn began with."""
+    skills_media: NotRequired[Annotated[str, PrivateStateAttr]]  # type: ignore[valid-type]
+    """What the model accepts in the result of a tool: `image`, `pdf`, both or neither."""
 
 
 class SkillsMiddleware(AgentMiddleware):
@@ -141,7 +144,8 @@ class SkillsMiddleware(AgentMiddleware):
         session = self._session(request.state, shown)
         visible = [message.text for message in messages]
         added: list[str] = []
-        update = {} if request.state.get("skills_of_turn") == shown.key else {"skills_of_turn": shown.key}
+        keys = {"skills_of_turn": shown.key, "skills_media": _accepted_media(request.model)}
+        update = {key: value for key, value in keys.items() if request.state.get(key, "") != value}
         if begins:
             added += [message["content"] for message in session.inject(visible[-1], visible=visible)]
             update["skills"] = session.to_json()
@@ -200,8 +204,26 @@ class SkillsMiddleware(AgentMiddleware):
             text = call_tool(tools, call["name"], call["args"])
             if interrupts := _interrupts.get():
                 raise interrupts[0]
-        message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
+        content = _with_file(text, request.state) if isinstance(text, FileAnswer) else text
+        artifact = [file.as_dict() for file in session.files()] if call["name"] == "run_skill_script" else None
+        message = ToolMessage(content, name=call["name"], tool_call_id=call["id"], artifact=artifact)
         return Command(update={"skills": session.to_json(), "messages": [message]})
+
+
+def _accepted_media(model: Any) -> str:
+    """Return what a model accepts in the result of a tool, as it says; of OpenAI's interfaces only one does."""
+    profile = getattr(model, "profile", None) if getattr(model, "use_responses_api", True) else None
+    return " ".join(kind for kind in ("image", "pdf") if (profile or {}).get(f"{kind}_tool_message"))
+
+
+def _with_file(answer: FileAnswer, state: Mapping[str, Any]) -> str | list[Any]:
+    """Return the answer of a tool with its file, if the model accepts it."""
+    file = answer.file
+    kind = "image" if file.media_type.startswith("image/") else "pdf"
+    if kind not in str(state.get("skills_media", "")).split():
+        return str(answer)
+    data = {"base64": base64.b64encode(file.data).decode(), "mime_type": file.media_type}
+    return [{"type": "text", "text": str(answer)}, {"type": "image" if kind == "image" else "file", **data}]
 
 
 _interrupts: ContextVar[tuple[GraphBubbleUp, ...]] = ContextVar("_interrupts", default=())
@@ -269,7 +291,7 @@ def _standalone_call(tool: Tool) -> Callable[..., str]:
     """Return the function of a tool for calls outside this middleware; LangChain reads its annotations."""
 
     def call(**arguments: Any) -> str:
-        return tool.call(**arguments)
+        return str(tool.call(**arguments))
 
     return call
 

@@ -109,7 +109,7 @@ class Skills:
         async def call(ctx: Context, **arguments: Any) -> str:
             # In the order of the model, as a call may need the skill of the one before it.
             async with self._current_run(ctx) as run:
-                text = await call_in_thread(self._skills.call, run.session, tool.name, arguments)
+                text = str(await call_in_thread(self._skills.call, run.session, tool.name, arguments))
                 await self._save(run, ctx)
                 return text
 

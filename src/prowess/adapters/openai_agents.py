@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
 import warnings
 from collections.abc import Mapping
 from threading import Lock
@@ -18,12 +19,21 @@ from weakref import WeakSet
 from prowess._internal.installer import missing_extra
 from prowess.catalog import Catalog
 from prowess.errors import ConfigError
-from prowess.session import Session, escape_tags
+from prowess.session import FileAnswer, Session, escape_tags
 
-from ._base import CatalogSkills, Source, call_in_order, with_tail
+from ._base import CatalogSkills, Source, call_in_order, data_url, with_tail
 
 try:
-    from agents import FunctionTool, GuardrailFunctionOutput, InputGuardrail, RunConfig, Tool
+    from agents import (
+        FunctionTool,
+        GuardrailFunctionOutput,
+        InputGuardrail,
+        RunConfig,
+        Tool,
+        ToolOutputFileContent,
+        ToolOutputImage,
+        ToolOutputText,
+    )
     from agents.run import CallModelData, ModelInputData
     from agents.tool_context import ToolContext
 except ImportError as error:
@@ -163,7 +173,7 @@ class _ToolCall:
     def __init__(self, call_tool: Callable[..., str], add_skills: Callable[..., ModelInputData]) -> None:
         self._call_tool, self.add_skills = call_tool, add_skills
 
-    async def __call__(self, context: ToolContext[Any], arguments: str) -> str:
+    async def __call__(self, context: ToolContext[Any], arguments: str) -> Any:
         try:
             conversation = _require_conversation(context.context)
         except ConfigError as error:
@@ -175,7 +185,19 @@ class _ToolCall:
         if not isinstance(parsed, dict):
             return "error: the arguments are not a JSON object"
         name = context.tool_name
-        return await call_in_order(conversation, name, self._call_tool, conversation, name, parsed)
+        text = await call_in_order(conversation, name, self._call_tool, conversation, name, parsed)
+        return _with_file(text) if isinstance(text, FileAnswer) else text
+
+
+def _with_file(answer: FileAnswer) -> list[Any]:
+    """Return the answer of a tool with its file; a model of chat completions is sent only the text."""
+    file, url = answer.file, data_url(answer.file)
+    if file.media_type.startswith("image/"):
+        return [ToolOutputText(text=str(answer)), ToolOutputImage(image_url=url)]
+    return [
+        ToolOutputText(text=str(answer)),
+        ToolOutputFileContent(file_data=url, filename=os.path.basename(file.name)),
+    ]
 
 
 def _tool_calls(agent: Agent[Any]) -> Iterable[_ToolCall]:

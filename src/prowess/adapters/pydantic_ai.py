@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.installer import missing_extra
 from prowess.catalog import Catalog, LiveCatalog, live_catalog
 from prowess.errors import ConfigError
-from prowess.session import Scripts, Session, Tool, escape_tags, scripts_option
+from prowess.session import FileAnswer, Scripts, Session, Tool, escape_tags, scripts_option
 
 from ._base import (
     HINT,
@@ -32,6 +32,7 @@ try:
     from pydantic_ai import RunContext, ToolDefinition
     from pydantic_ai.capabilities import AbstractCapability, durable_operation
     from pydantic_ai.messages import (
+        BinaryContent,
         CompactionPart,
         InstructionPart,
         ModelMessage,
@@ -41,6 +42,7 @@ try:
         ToolReturnPart,
         UserPromptPart,
     )
+    from pydantic_ai.models.wrapper import WrapperModel
     from pydantic_ai.toolsets import AbstractToolset, CombinedToolset, ToolsetTool
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "pydantic-ai")) from error
@@ -285,13 +287,26 @@ class _SessionToolset(AbstractToolset[Any]):
         tool_args: dict[str, Any],
         ctx: RunContext[Any],
         tool: ToolsetTool[Any],  # noqa: ARG002
-    ) -> str:
+    ) -> Any:
         text: str
         text, record = await self.capability.call_tool(ctx, name, tool_args)
         session = self.capability.skills
         if isinstance(session, Session) and record != (current := session.to_json()):
             session.restore(merge_sessions(record, current))  # the tool ran in an earlier process, or beside others
-        return text
+        if isinstance(text, FileAnswer) and _accepts_files(ctx.model):
+            file = text.file
+            return [str(text), BinaryContent(file.data, media_type=file.media_type, identifier=file.name)]
+        return str(text)
+
+
+_MODELS_WITH_FILES = frozenset({"AnthropicModel", "BedrockConverseModel", "GoogleModel", "OpenAIResponsesModel"})
+"""Models whose services accept files in the result of a tool; for others Pydantic AI adds a message of the user."""
+
+
+def _accepts_files(model: Any) -> bool:
+    while isinstance(model, WrapperModel):
+        model = model.wrapped
+    return any(kind.__name__ in _MODELS_WITH_FILES for kind in type(model).__mro__)
 
 
 class _LenientArgumentsValidator:

@@ -173,7 +173,7 @@ class _ModelWithSkills(Model):
     def call_tool(self, name: str, arguments: dict[str, Any]) -> str:
         """Run a tool of the session, which may have another ledger than when the agent got the tool."""
         with self.scope, stopped_after(self.timeout):
-            return call_tool(self.session.tools(scripts=self.scripts), name, arguments)
+            return str(call_tool(self.session.tools(scripts=self.scripts), name, arguments))
 
     def generate(self, messages: Any, *args: Any, **options: Any) -> Any:
         return self.model.generate(self._with_skills(messages), *args, **options)

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from prowess._internal.installer import missing_extra
 from prowess.errors import SkillError
 from prowess.sandbox import CommandScope
+from prowess.session import FileAnswer
 
 from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_in_order, require_free_names, shown_skills
 
@@ -103,7 +104,8 @@ class Skills(AgentSkills):
                     text = await call_in_order(agent, tool.name, call_and_save, agent, arguments)
                 finally:
                     watch.cancel()
-            return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": [{"text": text}]}
+            content = [{"text": str(text)}, *_file_blocks(text, agent.model)]
+            return {"toolUseId": tool_use["toolUseId"], "status": "success", "content": content}
 
         spec = {"name": tool.name, "description": tool.description, "inputSchema": {"json": dict(tool.parameters)}}
         return PythonAgentTool(tool.name, spec, call)
@@ -166,6 +168,22 @@ class Skills(AgentSkills):
             ConfigError: neither a directory nor a catalog.
         """
         self._sessions.replace_catalog(skills)
+
+
+_MODELS_WITH_FILES = frozenset({"AnthropicModel", "BedrockModel"})
+"""Models whose services accept files in the result of a tool; for OpenAI's, Strands adds a message of the user."""
+
+
+def _file_blocks(answer: str, model: Any) -> list[dict[str, Any]]:
+    """Return the image or the document of an answer in the form of Strands, if a model gets it."""
+    if not isinstance(answer, FileAnswer) or all(
+        kind.__name__ not in _MODELS_WITH_FILES for kind in type(model).__mro__
+    ):
+        return []
+    kind, _, form = answer.file.media_type.partition("/")
+    block = {"format": form, "source": {"bytes": answer.file.data}}
+    # Some services refuse names with other characters.
+    return [{"image": block} if kind == "image" else {"document": {**block, "name": "document"}}]
 
 
 async def _stop_when_cancelled(agent: Agent, scope: CommandScope) -> None:

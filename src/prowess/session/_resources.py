@@ -26,6 +26,28 @@ MAX_LIMIT = 1024 * 1024
 _MAX_PATH = 4096
 
 
+_MAX_MEDIA = 4 * 1024 * 1024
+"""Bytes of an image or a document; models accept not many more."""
+_MEDIA_TYPES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+    (b"%PDF-", "application/pdf"),
+)
+"""Of files that models accept, by their first bytes; that of WebP is not only at the start."""
+
+
+class MediaFile(Frozen):
+    """An image or a document."""
+
+    name: str
+    """Its path, with `/`; unsafe to show as it is."""
+    media_type: str
+    """`image/png`, `image/jpeg`, `image/gif`, `image/webp` or `application/pdf`."""
+    data: bytes
+
+
 class FileText(Frozen):
     """A part of a text file."""
 
@@ -83,6 +105,26 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
     limit = _checked_limit(offset, limit)
     data, size = _read_part(folder, parts, path, offset, limit)
     return _part_as_text(data, "/".join(parts), offset, size)
+
+
+def read_media(folder: str | None, path: str) -> MediaFile | None:
+    """Read an image or a document of a skill; `None` if it is something else, or too large for a model.
+
+    Raises:
+        SkillFileError: as `read_text`.
+    """
+    if folder is None:
+        return None
+    parts = split_path(path)
+    head, size = _read_part(folder, parts, path, 0, 16)
+    is_webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
+    media_type = next(
+        (known for start, known in _MEDIA_TYPES if head.startswith(start)), "image/webp" if is_webp else ""
+    )
+    if not media_type or size > _MAX_MEDIA:
+        return None
+    data, _ = _read_part(folder, parts, path, 0, _MAX_MEDIA)
+    return MediaFile(name="/".join(parts), media_type=media_type, data=data)
 
 
 def file_text(data: bytes, path: str, *, offset: int = 0, limit: int | None = None) -> FileText:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import accumulate
 
 from prowess._internal.files import is_inside, real_path
@@ -32,14 +32,14 @@ from prowess.skill import FIRST_BYTES, load
 from ._activation import escape_tags
 from ._lookup import find_readable
 from ._remote_files import skill_folder
-from ._resources import read_text, split_path
+from ._resources import read_media, read_text, split_path
 from ._scripts import FOLDER_HINT, allowed_copy, check_folder, open_script
 from ._tools import read_written_tool, run_tool
 from ._trajectory import file_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from prowess.catalog import Catalog, Entry
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from prowess.skill import Skill
 
     from ._ledger import Ledger
-    from ._resources import FileText
+    from ._resources import FileText, MediaFile
     from ._scripts import Scripts
     from ._tools import Tool
     from ._trajectory import RecordedCall
@@ -106,9 +106,16 @@ def script_tools(
         return answer
 
     def read(path: str, offset: int, limit: int | None) -> FileText:
-        return _read_written(scripts.find_folder(ledger.conversation), path, offset, limit)
+        work, name = _written_file(scripts.find_folder(ledger.conversation), path)
+        with _without_names():
+            return read_text(work.path, name, offset=offset, limit=limit)
 
-    return run_tool(run), read_written_tool(read)
+    def media(path: str) -> MediaFile | None:
+        work, name = _written_file(scripts.find_folder(ledger.conversation), path)
+        with _without_names():
+            return read_media(work.path, name)
+
+    return run_tool(run), read_written_tool(read, media)
 
 
 def run_script(
@@ -349,11 +356,11 @@ def _backend(choice: str) -> Backend:
         raise SandboxError(f"the script did not run: {error}", hint=hint) from None
 
 
-def _read_written(work: WorkFolder | None, path: str, offset: int = 0, limit: int | None = None) -> FileText:
-    """Read a file that a script of this conversation wrote.
+def _written_file(work: WorkFolder | None, path: str) -> tuple[WorkFolder, str]:
+    """Return the folder of a file that a script of this conversation wrote, and its path there.
 
     Raises:
-        SkillFileError: no script wrote such a file, or it is not text.
+        SkillFileError: no script wrote such a file.
     """
     parts = split_path(path)
     name = "/".join(parts)
@@ -362,10 +369,15 @@ def _read_written(work: WorkFolder | None, path: str, offset: int = 0, limit: in
         hint = f"its files are {names}" if names else "run a script first"
         raise SkillFileError(f"no script of this conversation wrote {quoted(path)}", hint=hint)
     work.check()
+    return work, name
+
+
+@contextmanager
+def _without_names() -> Iterator[None]:
+    """Replace the hint of an error about a file, which could name files of the folder that no script wrote."""
     try:
-        return read_text(work.path, name, offset=offset, limit=limit)
+        yield
     except SkillFileError as error:
-        # Its hint could name files of the folder that no script wrote.
         raise SkillFileError(str(error), hint="run the script again, or go on without the file") from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 
 from prowess._internal.text import neutral, quoted
 from prowess.catalog import Catalog, mapped_readers, skills_in_text
@@ -19,7 +20,7 @@ from ._activation import Activation, escape_tags, render_activation
 from ._ledger import Ledger, text_fingerprint
 from ._listing import SafeReader, TurnBlocks, shared_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
-from ._resources import FileText, read_text, resource_folder
+from ._resources import FileText, read_media, read_text, resource_folder
 from ._trajectory import RecordedCall, Trajectory, about_agent, about_skill, catalog_step, file_of, report_use
 
 TYPE_CHECKING = False
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from ._ledger import ActivationRecord
     from ._mentions import Mention
     from ._scripts import Scripts
-    from ._tools import Tool
+    from ._tools import FileAnswer, Tool
     from ._trust import Trust
     from ._written_files import WrittenFile
 
@@ -256,6 +257,26 @@ class Session:
             self._ledger.add_file(entry.path, text.path)
         return text
 
+    def _read_media(self, name: str, path: str) -> FileAnswer | None:
+        """Return the answer about an image or a document of a skill whose files are on this machine.
+
+        It is `None` about another file, and after an error, which `read` raises.
+        """
+        from ._tools import FileAnswer
+
+        file = None
+        with suppress(SkillError):
+            entry = find_readable(self.catalog, name, self.ledger)
+            file = read_media(self._folder(entry), path) if self._files_provider(entry) is None else None
+        if file is None:
+            return None
+        answer = FileAnswer.of(file)
+        with self._recorded("read_skill_file", {"name": name, "path": path}) as call:
+            call.result(answer, file=file_of(entry, file.name))
+        with self._lock:
+            self._ledger.add_file(entry.path, file.name)
+        return answer
+
     def _render(self, entry: Entry, arguments: str | None, *, digest: bool = True) -> Activation:
         skill = self._load_skill(entry)
         notes = tuple(finding.message for finding in find_missing(skill.requirements, env=self._env))
@@ -364,7 +385,7 @@ class Session:
 
         if self._live is None and all(entry.state not in MODEL_STATES for entry in self.catalog.skills):
             return ()
-        tools = [activate_tool(self.activate), read_tool(self.read)]
+        tools = [activate_tool(self.activate), read_tool(self.read, self._read_media)]
         if scripts is not False:
             from ._run_script import script_tools
             from ._scripts import scripts_option

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.special_tokens import escape_special_tokens
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ProwessError
 
 from ._activation import escape_tags
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prowess.search import Hit
 
     from ._activation import Activation
-    from ._resources import FileText
+    from ._resources import FileText, MediaFile
 
     class Call(Protocol):
         """What a tool does."""
@@ -39,6 +39,23 @@ _PART = {
 _MAX_DESCRIPTION = 1024
 """Characters of a description in the result of a search."""
 _PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int, "array": list}
+
+
+class FileAnswer(str):
+    """The answer of a tool about an image or a document: the text for a model without such content, and the file."""
+
+    __slots__ = ("file",)
+    file: MediaFile
+
+    @classmethod
+    def of(cls, file: MediaFile) -> FileAnswer:
+        """Return the answer about a file."""
+        kind = "an image" if file.media_type.startswith("image/") else "a document"
+        size = f"{len(file.data):,} bytes"
+        text = f"{quoted(file.name, PATH_LIMIT)} is {kind} ({file.media_type}, {size})"
+        answer = cls(escape_tags(f"{text}\nhint: if you are not shown it, read it with a script"))
+        answer.file = file
+        return answer
 
 
 class Tool(Frozen):
@@ -69,15 +86,19 @@ def activate_tool(activate: Callable[[str, str | None], Activation]) -> Tool:
     )
 
 
-def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
+def read_tool(
+    read: Callable[[str, str, int, int | None], FileText], media: Callable[[str, str], FileAnswer | None]
+) -> Tool:
     """Return the tool that gives a model a file of a skill.
 
     Args:
         read: takes the name, the path, the offset and the limit.
+        media: takes the name and the path, and returns the answer about an image or a document.
     """
 
     def call(name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
-        return _file_text(read(name, path, offset, limit))
+        answer = None if offset or limit else media(name, path)
+        return _file_text(read(name, path, offset, limit)) if answer is None else answer
 
     return _make_tool(
         name="read_skill_file",
@@ -115,18 +136,26 @@ def run_tool(run: Callable[[str, str | None, str | None, list[str], str], str]) 
     )
 
 
-def read_written_tool(read: Callable[[str, int, int | None], FileText]) -> Tool:
+def read_written_tool(
+    read: Callable[[str, int, int | None], FileText], media: Callable[[str], MediaFile | None]
+) -> Tool:
     """Return the tool that gives a model a file that a script wrote.
 
     Args:
         read: takes the path, the offset and the limit.
+        media: takes the path, and returns an image or a document.
     """
+
+    def call(path: str, offset: int = 0, limit: int | None = None) -> str:
+        file = None if offset or limit else media(path)
+        return _file_text(read(path, offset, limit)) if file is None else FileAnswer.of(file)
+
     return _make_tool(
         name="read_script_file",
         description="Read a file that a script of a skill wrote in this conversation.",
         properties={"path": {**_TEXT, "description": "as `run_skill_script` named it"}, **_PART},
         required=("path",),
-        call=lambda path, offset=0, limit=None: _file_text(read(path, offset, limit)),
+        call=call,
     )
 
 

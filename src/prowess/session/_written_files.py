@@ -29,6 +29,10 @@ class WrittenFile(Frozen):
     folder: str
     """The folder that contains it, absolute."""
 
+    def as_dict(self) -> dict[str, object]:
+        """Return it as JSON can contain it."""
+        return {"name": self.name, "size": self.size, "digest": self.digest, "folder": self.folder}
+
     def open(self) -> BufferedReader:
         """Open it for reading, as bytes. No link is followed.
 
