@@ -20,6 +20,7 @@ from google.adk.agents.live_request_queue import LiveRequestQueue
 from google.adk.agents.readonly_context import ReadonlyContext
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App, ResumabilityConfig
+from google.adk.artifacts import InMemoryArtifactService
 from google.adk.models import BaseLlm, Gemini, LlmResponse
 from google.adk.models.base_llm_connection import BaseLlmConnection
 from google.adk.runners import Runner
@@ -29,7 +30,7 @@ from google.adk.tools import FunctionTool
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
-from prowess import Session
+from prowess import Scripts, Session, Trust
 from prowess.adapters.google_adk import Skills
 from prowess.errors import ConfigError
 from support.sessions import discover_project
@@ -108,6 +109,47 @@ class Chat:
 
     def append(self, event: Event, thread: str = "1") -> None:
         asyncio.run(self.service.append_event(self.saved(thread), event))
+
+
+def test_what_scripts_wrote_is_an_artifact_of_the_conversation(folder: Path, tmp_path: Path) -> None:
+    """Once for the same bytes, also in a later turn, and never one of all conversations of the user."""
+    code = "import sys\nopen('user:' + sys.argv[1], 'wb').write(sys.argv[2].encode())\n"
+    (folder / ".agents/skills/pages/write.py").write_text(code)
+
+    def write(name: str, text: str) -> dict[str, Any]:
+        return use("run_skill_script", skill="pages", script="write.py", args=[name, text])
+
+    scripts, trust = Scripts(sandbox="none", on_untrusted=lambda _: True), Trust(str(tmp_path / "trust.json"))
+    script = [write("a.csv", "1"), write("b", "2"), "Done.", write("a.csv", "1"), write("b", "3"), "Done."]
+    chat = Chat(discover_project(folder), *script, scripts=scripts, trust=trust)
+    service = chat.runner.artifact_service = InMemoryArtifactService()
+    chat.say("Write.")
+    chat.say("Again.")
+    where = {"app_name": "books", "user_id": "me", "session_id": "1"}
+    names = ["scripts/user:a.csv", "scripts/user:b"]
+    assert asyncio.run(service.list_artifact_keys(**where)) == names
+    assert asyncio.run(service.list_artifact_keys(**{**where, "session_id": "2"})) == []
+    versions = [asyncio.run(service.list_versions(**where, filename=name)) for name in names]
+    assert versions == [[0], [0, 1]]
+    parts = [asyncio.run(service.load_artifact(**where, filename=name)) for name in names]
+    assert [(part.inline_data.mime_type, part.inline_data.data) for part in parts] == [
+        ("text/csv", b"1"),
+        ("application/octet-stream", b"3"),
+    ]
+
+
+def test_a_service_of_artifacts_that_fails_keeps_no_script_from_its_answer(folder: Path, tmp_path: Path) -> None:
+    class Broken(InMemoryArtifactService):  # type: ignore[misc]
+        async def save_artifact(self, **_: Any) -> int:
+            raise RuntimeError("the disk is full")
+
+    (folder / ".agents/skills/pages/write.py").write_text("open('a.txt', 'w').write('x')")
+    scripts, trust = Scripts(sandbox="none", on_untrusted=lambda _: True), Trust(str(tmp_path / "trust.json"))
+    script = use("run_skill_script", skill="pages", script="write.py")
+    chat = Chat(discover_project(folder), script, scripts=scripts, trust=trust)
+    chat.runner.artifact_service = Broken()
+    chat.say("Write.")
+    assert "a.txt (1 bytes)" in texts(chat.model.requests[-1])[-1]
 
 
 def texts(request: LlmRequest) -> list[str]:

@@ -8,7 +8,9 @@ model and are never part of the saved events.
 from __future__ import annotations
 
 import asyncio
+import mimetypes
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from prowess.catalog import Entry
-    from prowess.session import Scripts, Session, Tool
+    from prowess.session import Scripts, Session, Tool, WrittenFile
 
 __all__ = ["CatalogSkillRegistry", "Skills"]
 
@@ -144,10 +146,11 @@ class Skills(BaseToolset):  # type: ignore[misc]
         record = context.state.get(state_key)
         known = record.get("invocation") if isinstance(record, dict) else None
         # The answer to a question of a tool continues the invocation that asked.
+        files = record.get("files") if isinstance(record, dict) else None
         if known == context.invocation_id:
-            return _Turn(session, state_key, context.invocation_id)
+            return _Turn(session, state_key, context.invocation_id, files=files)
         named = [message["content"] for message in session.inject(_text_of(context.user_content))]
-        return _Turn(session, state_key, context.invocation_id, named)
+        return _Turn(session, state_key, context.invocation_id, named, files=files)
 
     def _state_key(self, agent_name: str) -> str:
         """Return where the state has the session of an agent: agents of one conversation may have different skills.
@@ -165,15 +168,23 @@ class _Turn:
         state_key: where ADK's session keeps it; empty outside a conversation.
         invocation_id: of the turn.
         named: the texts for the skills that the user's message names, if the turn begins; it has not been saved yet.
+        files: the digests of the artifacts that were saved, by the names of their files.
     """
 
     def __init__(
-        self, session: Session, state_key: str = "", invocation_id: str = "", named: Sequence[str] | None = None
+        self,
+        session: Session,
+        state_key: str = "",
+        invocation_id: str = "",
+        named: Sequence[str] | None = None,
+        *,
+        files: object = None,
     ) -> None:
         self.session = session
         self._state_key, self._begins = state_key, named is not None
         self._named: Sequence[str] = named or ()
         self._invocation_id = invocation_id
+        self._files: dict[str, Any] = dict(files) if isinstance(files, dict) else {}
 
     async def begin(self, context: ToolContext) -> None:
         """Save the turn if it begins: the context of a request has no event of its own."""
@@ -194,8 +205,22 @@ class _Turn:
         if self._state_key:
             context.state[self._state_key] = self._record()
 
-    def _record(self) -> dict[str, str]:
-        return {"invocation": self._invocation_id, "session": self.session.to_json()}
+    async def save_artifacts(self, context: ToolContext) -> None:
+        """Save what scripts wrote and is new as artifacts of the conversation, if the application keeps artifacts."""
+        if context.get_invocation_context().artifact_service is None:
+            return
+        for file in await asyncio.to_thread(self.session.files):
+            if self._files.get(file.name) == file.digest or file.size > _MAX_BYTES:
+                continue
+            with suppress(Exception):  # of any service; the script has run, and its answer says what it wrote
+                data = await asyncio.to_thread(_read_whole, file)
+                kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+                # A script chooses the name, and one that begins with `user:` would be in all conversations of the user.
+                await context.save_artifact(f"scripts/{file.name}", types.Part.from_bytes(data=data, mime_type=kind))
+                self._files[file.name] = file.digest
+
+    def _record(self) -> dict[str, Any]:
+        return {"invocation": self._invocation_id, "session": self.session.to_json(), "files": self._files}
 
     def texts(self, visible: Sequence[str], *, is_stored: bool) -> list[str]:
         """Return what to add to a request.
@@ -224,9 +249,16 @@ class _SkillTool(BaseTool):  # type: ignore[misc]
 
     async def run_async(self, *, args: dict[str, Any], tool_context: ToolContext) -> str:
         """Call the tool; errors are part of the returned text."""
-        text = str(await call_in_order(self._turn, self.name, self._tool.call, **args))
+        text = str(await call_in_order(self._turn, self._tool.name, self._tool.call, **args))
+        if self._tool.name == "run_skill_script":
+            await self._turn.save_artifacts(tool_context)
         self._turn.save(tool_context)
         return text
+
+
+def _read_whole(file: WrittenFile) -> bytes:
+    with file.open() as opened:
+        return opened.read(_MAX_BYTES)
 
 
 def _text_of(content: types.Content | None) -> str:
