@@ -100,6 +100,9 @@ def test_a_trajectory_has_the_conversation(folder: RoleFolder) -> None:
     assert folder.run("-p", "Again.", "--model", model, "--trajectory", "plain.json").returncode == 0
     plain = json.loads((folder.top / "plain.json").read_text("utf-8"))
     assert [step["message"] for step in plain["steps"]] == ["Again.", "Done."]
+    done = folder.run("-p", "Once more.", "--model", model, "--trajectory", "plain.json")
+    (other,) = folder.top.glob("plain-*.json")
+    assert done.stderr == f"note: the conversation is recorded in {other}: plain.json has something else\n"
 
 
 @pytest.mark.parametrize("option", ["--serve", "--dry-run"])

@@ -300,8 +300,12 @@ class _RunningTurn:
         usage = usage_counts(self.usage)
         said = message("system", f"error: {error}") if output is None else message("agent", output)
         trajectory.add(said, tokens=(usage["input_tokens"], usage["output_tokens"]))
+        file = trajectory.file
         if trajectory.failure is not None:
             self.notes[trajectory.failure] = None
+        elif file.path not in (None, file.option) and not os.path.isdir(file.option):
+            words = f"the conversation is recorded in {file.path}: {os.path.basename(file.option)} has something else"
+            self.notes[neutral(words)] = None
 
     def current_toolbox(self) -> Toolbox:
         """Return the tools that are offered now: the role's, and those of active skills."""
