@@ -99,6 +99,10 @@ class Assembly(Frozen):
     def new_session(self, ledger: str | None = None, *, trajectory: str | None = None) -> Session | None:
         """Return the session of a new conversation, or of one with a ledger; `None` without discovered skills.
 
+        Args:
+            ledger: what `Session.to_json` returned.
+            trajectory: where the conversation is recorded, as for a `Session`.
+
         Raises:
             ConfigError: the ledger is not what `Session.to_json` returned, or the trajectory cannot be written.
         """
