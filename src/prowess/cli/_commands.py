@@ -23,7 +23,7 @@ GROUPS = {
     "check": {
         "check": "report problems in skills, and how to fix them",
         "test": "run the tests of skills in a sandbox, each in a fresh copy",
-        "eval": "say whether the eval of a skill is sound, and whether it is found",
+        "eval": "say whether a skill is found and helps, and its eval can show it",
     },
     "use": {
         "trust": "allow a skill's tools and scripts, until one of its files changes",

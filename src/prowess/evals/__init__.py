@@ -1,7 +1,7 @@
 """Say whether a skill helps: read the cases of its eval, find what they cannot show, and rank the skill among others.
 
 Front door: `read_evals` (a folder in, `Evals` out), `find_weaknesses` and `measure_power` (level 0), `rank_skill`
-(level 1), and the verdicts on runs, `judge_pairs` and `judge_cases`.
+(level 1), `run_pairs` (level 3), and the verdicts on runs, `judge_pairs` and `judge_cases`.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._found import Rank as Rank, rank_skill as rank_skill, shipped_crowd as shipped_crowd
     from ._plan import DEFAULT_RUNS as DEFAULT_RUNS, Plan as Plan, make_plan as make_plan
     from ._read import read_evals as read_evals
+    from ._runs import Outcome as Outcome, Program as Program, run_pairs as run_pairs
     from ._sound import Power as Power, find_weaknesses as find_weaknesses, measure_power as measure_power
     from ._statistics import Verdict as Verdict, judge_cases as judge_cases, judge_pairs as judge_pairs
 else:  # otherwise every misspelt name would have a type

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         adapter_suite as adapter_suite,
     )
     from ._cases import Case as Case, Suite as Suite, load_suite as load_suite, parse_expected as parse_expected
-    from ._expect import Failure as Failure
+    from ._expect import Failure as Failure, decode_output as decode_output, failures as failures
     from ._junit import junit_xml as junit_xml
     from ._runner import (
         STATUSES as STATUSES,

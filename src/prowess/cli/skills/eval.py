@@ -13,20 +13,24 @@ from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.catalog import State
 from prowess.checks import evaluate_path, find_skill_files
 from prowess.cli._arguments import catalog_from_args
+from prowess.cli._commands import FAILED, OK
 from prowess.cli._files import place_to_write
-from prowess.cli._output import Message, Result, as_dicts, finding_lines, format_table, pluralize
+from prowess.cli._output import Message, ProgressLine, Result, as_dicts, finding_lines, format_table, pluralize
 from prowess.cli._references import find_skill, reference_to
 from prowess.errors import ConfigError, ProwessError
 from prowess.evals import (
     DEFAULT_RUNS,
+    Program,
     find_weaknesses,
     first_evals,
     make_plan,
     measure_power,
     rank_skill,
     read_evals,
+    run_pairs,
     shipped_crowd,
 )
+from prowess.sandbox import remove_runtime_folder, stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,15 +38,18 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
-    from prowess.evals import Evals, Plan, Power, Rank
+    from prowess.evals import Evals, Outcome, Plan, Power, Rank
     from prowess.findings import Finding
 
 EPILOG = f"""\
 SKILL is a name as in `prowess activate`, or a path. Its cases are in `evals/`, in `eval.yaml` or in `tests/eval.yaml`,
-in any of the forms that published skills have. `prowess eval init SKILL` writes a first file, evals/evals.json. Nothing
-runs: level 0 says what the cases cannot show, level 1 ranks the skill among others by `prowess search`, which is not
-what a model does. The others are the skills that the agent sees and fifty descriptions that Prowess has, or with
-`--crowd` those in a folder. By default a plan has {DEFAULT_RUNS} runs of each case."""
+in any of the forms that published skills have. `prowess eval init SKILL` writes a first file, evals/evals.json. Level 0
+says what the cases cannot show; level 1 ranks the skill among others by `prowess search`, which is not what a model
+does. The others are the skills that the agent sees and fifty descriptions that Prowess has, or with `--crowd` those in
+a folder. Neither runs anything. With `--via` CMD runs in `/bin/sh`, in a fresh folder with the files of the case and a
+home of its own, once with the skill in .agents/skills and once without it: the prompt is on its standard input, its
+answer is its standard output, and an exit status other than 0 is a failed run. Whether it helps follows from pairs of
+runs that code can grade. By default a plan has {DEFAULT_RUNS} pairs of each case."""
 _INIT = "init"
 _FIRST_FILE = "evals/evals.json"
 _MOST_DESCRIPTION_BYTES = 64 * 1024
@@ -58,7 +65,15 @@ def options(parser: Parser) -> None:
     parser.value(
         "--runs", "N", "plan N pairs of runs for each case (default: 3)", type=_parse_runs, default=DEFAULT_RUNS
     )
+    parser.value("--via", "CMD", "run this command on each case, with the skill and without it, and judge the pairs")
     parser.value("--seed", "N", "the seed of the plan (default: 0)", type=int, default=0)
+    parser.value("--max-runs", "N", "stop after N runs, of both arms together", type=int)
+    parser.value(
+        "--fail-on",
+        "VERDICT",
+        "exit with 1 if the verdict on these cases is `harms`, or with `not-shown` anything but `helps`",
+        choices=("harms", "not-shown"),
+    )
     parser.add_json()
     parser.discovery()
 
@@ -88,7 +103,34 @@ def run(args: Arguments) -> Result:
     plan = make_plan(evals, args.runs, args.seed)
     findings = (*evals.findings, *find_weaknesses(evals))
     power = measure_power(len(evals.cases), args.runs) if evals.cases else None
-    return _result(plan, findings, power, _rank(args, catalog, skill, evals), catalog.cwd)
+    found = _rank(args, catalog, skill, evals)
+    outcome = None if args.via is None else _run(args, evals)
+    return _result(args, plan, findings, power, found, outcome, catalog.cwd)
+
+
+def _run(args: Arguments, evals: Evals) -> Outcome:
+    """Run the program on the cases.
+
+    Raises:
+        ConfigError: the cases are invalid, or the program cannot be evaluated with them.
+    """
+    if not evals.is_valid:
+        raise ConfigError("a file of evals is invalid, so nothing runs", hint="`prowess check` shows the errors")
+    progress = None if args.json else ProgressLine()
+    try:
+        return run_pairs(
+            Program(args.via, evals),
+            args.runs,
+            args.seed,
+            most=args.max_runs,
+            progress=None if progress is None else lambda done, all_: progress.show(f"{done:,} of {all_:,} pairs"),
+        )
+    finally:
+        # `__main__` ends the process with `os._exit`, which skips exit handlers.
+        stop()
+        remove_runtime_folder()
+        if progress is not None:
+            progress.clear()
 
 
 class _Found(Frozen):
@@ -154,21 +196,34 @@ def _parse_runs(text: str) -> int:
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _result(plan: Plan, findings: tuple[Finding, ...], power: Power | None, found: _Found, cwd: str) -> Result:
+def _result(
+    args: Arguments,
+    plan: Plan,
+    findings: tuple[Finding, ...],
+    power: Power | None,
+    found: _Found,
+    outcome: Outcome | None,
+    cwd: str,
+) -> Result:
     """Return the levels: those that need runs are `null`."""
     data = {
         "plan": plan.as_dict(),
         "sound": {"findings": as_dicts(findings), "power": None if power is None else power.as_dict()},
         "found": found.as_dict(),
         "chosen": None,
-        "helps": None,
-        "exposure": None,
-        "runs": {"done": 0, "failed": 0},
+        "helps": outcome and outcome.as_dict(),
+        # What a command shows to its model, and what that uses, is not known.
+        "exposure": outcome and {"installed": outcome.installed, "offered": None, "used": None},
+        "runs": {"done": outcome.done if outcome else 0, "failed": outcome.failed if outcome else 0},
     }
-    return Result(data, _lines(findings, power, found, cwd))
+    verdict = outcome.pairs.verdict if outcome else "not-enough-runs"
+    fails = verdict == "harms" or (verdict != "helps" and args.fail_on == "not-shown")
+    return Result(data, _lines(findings, power, found, outcome, cwd), FAILED if args.fail_on and fails else OK)
 
 
-def _lines(findings: tuple[Finding, ...], power: Power | None, found: _Found, cwd: str) -> Iterator[str]:
+def _lines(
+    findings: tuple[Finding, ...], power: Power | None, found: _Found, outcome: Outcome | None, cwd: str
+) -> Iterator[str]:
     yield from finding_lines(findings, base=cwd)
     if power is None:
         yield Message("no cases")
@@ -196,7 +251,39 @@ def _lines(findings: tuple[Finding, ...], power: Power | None, found: _Found, cw
         ]
         yield ""
         yield from format_table(rows)
-    yield Message("not measured: whether agents choose it, and whether the result is better with it")
+    if outcome is None:
+        yield Message("not measured: whether agents choose it, and whether the result is better with it")
+        return
+    yield ""
+    yield from _verdict_lines(outcome)
+
+
+_VERDICTS = {
+    "helps": "it helps",
+    "harms": "it harms",
+    "no-difference-shown": "no difference shown",
+    "not-enough-runs": "not enough runs",
+}
+
+
+def _verdict_lines(outcome: Outcome) -> Iterator[str]:
+    """Yield both verdicts, each with what it rests on."""
+    pairs, cases = outcome.pairs, outcome.cases
+    words = _VERDICTS[pairs.verdict]
+    if pairs.difference is not None and pairs.verdict == "no-difference-shown":
+        words = f"no difference larger than {pairs.difference.largest * 100:.0f} points shown"
+    yield f"on these cases: {words}" + (f" (about {pairs.more:,} more pairs)" if pairs.more else "")
+    counts = f"{pairs.won:,} won, {pairs.lost:,} lost, {pairs.tied:,} tied"
+    yield f"  {pluralize(pairs.won + pairs.lost + pairs.tied, 'pair')} of {outcome.planned:,}: {counts}"
+    if pairs.difference is not None:
+        low, middle, high = (pairs.difference.low, pairs.difference.median, pairs.difference.high)
+        yield f"  passes more often by {middle * 100:+.0f} points, from {low * 100:+.0f} to {high * 100:+.0f}"
+    yield f"on tasks like these: {_VERDICTS[cases.verdict]}"
+    counts = f"{cases.won:,} better, {cases.lost:,} worse, {cases.tied:,} equal"
+    yield f"  {pluralize(cases.won + cases.lost + cases.tied, 'case')}: {counts}"
+    if outcome.failed:
+        yield Message(f"{pluralize(outcome.failed, 'run')} failed; the first: {neutral(outcome.first_failure)}")
+    yield Message("not measured: whether agents choose it, which a command does not say")
 
 
 def _counts(which: str, ranks: Sequence[Rank]) -> Iterator[str]:

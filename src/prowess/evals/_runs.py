@@ -1,0 +1,249 @@
+"""Run a program of the user's on the cases, with the skill and without it, and judge the pairs: level 3."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
+from prowess._internal.frozen import Frozen
+from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
+from prowess._internal.text import PATH_LIMIT, normalize_name, quoted
+from prowess.catalog import discover
+from prowess.errors import ConfigError
+from prowess.sandbox import Limits, run
+
+from ._grade import code_graders, passes
+from ._statistics import judge_cases, judge_pairs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
+
+    from ._cases import EvalCase, Evals
+    from ._statistics import Verdict
+
+PREFIX = "prowess-eval-"
+_SKILLS = ".agents/skills"
+"""Where the program finds the skills of its arm, in the folder in which it starts."""
+_HIDDEN = ("evals/", "eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml")
+"""What of a skill no run sees: its own cases."""
+_MOST_BYTES = 64 * 1024 * 1024
+_RUN_SECONDS = 600.0
+
+
+class Outcome(Frozen):
+    """What some runs show."""
+
+    pairs: Verdict
+    """The verdict on these cases."""
+    cases: Verdict
+    """The verdict on tasks like these."""
+    planned: int
+    done: int
+    """Runs that ended and were graded, of both arms."""
+    installed: int
+    """Those of them that had the skill."""
+    failed: int
+    first_failure: str = ""
+    """The last line that the first failed run wrote to stderr, or how it ended."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the verdicts in the shape of `helps` in `--json`."""
+        difference = self.pairs.difference
+        return {
+            "on_these_cases": self.pairs.verdict,
+            "on_tasks_like_these": self.cases.verdict,
+            "pairs": {"won": self.pairs.won, "lost": self.pairs.lost, "tied": self.pairs.tied},
+            "difference": None if difference is None else difference.as_dict(),
+            "more": self.pairs.more,
+        }
+
+
+class Program:
+    """A program that gets a prompt on its standard input and answers on its standard output.
+
+    The skill and the files of all cases are read when this is made, so that no run changes what another one gets.
+
+    Args:
+        command: for `/bin/sh -c`.
+        evals: the cases.
+
+    Raises:
+        ConfigError: a file cannot be read, the files are too large, a case brings a skill, or the arms do not differ.
+    """
+
+    def __init__(self, command: str, evals: Evals) -> None:
+        self.command, self.evals = command, evals
+        self._bytes = 0
+        names = [name for name, _ in skill_files(evals.folder) if not name.startswith(_HIDDEN)]
+        self._skill = {name: self._read(os.path.join(evals.folder, *name.split("/"))) for name in names}
+        self._executable = {name for name in names if os.access(os.path.join(evals.folder, name), os.X_OK)}
+        self._fixtures = {
+            id(case): {  # two files may have the same ids
+                fixture.path: self._read(fixture.source) if fixture.source else fixture.text.encode()
+                for fixture in case.fixtures
+            }
+            for case in evals.cases
+        }
+        self._check_arms()
+
+    def _read(self, path: str) -> bytes:
+        try:
+            data = read_file(path, _MOST_BYTES)
+        except UnreadableError as error:
+            message = f"{quoted(path, PATH_LIMIT)} cannot be read: {error.message}"
+            raise ConfigError(message, hint="a file of a case must be a regular file") from None
+        self._bytes += len(data)
+        if self._bytes > _MOST_BYTES:
+            raise ConfigError("the skill and the files of its cases have more than 64 MiB", hint="use smaller files")
+        return data
+
+    def _check_arms(self) -> None:
+        """Predict what the program finds in each arm.
+
+        Raises:
+            ConfigError: the skill is not what an agent would load, or the arm without it has it too.
+        """
+        without_files = [case for case in self.evals.cases if not case.fixtures]
+        # All cases without files have the same folder.
+        for case in [*without_files[:1], *(case for case in self.evals.cases if case.fixtures)]:
+            for with_skill in (True, False):
+                with _Folder() as folder:
+                    self._fill(folder, case, with_skill=with_skill)
+                    catalog = discover(folder.work, home=folder.home, cache=False)
+                    own = normalize_name(self.evals.name)
+                    seen = [entry for entry in catalog.skills if normalize_name(entry.name) == own]
+                    active = [entry for entry in seen if entry.state == "active"]
+                    place = os.path.join(real_path(folder.work), *_SKILLS.split("/"))
+                    if with_skill and not any(entry.real.startswith(place) for entry in active):
+                        reason = f": {seen[0].state}, {seen[0].reason}" if seen else ""
+                        message = f"with the skill, an agent would not load {quoted(self.evals.name)}{reason}"
+                        raise ConfigError(message, hint="`prowess check` says why")
+                    if not with_skill and seen:
+                        message = f"without the skill, {quoted(self.evals.name)} is found in {quoted(seen[0].root)}"
+                        hint = f"remove it there, or from the files of case {quoted(case.id)}"
+                        raise ConfigError(message, hint=hint)
+
+    def _fill(self, folder: _Folder, case: EvalCase, *, with_skill: bool) -> None:
+        """Write the files of a case, and the skill if the arm has it."""
+        _write(folder.work, self._fixtures[id(case)], frozenset())
+        if with_skill:
+            top = os.path.join(folder.work, *_SKILLS.split("/"), os.path.basename(self.evals.folder))
+            _write(top, self._skill, self._executable)
+
+    def run(self, case: EvalCase, number: int, *, with_skill: bool) -> tuple[bool | None, str]:
+        """Return whether a run passes, or `None` and why if it failed."""
+        with _Folder() as folder:
+            self._fill(folder, case, with_skill=with_skill)
+            result = run(
+                ["/bin/sh", "-c", self.command],
+                cwd=Path(folder.work),
+                stdin=case.prompt.encode(),
+                sandbox="none",
+                trusted=True,
+                scratch=Path(folder.home),
+                env={"PATH": os.environ.get("PATH", os.defpath), "PROWESS_RUN_SEED": str(number)},
+                limits=Limits(timeout=_RUN_SECONDS),
+            )
+            if result.timed_out or result.exit_code:
+                lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
+                ended = "it took too long" if result.timed_out else f"it ended with {result.exit_code}"
+                return None, lines[-1] if lines else ended
+            return passes(code_graders(case), result, folder.work), ""
+
+
+class _Folder:
+    """A fresh folder to work in, and a home beside it."""
+
+    def __enter__(self) -> Self:
+        self._folder = TemporaryDirectory(PREFIX, temporary_directory_root(contained=False))
+        self.work, self.home = (os.path.join(self._folder.path, name) for name in ("work", "home"))
+        for path in (self.work, self.home):
+            os.mkdir(path, 0o700)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.close()
+
+
+def _write(top: str, files: Mapping[str, bytes], executable: set[str] | frozenset[str]) -> None:
+    for name, data in files.items():
+        path = os.path.join(top, *name.split("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data)
+        if name in executable:
+            os.chmod(path, 0o700)
+
+
+def run_pairs(
+    program: Program,
+    runs: int,
+    seed: int,
+    *,
+    most: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome:
+    """Run each case with the skill and without it, in an order from a seed, until the plan ends or a verdict is shown.
+
+    Args:
+        program: what is run.
+        runs: pairs for each case.
+        seed: of the order.
+        most: runs at most, of both arms together.
+        progress: is called with the pairs that have run, and those of the plan.
+
+    Raises:
+        ConfigError: no case can be graded by code.
+    """
+    cases = [case for case in program.evals.cases if code_graders(case)]
+    if not cases:
+        hint = "add `expected`, or assertions with a type such as `contains` or `file-exists`"
+        raise ConfigError("no case has a grader that needs no judge", hint=hint)
+    random = Random(seed)  # noqa: S311 - the order is the same on every machine
+    plan: list[tuple[int, EvalCase]] = []
+    for _ in range(runs):
+        round_of_cases = list(enumerate(cases))
+        random.shuffle(round_of_cases)
+        plan += round_of_cases
+    outcomes: list[int] = []
+    by_case: dict[int, list[int]] = {}
+    done = installed = failed = 0
+    first_failure = ""
+    for number, (index, case) in enumerate(plan):
+        if most is not None and done + failed + 2 > most:
+            break
+        arms = [True, False]
+        random.shuffle(arms)
+        passed: dict[bool, bool | None] = {}
+        for with_skill in arms:
+            passed[with_skill], why = program.run(case, number, with_skill=with_skill)
+            first_failure = first_failure or why
+        installed += passed[True] is not None
+        failed += sum(value is None for value in passed.values())
+        done += sum(value is not None for value in passed.values())
+        if None not in passed.values():
+            outcome = int(bool(passed[True])) - int(bool(passed[False]))
+            outcomes.append(outcome)
+            by_case.setdefault(index, []).append(outcome)
+        if progress is not None:
+            progress(number + 1, len(plan))
+        if judge_pairs(outcomes, len(plan)).stopped_after is not None:
+            break
+    return Outcome(
+        pairs=judge_pairs(outcomes, len(plan)),
+        cases=judge_cases(_means(by_case), seed),
+        planned=len(plan),
+        done=done,
+        installed=installed,
+        failed=failed,
+        first_failure=first_failure,
+    )
+
+
+def _means(by_case: Mapping[int, Sequence[int]]) -> list[Fraction]:
+    return [Fraction(sum(values), len(values)) for values in by_case.values()]

@@ -1,0 +1,207 @@
+"""Runs of a program with the skill and without it, and how they are graded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.cli import main
+from prowess.errors import ConfigError
+from prowess.evals import Grader, Program, _grade, read_evals, run_pairs
+from prowess.evals._grade import passes
+from prowess.sandbox import Result
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SKILL = ".agents/skills/greet"
+AGENT = f"if [ -f {SKILL}/SKILL.md ]; then echo good day; else echo hi; fi"
+
+
+def evals_of(top: Path, cases: list[dict[str, Any]], files: dict[str, str] | None = None) -> Any:
+    """Return the evals of a skill with some cases and files."""
+    folder = top / "greet"
+    skill(folder)
+    for name, text in {**(files or {}), "evals/evals.json": json.dumps({"evals": cases})}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    evals = read_evals(str(folder))
+    assert evals.findings == ()
+    return evals
+
+
+def cases(count: int, **more: Any) -> list[dict[str, Any]]:
+    expected = [{"type": "contains", "value": "good day"}]
+    return [{"prompt": f"Greet {number}", "assertions": expected, **more} for number in range(count)]
+
+
+def test_a_skill_that_changes_the_result_helps(tmp_path: Path) -> None:
+    """Eleven pairs in a row are enough, of whatever is planned."""
+    outcome = run_pairs(Program(AGENT, evals_of(tmp_path, cases(8))), 5, 0)
+    assert (outcome.pairs.verdict, outcome.cases.verdict) == ("helps", "helps")
+    assert (outcome.pairs.won, outcome.planned, outcome.done, outcome.installed) == (11, 40, 22, 11)
+
+
+def test_a_skill_that_changes_nothing_shows_no_difference(tmp_path: Path) -> None:
+    """With as many pairs as can show one; the answers are the same in both arms."""
+    outcome = run_pairs(Program("cat", evals_of(tmp_path, cases(7))), 7, 0)
+    assert (outcome.pairs.verdict, outcome.pairs.tied) == ("no-difference-shown", 49)
+    assert outcome.cases.verdict == "not-enough-runs"
+    outcome = run_pairs(Program("cat", evals_of(tmp_path, cases(2))), 2, 0)
+    assert (outcome.pairs.verdict, outcome.pairs.more) == ("not-enough-runs", 45)
+
+
+def test_each_run_has_fresh_files_and_nothing_of_the_user(tmp_path: Path) -> None:
+    """What a run changes, the next one does not see; its own cases are hidden."""
+    log = tmp_path / "log"
+    program = (
+        f"cat > prompt; (find . -type f | sort; cat evals/in.txt; echo HOME=$HOME; env) >> {log}; "
+        f"echo changed > evals/in.txt; rm -rf {SKILL}; echo x >> $HOME/old; cat $HOME/old"
+    )
+    files = {"evals/in.txt": "fresh\n", "scripts/a.sh": "#!/bin/sh\n"}
+    graded = cases(1, files=["evals/in.txt"])
+    outcome = run_pairs(Program(program, evals_of(tmp_path, graded, files)), 3, 0)
+    assert outcome.done == 6
+    lines = log.read_text().splitlines()
+    assert lines.count("fresh") == 6
+    assert "changed" not in lines
+    found = {line for line in lines if line.startswith("./")}
+    assert found == {"./evals/in.txt", "./prompt", f"./{SKILL}/SKILL.md", f"./{SKILL}/scripts/a.sh"}
+    assert lines.count(f"./{SKILL}/SKILL.md") == 3
+    homes = {line for line in lines if line.startswith("HOME=")}
+    assert len(homes) == 6
+    assert f"HOME={os.path.expanduser('~')}" not in homes
+    assert not any(os.path.exists(home.removeprefix("HOME=")) for home in homes)
+
+
+def test_a_run_that_fails_is_no_pair(tmp_path: Path) -> None:
+    """And its reason is kept; it is no failed case."""
+    outcome = run_pairs(
+        Program(f"[ -d {SKILL} ] || {{ echo out of credit >&2; exit 3; }}", evals_of(tmp_path, cases(2))), 2, 0
+    )
+    assert (outcome.done, outcome.failed, outcome.pairs.difference) == (4, 4, None)
+    assert (outcome.first_failure, outcome.pairs.verdict) == ("out of credit", "not-enough-runs")
+
+
+def test_the_order_follows_the_seed(tmp_path: Path) -> None:
+    """Of the cases and of the arms; each run has its number."""
+    evals, orders = evals_of(tmp_path, cases(6)), list[list[str]]()
+    for seed in (1, 1, 2):
+        log = tmp_path / f"log{len(orders)}"
+        run_pairs(Program(f"(cat; echo; test -d {SKILL}; echo $? $PROWESS_RUN_SEED) >> {log}", evals), 2, seed, most=20)
+        orders.append(log.read_text().splitlines())
+    assert orders[0] == orders[1] != orders[2]
+    assert len(orders[0]) == 40
+    assert [line.split()[1] for line in orders[0][1::2]] == [str(number // 2) for number in range(20)]
+    assert {line.split()[0] for line in orders[0][1::4]} == {"0", "1"}
+
+
+@pytest.mark.parametrize("place", [SKILL, ".claude/skills/hello"])
+def test_a_case_that_brings_the_skill_is_refused_before_the_first_run(place: str, tmp_path: Path) -> None:
+    """The arm without the skill would have it after all."""
+    bring = [{"path": f"{place}/SKILL.md", "content": "---\nname: greet\ndescription: A copy.\n---\nDo it.\n"}]
+    with pytest.raises(ConfigError, match="is found in"):
+        Program(f"touch {tmp_path}/ran", evals_of(tmp_path, [*cases(1), *cases(1, files=bring)]))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_skill_that_no_agent_would_load_is_refused(tmp_path: Path) -> None:
+    evals = evals_of(tmp_path, cases(1))
+    (tmp_path / "greet/SKILL.md").write_text("---\nname: greet\n---\nDo it.\n")
+    with pytest.raises(ConfigError, match="an agent would not load `greet`"):
+        Program("true", evals)
+
+
+def test_cases_for_a_judge_alone_cannot_be_run(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no case has a grader that needs no judge"):
+        run_pairs(Program("true", evals_of(tmp_path, [{"prompt": "Greet", "assertions": ["It is polite"]}])), 1, 0)
+
+
+OUTPUT = "Total: 12\nGood day\n"
+GRADES = [
+    ("output-contains", {"text": "Good day"}, True),
+    ("output-contains", {"text": "good day"}, False),
+    ("output-not-contains", {"text": "Bad"}, True),
+    ("output-matches", {"text": r"Total: \d+"}, True),
+    ("output-matches", {"text": r"(?<sum>\d\d)"}, True),
+    ("output-matches", {"text": r"^Good"}, False),
+    ("output-not-matches", {"text": r"Total: \d+"}, False),
+    ("file-exists", {"path": "out/*.txt"}, True),
+    ("file-exists", {"path": "*.pdf"}, False),
+    ("file-not-exists", {"path": "*.pdf"}, True),
+    ("file-contains", {"path": "out/a.txt", "text": "Ada"}, True),
+    ("file-contains", {"path": "missing", "text": "Ada"}, False),
+    ("file-not-contains", {"path": "out/a.txt", "text": "Ada"}, False),
+    ("file-matches", {"path": "out/*", "text": "A.a"}, True),
+    ("file-matches", {"path": "link", "text": "root"}, False),
+    ("file-not-matches", {"path": "out/*", "text": "Bob"}, True),
+    ("exit-success", {}, True),
+    ("expected", {"config": {"stdout_contains": ("Good day",), "exit_code": 0}}, True),
+    ("expected", {"config": {"not_contains": ("Good day",), "exit_code": 0}}, False),
+]
+
+
+def result(stdout: str) -> Result:
+    data = stdout.encode()
+    more: dict[str, Any] = {"stderr": b"", "stderr_size": 0, "duration": 0.1, "killed": 0, "backend": "none"}
+    return Result(exit_code=0, timed_out=False, stdout=data, stdout_size=len(data), **more)
+
+
+@pytest.mark.parametrize(("kind", "fields", "passed"), GRADES)
+def test_a_run_is_graded_by_code(kind: str, fields: dict[str, Any], passed: bool, tmp_path: Path) -> None:
+    """What it printed, and the regular files that it left."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/a.txt").write_text("Ada\n")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    assert passes([Grader(kind=kind, **fields)], result(OUTPUT), str(tmp_path)) is passed
+
+
+def test_a_run_without_an_answer_does_not_succeed(tmp_path: Path) -> None:
+    assert not passes([Grader(kind="exit-success")], result(" \n"), str(tmp_path))
+
+
+def test_a_pattern_that_takes_too_long_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it should be found or not."""
+    monkeypatch.setattr(_grade, "_PATTERN_SECONDS", 0.5)
+    for kind in ("output-matches", "output-not-matches"):
+        slow = [Grader(kind=kind, text="(a+)+$")]
+        assert not passes(slow, result("a" * 60 + "!"), str(tmp_path))
+
+
+def test_the_command_says_both_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And its exit code follows `--fail-on` alone."""
+    evals_of(tmp_path, cases(7))
+    monkeypatch.chdir(tmp_path)
+    line = ["eval", "./greet", "--runs", "2", "--via"]
+    assert main([*line, AGENT]) == 0
+    assert "on these cases: it helps\n  11 pairs of 14: 11 won, 0 lost, 0 tied\n" in capsys.readouterr().out
+    assert main([*line, f"test ! -d {SKILL} && echo good day || echo no", "--fail-on", "harms", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["helps"]["on_these_cases"] == data["helps"]["on_tasks_like_these"] == "harms"
+    assert data["helps"]["pairs"] == {"won": 0, "lost": 11, "tied": 0}
+    assert data["exposure"] == {"installed": 11, "offered": None, "used": None}
+    assert data["runs"] == {"done": 22, "failed": 0}
+    for verdict, code in (("harms", 0), ("not-shown", 1)):
+        assert main([*line, "echo good day", "--max-runs", "4", "--fail-on", verdict, "--json"]) == code
+        data = json.loads(capsys.readouterr().out)
+        assert (data["helps"]["on_these_cases"], data["runs"]["done"]) == ("not-enough-runs", 4)
+
+
+def test_invalid_cases_do_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evals_of(tmp_path, cases(2))
+    (tmp_path / "greet/evals/evals.json").write_text('{"evals": [{"prompt": "a", "files": ["missing"]}]}')
+    monkeypatch.chdir(tmp_path)
+    touch = shlex.join([sys.executable, "-c", f"open({str(tmp_path / 'ran')!r}, 'w')"])
+    assert main(["eval", "./greet", "--via", touch]) == 2
+    assert "a file of evals is invalid, so nothing runs" in capsys.readouterr().err
+    assert not (tmp_path / "ran").exists()
