@@ -4,7 +4,7 @@
 misnamed files, names that are taken, settings, folders that no agent searches. In each one every command that a cure
 consists of is typed as it is printed: alone, and all of them in their order; a folder that a cure moves away first is
 moved. Afterwards the agents see what was promised, also after `update`; no agent has lost anything; nothing was copied
-beside a lock; `verify` passes; and `remove` leaves no copy.
+beside a lock; `verify` passes; `remove` leaves no copy, and `mount --remove` none of those that were mounted.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from prowess.checks import report
 from prowess.filesystem import Question
 from prowess.hosts import host_names, load_host, skills_folder
 from prowess.lock import folders_of, read_lock
+from prowess.skill import has_integrity
 from prowess.visibility import Cure, Kind, LossGroup, group_losses
 from support.trees import write_repository
 
@@ -60,6 +61,8 @@ TEXTS = {
     "long": "---\nname: {name}\ndescription: " + "Reads files. " * 90 + "\n---\nDo {word}.\n",
     "number": "---\nname: {name}\ndescription: 2026\n---\nDo {word}.\n",
 }
+HOME = "-home"
+"""The end of the seed of a world in which skills of the project, also of its lock, are mounted into the home too."""
 CLEAN = (Kind.SEEN, Kind.USER_ONLY, Kind.DEFERRED, Kind.NAME_ONLY, Kind.LEFT_OUT, Kind.UNDEFINED)
 """What an agent shows of a skill that it has not lost: a budget may be exceeded, a folder may wait for trust."""
 
@@ -158,8 +161,9 @@ class World:
     def mount(self, chance: Random) -> None:
         """Mount a skill for an agent."""
         chosen, host = chance.choice(sorted(self.skill_files())).parent, chance.choice(self.hosts)
-        # In a home, a copy does not follow the lock of a project.
         is_inside = self.repo in chosen.parents and skills_folder(host, "project") is not None
+        if self.seed.endswith(HOME):
+            is_inside = is_inside and chance.random() < 0.4
         where = ["--project"] if is_inside else ["--to", str(self.home)]
         # Below the top of the project, a copy does not follow its lock either.
         self.run("mount", str(chosen), *where, "--host", host, "--cwd", str(self.repo))
@@ -243,16 +247,20 @@ class World:
                 found |= {Path(folder, file) for file in files if file.lower() == "skill.md"}
         return found
 
+    def _records(self) -> Iterator[tuple[Path, dict[str, str]]]:
+        """Yield each skills folder with a record of mounts, and what that says of one copy in it."""
+        for record in self.top.rglob(".prowess-*.json"):
+            if "data" not in record.relative_to(self.top).parts:
+                root = record.with_name(record.stem.removeprefix(".prowess-"))
+                yield from ((root, item) for item in json.loads(record.read_text())["skills"])
+
     def mounted_from(self) -> dict[Path, str]:
         """Return the source of each mounted copy, by the records of mounts."""
-        found = {}
-        for record in self.top.rglob(".prowess-*.json"):
-            if "data" in record.relative_to(self.top).parts:
-                continue
-            for item in json.loads(record.read_text())["skills"]:
-                copy = record.with_name(record.stem.removeprefix(".prowess-")) / item["name"]
-                found[copy] = item["source"]
-        return found
+        return {root / item["name"]: item["source"] for root, item in self._records()}
+
+    def mounts(self) -> dict[Path, tuple[Path, str]]:
+        """Return the skills folder of each mounted copy, and its digest."""
+        return {root / item["name"]: (root, item["seal"]) for root, item in self._records()}
 
     def old_copies(self) -> set[str]:
         """Return the mounted copies and installed skills whose source has changed since, as paths of SKILL.md."""
@@ -423,6 +431,30 @@ def check_removal(world: World, files: set[Path], locked: bool, cure: str) -> No
         raise FaultError(f"`remove` leaves {left} after `{cure}`")
 
 
+def check_unmounting(world: World, cure: str) -> None:
+    """Check that `mount --remove` removes each mounted copy that was not changed by hand, and forgets it."""
+    for copy, (root, seal) in world.mounts().items():
+        if not has_integrity(str(copy), seal):
+            continue
+        # Below the top of the project, a folder is named like a home.
+        inside = f"{root}" in {
+            f"{world.repo / folder}" for name in AGENTS if (folder := skills_folder(name, "project"))
+        }
+        scope: Scope = "project" if inside else "user"
+        host, folder = next(
+            (name, folder)
+            for name in AGENTS
+            if (folder := skills_folder(name, scope)) and f"{root}".endswith(f"/{folder}")
+        )
+        base = f"{root}".removesuffix(f"/{folder}")
+        where = ["--project"] if inside else ["--to", base]
+        result = world.run("mount", "--remove", copy.name, *where, "--host", host)
+        if result.code or copy.exists():
+            raise FaultError(f"`mount --remove` leaves {copy} after `{cure}`: {result.words}")
+    if left := [copy for copy, (_, seal) in world.mounts().items() if has_integrity(str(copy), seal)]:
+        raise FaultError(f"the records of mounts name {left} after `{cure}`")
+
+
 # ── one world ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -481,6 +513,7 @@ def _follow(world: World, snapshot: Snapshot) -> int:
         if before.is_verified:  # otherwise a skill of the lock was changed by hand: `update` and `remove` refuse it
             check_later(world, promised, cure)
             check_removal(world, before.files, is_locked, cure)
+            check_unmounting(world, cure)
 
     for group, cure in by_hand(before.comparison):
         snapshot.restore()
@@ -513,7 +546,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as top:
         for number in range(count):
             try:
-                followed += follow_cures(f"{seed}-{number}", Path(top).resolve() / "world")
+                name = f"{seed}-{number}" + HOME * (number % 2)
+                followed += follow_cures(name, Path(top).resolve() / "world")
             except FaultError as error:
                 faults += 1
                 print(error, "\n")

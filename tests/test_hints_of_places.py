@@ -159,6 +159,7 @@ VARIABLES = {
 }
 
 NOT_MECHANICAL = {
+    "lock-invalid": "what the lock said is known to git alone",
     "not-installed": "the source of the lock is needed: `tests/cases/cli/lock-missing.md` follows it",
     "file-unreadable": "only the owner can change permissions, and root, who runs the tests, is not bound by them",
     "folder-unreadable": "the same",

@@ -169,6 +169,7 @@ CODES: Mapping[str, Code] = {
         ("folder-link", _W, _W, "a link is not followed"),
         ("root-not-folder", _W, _W, "the path of a skills folder is not a folder"),
         ("path-not-utf8", _W, _E, "a path is not UTF-8"),
+        ("lock-invalid", _E, _E, "the lock is invalid"),
         ("not-installed", _W, _W, "the lock names a skill that is not there"),
         ("name-shadowed", _I, _I, "another skill with the same name wins"),
         ("name-lookalike", _W, _W, "two names differ only in case or Unicode form"),

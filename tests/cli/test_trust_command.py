@@ -24,7 +24,7 @@ REFUSED = (
     "error: there is no terminal to ask on; nothing was recorded\n\n"
     "hint: review the skill, then type `prowess trust pdf --yes`\n"
 )
-TRUSTED = "trusted: its tools and scripts may be used until a file in its folder changes\n"
+TRUSTED = "trusted: Prowess may use its tools and scripts until a file in its folder changes\n"
 
 
 @pytest.fixture
@@ -98,7 +98,9 @@ def test_on_a_terminal_it_asks(
     monkeypatch.setattr(sys, "stdout", out)
     assert run(project, "pdf") == code
     assert out.getvalue() == shown(project)
-    assert capsys.readouterr().err == "trust this skill? [y/N]\n" + ("nothing recorded\n" if code else TRUSTED)
+    assert capsys.readouterr().err == "trust this skill in Prowess? [y/N]\n" + (
+        "nothing recorded\n" if code else TRUSTED
+    )
     assert len(Trust().all()) == (code == 0)
 
 
@@ -130,7 +132,7 @@ def test_a_skill_that_changes_before_confirmation_is_not_trusted(
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert run(project, "pdf") == 1
     assert capsys.readouterr().err == (
-        "trust this skill? [y/N]\n"
+        "trust this skill in Prowess? [y/N]\n"
         "error: `pdf` is not trusted: it has changed since it was shown\n\nhint: review it again\n"
     )
     assert Trust().all() == ()
@@ -178,7 +180,7 @@ def test_trust_as_a_process(project: Path) -> None:
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True) as process:
         os.close(theirs)
         assert process.stderr is not None
-        assert process.stderr.readline() == "trust this skill? [y/N]\n"
+        assert process.stderr.readline() == "trust this skill in Prowess? [y/N]\n"
         os.write(ours, b"n\n")
         assert process.stderr.read() == "nothing recorded\n"
     os.close(ours)

@@ -237,7 +237,6 @@ CHANGED: dict[str, Callable[[Path], object]] = {
     "a byte": lambda copy: write_file(copy / "SKILL.md", (copy / "SKILL.md").read_bytes() + b"\n"),
     "a file more": lambda copy: write_file(copy / "more.md", ""),
     "a file less": lambda copy: (copy / "references/a.md").unlink(),
-    "a folder more": lambda copy: (copy / "new").mkdir(),
     "the right to execute": lambda copy: (copy / "references/a.md").chmod(0o755),
     "a link in it": lambda copy: (copy / "l").symlink_to("SKILL.md"),
     "a link that leads out": lambda copy: (copy / "l").symlink_to("/etc"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
 
 from mutations import output
 from prowess.checks import report
+from prowess.cli._losses import describe_losses
 from prowess.filesystem import Question
 from prowess.skill import portable_digest
 from prowess.visibility import group_losses
@@ -84,17 +86,21 @@ SHAPES = (
 )
 
 
+def written(shape: Callable[[Path, int], None], count: int, top: Path) -> Question:
+    """Write so many losses of one shape, and return the question about them."""
+    write_repository(top / "repo/.git")
+    (top / "home").mkdir()
+    for number in range(count):
+        shape(top, number)
+    return Question.about(top / "repo", top / "home", env={"HOME": str(top / "home")})
+
+
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 def test_losses_take_work_in_proportion_to_their_number(shape: Callable[[Path, int], None], tmp_path: Path) -> None:
     """Each is found, and its cure tried, with the effects of a fix on other skills; calls are counted, not seconds."""
 
     def work(count: int) -> int:
-        top = tmp_path / f"{count}"
-        write_repository(top / "repo/.git")
-        (top / "home").mkdir()
-        for number in range(count):
-            shape(top, number)
-        question = Question.about(top / "repo", top / "home", env={"HOME": str(top / "home")})
+        question = written(shape, count, tmp_path / f"{count}")
         with counted_calls() as calls:
             comparison = report(question, agents=HOSTS).comparison
             assert comparison is not None
@@ -105,6 +111,27 @@ def test_losses_take_work_in_proportion_to_their_number(shape: Callable[[Path, i
     work(1)  # loads modules
     twenty, forty, eighty = work(20), work(40), work(80)
     assert eighty - forty < 2.4 * (forty - twenty)
+
+
+@pytest.mark.parametrize("shape", [broken, each_in_a_folder], ids=lambda shape: shape.__name__)
+def test_losses_take_memory_in_proportion_to_their_number(shape: Callable[[Path, int], None], tmp_path: Path) -> None:
+    """So ten thousand take what their number says: twice as many never take four times the memory."""
+
+    def memory(count: int) -> int:
+        question = written(shape, count, tmp_path / f"{count}")
+        tracemalloc.start()
+        try:
+            comparison = report(question, agents=HOSTS).comparison
+            assert comparison is not None
+            lines = [*describe_losses(comparison, limit=None)]
+            assert lines
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    memory(1)  # loads modules
+    twenty, forty, eighty = memory(20), memory(40), memory(80)
+    assert eighty - forty < 3 * (forty - twenty)
 
 
 @pytest.mark.parametrize("name", ["skills-lock.json", ".agents/.prowess-skills.json", "plugins/p/.claude-plugin"])

@@ -344,10 +344,12 @@ def test_a_record_cannot_name_another_source(project: Path) -> None:
 def test_a_clone_knows_its_mounted_copies_under_each_umask(
     project: Path, umask: str, record: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What git does not keep does not count: where the project is, and all of the modes but the right to execute."""
+    """What git does not keep does not count: where the project is, modes but the right to execute, empty folders."""
     run("prowess new slug --dir .agents/skills")
     (project / ".agents/skills/slug/run.sh").write_text("#!/bin/sh\n")
     (project / ".agents/skills/slug/run.sh").chmod(0o755)
+    if record == "new":
+        (project / ".agents/skills/slug/empty/deep").mkdir(parents=True)
     run("prowess mount .agents/skills/slug --project --host claude-code")
     file, clone = project / ".claude/.prowess-skills.json", project.with_name("clone")
     assert json.loads(file.read_text())["skills"][0]["source"] == "../.agents/skills/slug"
@@ -356,7 +358,8 @@ def test_a_clone_knows_its_mounted_copies_under_each_umask(
         data["skills"][0]["source"] = str(clone / ".agents/skills/slug")
         data["skills"][0]["seal"] = integrity_digest(str(project / ".claude/skills/slug"))
         file.write_text(json.dumps(data))
-    script = f"umask {umask}; cp -R project clone; chmod -R =rwX clone"  # `=` without `a` obeys the umask, as git does
+    # `=` without `a` obeys the umask, as git does, which keeps no empty folder.
+    script = f"umask {umask}; cp -R project clone; chmod -R =rwX clone; find clone/.[ac]* -type d -empty -delete"
     subprocess.run(["sh", "-c", script], cwd=project.parent, check=True)
     monkeypatch.chdir(clone)
     assert [(item.path, item.copy_of) for item in compared("claude-code", "codex").skills] == [

@@ -119,7 +119,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         if reference in _PATHS or reference.startswith(_PATH_STARTS):
             return self._entries_at(reference)
         key = normalize_name(reference)
-        exact = [entry for entry in entries_named(self.skills, key) if key in _normalized_names(entry)]
+        exact = [entry for entry in entries_named(self.skills, key) if key in entry.names]
         if exact:
             return exact
         scope, colon, rest = reference.partition(":")
@@ -128,7 +128,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
                 return self._entries_with_digest(rest.lower(), filesystem)
             inner = normalize_name(rest)
             named = entries_named(self.skills, inner)
-            return [entry for entry in named if entry.scope == scope and inner in _normalized_names(entry)]
+            return [entry for entry in named if entry.scope == scope and inner in entry.names]
         if by_path := self._entries_at(reference):
             return by_path
         if hasattr(self.skills, "at") and (remote := self.skills.at(reference)) is not None:
@@ -212,9 +212,3 @@ def _ambiguous_error(reference: str, candidates: list[Entry]) -> AmbiguousSkillE
         candidates=[entry.path for entry in candidates],
         hint="use the path of one of them",
     )
-
-
-def _normalized_names(entry: Entry) -> set[str]:
-    """Return every name, normalized for comparison, under which a user may look for a skill."""
-    names = {entry.name, entry.alias, entry.frontmatter_name, entry.folder}  # mostly one
-    return {normalize_name(name) for name in names if name}

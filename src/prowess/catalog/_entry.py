@@ -10,6 +10,7 @@ import os
 from enum import StrEnum
 
 from prowess._internal.frozen import LazyFrozen
+from prowess._internal.text import normalize_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,6 +104,12 @@ class Entry(LazyFrozen, not_compared=("skill",)):
         for name, value in zip(names, values, strict=True):
             _set_attribute(entry, name, value)
         return entry
+
+    @property
+    def names(self) -> set[str]:
+        """Every name under which a user may look for it, normalized for comparison."""
+        names = {self.name, self.alias, self.frontmatter_name, self.folder}  # mostly one
+        return {normalize_name(name) for name in names if name}
 
     @property
     def readable(self) -> bool:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 _TYPED = "user-invocable"
 """The field that says whether the user may type the name of a skill."""
-_AWAITS_TRUST = Verdict(State.UNTRUSTED, "its user has not trusted the folder", AWAITS_TRUST)
+_AWAITS_TRUST = Verdict(State.UNTRUSTED, "the user of the agent has not trusted the folder", AWAITS_TRUST)
 _UNCHECKED_CODES = frozenset(
     code
     for code in CODES

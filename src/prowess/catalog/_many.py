@@ -122,7 +122,7 @@ class ManySkills(Sequence["Entry"]):
 
     def rows_named(self, name: str) -> list[int]:
         """Return the rows of skills with a normalized name, or a folder of that name."""
-        rows = [row for row, entry in enumerate(self.entries) if name in _names(entry)]
+        rows = [row for row, entry in enumerate(self.entries) if name in entry.names]
         for start, table in self._starts():
             rows += [start + row for row in table.rows_named(name)]
         return rows
@@ -228,10 +228,6 @@ class ManyReaders(Mapping[str, "Any"]):
     def mapped(self, change: Callable[[Any], Any]) -> ManyReaders:
         """Return the same with other readers."""
         return ManyReaders(self._readers, self._tables, change)
-
-
-def _names(entry: Entry) -> set[str]:
-    return {normalize_name(name) for name in (entry.name, entry.alias, entry.frontmatter_name, entry.folder) if name}
 
 
 def _is_named(entry: Entry, name: str) -> bool:

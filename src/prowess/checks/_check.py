@@ -133,9 +133,9 @@ def report(
             checker.add_catalog(rule, catalogs[host])
         if agents:
             found = checker.add_repository(question.cwd)
-        from prowess.visibility import missing_skills
+        from prowess.visibility import lock_findings
 
-        checker.add(missing_skills(question, filesystem))
+        checker.add(lock_findings(question, filesystem))
     else:
         for path in paths:
             checker.add_path(path)
@@ -153,7 +153,7 @@ def report(
         only_files=paths is not None or not agents,
         filesystem=filesystem,
     )
-    checker.add_comparison(comparison)
+    checker.add_comparison(comparison, question)
     return Report(
         skills=tuple(checker.skills),
         findings=checker.findings(),
@@ -219,11 +219,15 @@ class _Checker:
         self.inside.update(skill.path for skill in found.skills if skill.inside is not None)
         return found.skills
 
-    def add_comparison(self, comparison: Comparison) -> None:
+    def add_comparison(self, comparison: Comparison, question: Question) -> None:
         """Add what the findings cost at the agents, and the findings that only the rules of an agent make."""
-        from prowess.visibility import outdated_finding
+        from prowess.visibility import copies_of_prowess, outdated_finding
 
         self._add_files(skill.path for skill in comparison.skills)
+        for path in copies_of_prowess(comparison, question, self.filesystem):
+            known = self.by_file.get(path, {})
+            for key in [key for key in known if key[0] == "skill-copy"]:
+                del known[key]
         for skill in comparison.skills:
             if skill.outdated is not None:
                 self._forget_shadowing(skill.path, skill.copy_of or "")

@@ -26,7 +26,7 @@ GROUPS = {
         "eval": "say whether a skill is found and helps, and its eval can show it",
     },
     "use": {
-        "trust": "allow a skill's tools and scripts, until one of its files changes",
+        "trust": "allow a skill's tools and scripts in Prowess, until a file changes",
         "mount": "copy skills to where an agent finds them, all of them or none",
         "exec": "start an agent in an isolated home with only the skills you name",
         "run": "run a role: an agent defined in one YAML file",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.files import shorten_home
+from prowess._internal.files import display_path, shorten_home
 from prowess._internal.text import display_width, neutral
 from prowess.catalog import catalog_for
 from prowess.filesystem import git_root
 from prowess.find import find_repository_skills
 from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.visibility import (
+    LOCK_INVALID,
     NOT_INSTALLED,
     Kind,
     compare,
@@ -24,10 +25,10 @@ from prowess.visibility import (
     mount_argument,
 )
 
+from ._losses import untrusting_note
 from ._output import (
     ProgressLine,
     format_table,
-    join_words,
     paint,
     pluralize,
     terminal_width,
@@ -95,7 +96,7 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
         yield from wrap_for_terminal(f"({more.sentence}; `{command}` installs {what})", "  ")
     if note:
         yield f"({note})"
-    yield from _missing(comparison)
+    yield from _lock_lines(comparison)
     yield ""
     yield from agent_lines(counts)
     yield ""
@@ -115,8 +116,12 @@ def _format(comparison: Comparison, found: Sequence[RepositorySkill], note: str 
     yield "`prowess --help` lists all commands."
 
 
-def _missing(comparison: Comparison) -> Iterator[str]:
-    """Yield what the locks name and what is not there."""
+def _lock_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield which locks are invalid, and what the locks name and what is not there."""
+    for item in comparison.findings:
+        if item.code == LOCK_INVALID:
+            path = neutral(display_path(item.path or "", comparison.cwd, comparison.home))
+            yield from wrap_for_terminal(f"({path}: {neutral(item.message)}; {neutral(item.hint or '')})", "  ")
     found = [item for item in comparison.findings if item.code == NOT_INSTALLED]
     if len(found) == 1:
         yield from wrap_for_terminal(f"({neutral(found[0].message)}; {neutral(found[0].hint or '')} installs it)", "  ")
@@ -134,9 +139,7 @@ def agent_lines(counts: Counts) -> Iterator[str]:
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
-    untrusting = [load_host(host).title for host in hosts if Kind.UNTRUSTED in counts[host]]
-    if untrusting:
-        yield f"(not trusted: trust this folder in {join_words(untrusting)} first)"
+    yield from untrusting_note({host: counts[host] for host in hosts})
 
 
 def _next_commands(comparison: Comparison, offer: Offer | None) -> list[tuple[str, str]]:

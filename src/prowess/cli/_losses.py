@@ -8,7 +8,8 @@ import sys
 from prowess._internal.files import display_path
 from prowess._internal.text import display_width, neutral
 from prowess.cli._output import join_words, paint, pluralize, terminal_width, wrap_command, wrap_for_terminal
-from prowess.visibility import KIND_WORDS, Kind, describe_others, describe_unsearched, group_losses
+from prowess.hosts import load_host
+from prowess.visibility import KIND_WORDS, Kind, describe_others, describe_unsearched, group_losses, skill_label
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def describe_seen(skills: Iterable[ComparedSkill], before: str = "") -> Iterator
     for skill in skills:
         groups.setdefault(who_sees({host: view.kind for host, view in skill.views.items()}), []).append(skill)
     for sentence, group in groups.items():
-        names = [neutral(skill.name) for skill in group]
+        names = [skill_label(skill.name, skill.folder) for skill in group]
         named = ", ".join(names) if len(names) <= _MAX_NAMES else pluralize(len(names), "skill")
         yield f"{before}{named}: {sentence}"
 
@@ -154,7 +155,7 @@ def _folders(comparison: Comparison, group: LossGroup) -> str:
 def _names(group: LossGroup) -> str:
     if len(group.skills) > _MAX_NAMES:
         return ""
-    return f": {', '.join(neutral(skill.name) for skill in group.skills)}"
+    return f": {', '.join(skill_label(skill.name, skill.folder) for skill in group.skills)}"
 
 
 def summarize_rejections(counts: Mapping[str, int], total: int) -> str:
@@ -191,6 +192,7 @@ def summarize_kinds(comparison: Comparison) -> Iterator[str]:
     if len(comparison.hosts) == 1:
         ((seen, others),) = groups
         yield f"{comparison.hosts[0]} sees {seen:,} of {skills}{f': {others}' if others else ''}"
+        yield from untrusting_note(comparison.kinds)
         return
     seeing = sum(len(hosts) for (seen, _), hosts in groups.items() if seen == total)
     agents = pluralize(len(comparison.hosts), "agent")
@@ -199,6 +201,18 @@ def summarize_kinds(comparison: Comparison) -> Iterator[str]:
     for (seen, others), hosts in sorted(groups.items()):
         if seen < total:
             yield f"  {join_words(hosts)} {'sees' if len(hosts) == 1 else 'see'} {seen:,}: {others}"
+    yield from untrusting_note(comparison.kinds)
+
+
+def untrusting_note(kinds: Mapping[str, Mapping[Kind, int]]) -> Iterator[str]:
+    """Yield the line that says which agents do not trust the folder, if any.
+
+    Args:
+        kinds: how many skills of each kind each agent has.
+    """
+    titles = [load_host(host).title for host, counts in kinds.items() if Kind.UNTRUSTED in counts]
+    if titles:
+        yield f"(not trusted: trust this folder in {join_words(titles)} first)"
 
 
 def rejected_counts(comparison: Comparison) -> dict[str, int]:

@@ -209,6 +209,8 @@ def _wrap_message(line: str) -> list[str]:
 
     A painted line was fitted before it was painted, and a line of a file, with its number, stays whole.
     """
+    if line.startswith("    prowess "):
+        return wrap_command(line, sys.stderr)
     is_of_file = " | " in line and not line.partition("|")[0].strip(" 0123456789")
     return [line] if is_of_file or "\x1b" in line else wrap_for_terminal(line, "  ", sys.stderr)
 
@@ -620,7 +622,7 @@ def wrap_for_terminal(text: str, indent: str = "    ", stream: TextIO | None = N
     return lines
 
 
-def wrap_command(command: str) -> list[str]:
+def wrap_command(command: str, stream: TextIO | None = None) -> list[str]:
     """Return a command as lines of a shell that fit the terminal, or as it is without one.
 
     It is cut between its words only, each line continued by a backslash, so what is pasted is the same command. A
@@ -628,19 +630,27 @@ def wrap_command(command: str) -> list[str]:
 
     Args:
         command: without colour; indented by what the terminal has in front of it.
+        stream: where it is printed; stdout by default.
     """
     indent = command[: len(command) - len(command.lstrip(" "))]
-    width = terminal_width() - len(" \\")
-    if not sys.stdout.isatty() or display_width(command) <= terminal_width():
+    width = terminal_width(stream) - len(" \\")
+    if not (stream or sys.stdout).isatty() or display_width(command) <= terminal_width(stream):
         return [command]
     import re
 
     found = [*re.finditer(r"""(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+""", command)]
     end = next((match.start() for match in found if match[0] == "#"), len(command))
     words = [match[0] for match in found if match.start() < end]
-    comment = wrap_for_terminal(f"{indent}{command[end:]}", f"{indent}# ") if end < len(command) else []
-    lines: list[str] = []
+    comment = wrap_for_terminal(f"{indent}{command[end:]}", f"{indent}# ", stream) if end < len(command) else []
+    # An option and its value stay on one line.
+    whole: list[str] = []
     for word in words:
+        if whole and whole[-1].startswith("--") and " " not in whole[-1] and not word.startswith(("-", "&")):
+            whole[-1] += f" {word}"
+        else:
+            whole.append(word)
+    lines: list[str] = []
+    for word in whole:
         if lines and display_width(f"{lines[-1]} {word}") <= width:
             lines[-1] += f" {word}"
         else:

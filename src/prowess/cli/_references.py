@@ -7,7 +7,7 @@ import shlex
 
 from prowess._internal.files import SKILL_FILE, display_path, expand_home, real_path
 from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
-from prowess.cli._output import Message, format_finding, pluralize
+from prowess.cli._output import Message, format_finding, pluralize, wrap_for_terminal
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 
 TYPE_CHECKING = False
@@ -42,11 +42,11 @@ def error_with_place(catalog: Catalog, reference: str, error: SkillNotFoundError
     from prowess.filesystem import Filesystem, Question, git_root
     from prowess.find import find_repository_skills
     from prowess.hosts import detected_hosts
-    from prowess.visibility import is_about, missing_skills
+    from prowess.visibility import is_about, lock_findings
 
     wanted = normalize_name(reference)
     cwd, home = catalog.cwd, catalog.home
-    for item in missing_skills(Question.about(cwd, home), Filesystem()):
+    for item in lock_findings(Question.about(cwd, home), Filesystem()):
         if is_about(item, reference):
             return SkillNotFoundError(item.message, hint=f"{item.hint} installs it")
     found = [
@@ -207,6 +207,6 @@ def candidate_lines(candidates: Iterable[Entry]) -> Iterator[str]:
         yield f"   digest  {entry.digest or f'unknown: {no_digest}'}"
         yield f"   rule    {entry.rule}"
         if entry.reason:
-            yield f"   why     {neutral(entry.reason)}"
+            yield from wrap_for_terminal(f"   why     {neutral(entry.reason)}", " " * 11)
         for item in entry.findings:
             yield from format_finding(item, indent="   ")

@@ -29,7 +29,7 @@ from ._project import LOCK_FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any, TypeVar
 
     Item = TypeVar("Item")
@@ -367,14 +367,18 @@ def folder_name(name: str) -> str:
     return re.sub(r"[^a-z0-9._]+", "-", name.lower()).lstrip(".-").rstrip(".-")[:255] or "unnamed-skill"
 
 
-def read_lock(path: str) -> Lock:
+def read_lock(path: str, read: Callable[[str, int], bytes] = read_file) -> Lock:
     """Read a lock; if the file is missing, the lock is empty.
+
+    Args:
+        path: of the lock.
+        read: returns the bytes of a file of at most so many.
 
     Raises:
         ConfigError: it cannot be read, or is not a lock. The message begins with the path and the place in the file.
     """
     try:
-        data = read_file(path, MAX_LOCK_BYTES)
+        data = read(path, MAX_LOCK_BYTES)
     except UnreadableError as error:
         if error.code == "file-missing" and error.message == "no such file":
             return Lock()

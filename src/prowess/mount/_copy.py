@@ -23,7 +23,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SkillError, SkillMountError, SkillValidationError
-from prowess.skill import MAX_DEPTH, digest_of_records, integrity_record, portable_mode
+from prowess.skill import MAX_DEPTH, FolderIntegrity, integrity_record, portable_mode
 
 from ._validate import REPOSITORY_HINT, is_repository_name, repository_problem
 
@@ -319,7 +319,7 @@ class _Copier:
             files=len(self.file_digests),
             size=self.size,
             digest=f"sha256:{digest.hexdigest()}",
-            integrity=digest_of_records(self.integrity_records),
+            integrity=FolderIntegrity(digest="", records=tuple(self.integrity_records)).portable,
         )
 
     def copy_folder(self, measured: MeasuredFolder, fd: int, parent_fd: int, name: str, path: str) -> None:

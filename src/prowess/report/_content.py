@@ -11,7 +11,7 @@ from prowess._internal.files import is_inside, shorten_home
 from prowess._internal.frozen import Frozen
 from prowess.findings import Severity
 from prowess.hosts import describe_rules, evidence_marks, evidence_of, load_host
-from prowess.visibility import Kind, describe_others, headline
+from prowess.visibility import Kind, describe_others, headline, skill_label
 
 from ._explanations import as_problem, batches_of, explain_skill
 from ._states import LOOKS
@@ -170,7 +170,7 @@ def _folders(
         views = [skill.views[name] for name in names]
         row = Row(
             number=number,
-            name=one_line(skill.name or skill.folder, NAME_LIMIT),
+            name=one_line(skill_label(skill.name, skill.folder), NAME_LIMIT),
             is_copy=skill.copy_of is not None,
             is_lost=skill.copy_of is None and any(view.loss for view in views),
             is_explained=number in explained,

@@ -6,7 +6,7 @@ import os
 
 from prowess._internal.frozen import Frozen
 from prowess.findings import CODES, Severity
-from prowess.visibility import KIND_WORDS, Kind, group_losses
+from prowess.visibility import KIND_WORDS, Kind, group_losses, skill_label
 
 from ._states import LOOKS
 from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, sentence, short_command, short_path, titles
@@ -84,7 +84,7 @@ def explain_skill(number: int, skill: ComparedSkill, comparison: Comparison) -> 
         return None
     return Explanation(
         number=number,
-        name=one_line(skill.name or skill.folder, NAME_LIMIT),
+        name=one_line(skill_label(skill.name, skill.folder), NAME_LIMIT),
         path=one_line(short_path(os.path.dirname(skill.path), comparison), PATH_LIMIT),
         description=one_line(skill.description, _DESCRIPTION_LIMIT),
         losers=titles(skill.losers, len(comparison.hosts)),

@@ -25,7 +25,7 @@ _MAX_NEAR_LENGTH = 64
 _STATE_TEXTS = {
     State.SHADOWED: "is shadowed by another one",
     State.DISABLED: "is disabled",
-    State.UNTRUSTED: "is not trusted",
+    State.UNTRUSTED: "is in a folder that the agent does not trust",
     State.REJECTED: "is rejected",
 }
 _TOKEN = re.compile(r"[\w\-.:：\u200c\u200d]*")

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from ._integrity import (
         MAX_DEPTH as MAX_DEPTH,
         EntryWriter as EntryWriter,
+        FolderIntegrity as FolderIntegrity,
         check_link as check_link,
-        digest_of_records as digest_of_records,
         has_integrity as has_integrity,
         integrity_digest as integrity_digest,
         integrity_record as integrity_record,

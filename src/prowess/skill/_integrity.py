@@ -8,7 +8,8 @@ so each entry is opened from the descriptor of its folder, never through a link,
 A walk can also write what it reads (`_sealed_copy`): then the digest is that of the bytes that were written.
 
 A copy that is committed has other modes in a clone: git keeps only whether a file is executable, the rest comes from
-the umask. So such a copy has the *portable* digest, made of the modes 0755 and 0644 alone.
+the umask. Git keeps no empty folder either. So such a copy has the *portable* digest, made of the modes 0755 and 0644
+alone, and without folders that hold no file.
 """
 
 from __future__ import annotations
@@ -66,7 +67,14 @@ class FolderIntegrity(Frozen):
     @property
     def portable(self) -> str:
         """The portable digest, which a clone has too."""
-        return digest_of_records((path, _portable_record(record)) for path, record in self.records)
+        full = {b""}
+        for path, record in self.records:
+            while record[:1] != b"d" and path:
+                path = path.rpartition(b"/")[0]
+                full.add(path)
+        return digest_of_records(
+            (path, _portable_record(record)) for path, record in self.records if record[:1] != b"d" or path in full
+        )
 
 
 def integrity_digest(folder: str) -> str | None:

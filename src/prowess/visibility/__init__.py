@@ -13,16 +13,18 @@ if TYPE_CHECKING:
         compare as compare,
         compare_catalogs as compare_catalogs,
         compare_mounted as compare_mounted,
+        copies_of_prowess as copies_of_prowess,
         misnamed_files as misnamed_files,
         named_files as named_files,
         outdated_finding as outdated_finding,
     )
     from ._copies import first_entry as first_entry, rows_of_entries as rows_of_entries
     from ._installed import (
+        LOCK_INVALID as LOCK_INVALID,
         NOT_INSTALLED as NOT_INSTALLED,
         InstalledSkills as InstalledSkills,
         is_about as is_about,
-        missing_skills as missing_skills,
+        lock_findings as lock_findings,
         stays_behind as stays_behind,
     )
     from ._kinds import (
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         describe_others as describe_others,
         describe_unsearched as describe_unsearched,
         headline as headline,
+        skill_label as skill_label,
     )
     from ._usage import SkillUse as SkillUse, Usage as Usage, usage_of as usage_of
 else:  # otherwise every misspelt name would have a type

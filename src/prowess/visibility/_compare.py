@@ -27,6 +27,7 @@ from prowess.skill import check_skill
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._fix_effects import FixedElsewhere
 from ._fixed_filesystem import FixedFilesystem
+from ._installed import InstalledSkills
 from ._kinds import EntryKinds, Kind
 from ._losses import CureQueue, Loss, LossFinder, is_misnamed_file
 from ._mount_cures import MountTarget, TakenNames, mount_folder
@@ -217,14 +218,14 @@ def compare_catalogs(
             progress(number)
     skills = comparer.mark_copies(sorted(skills, key=lambda skill: (skill.folder.casefold(), skill.path)))
     findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
-    missing = () if only_files else comparer.cures.installed.missing()
+    of_locks = () if only_files else comparer.cures.installed.findings()
     return Comparison(
         cwd=question.cwd,
         home=question.home,
         hosts=tuple(catalogs),
         skills=tuple(skills),
         is_complete=not only_files,
-        findings=(*findings.values(), *missing),
+        findings=(*findings.values(), *of_locks),
         catalogs=catalogs,
     )
 
@@ -426,6 +427,24 @@ class _Comparer:
         return [*result.values()]
 
 
+def copies_of_prowess(comparison: Comparison, question: Question, filesystem: Filesystem) -> set[str]:
+    """Return the skills that are alike because `mount` or a lock copied one of them: none of them is to be removed.
+
+    Args:
+        comparison: of the skills.
+        question: that it answers.
+        filesystem: what was read so far.
+    """
+    mounted = MountedCopies(question.cwd, filesystem, {skill.real for skill in comparison.skills})
+    installed = InstalledSkills(question, filesystem)
+    groups: dict[tuple[str, str], list[str]] = {}
+    for skill in comparison.skills:
+        locked = installed.at(os.path.dirname(skill.real))
+        key = ("", mounted.original(skill.real)) if locked is None else (locked.lock_file, locked.entry.name)
+        groups.setdefault(key, []).append(skill.path)
+    return {path for group in groups.values() if len(group) > 1 for path in group}
+
+
 def outdated_finding(path: str, outdated: Loss) -> Finding:
     """Return the finding about a mounted copy whose source has changed since.
 
@@ -433,7 +452,8 @@ def outdated_finding(path: str, outdated: Loss) -> Finding:
         path: of the SKILL.md of the copy.
         outdated: as `ComparedSkill.outdated` has it.
     """
-    hint = f"run `{outdated.cure}`" if outdated.is_command else outdated.cure
+    command, _, why = outdated.cure.partition("  # ")
+    hint = f"run `{command}`{f' ({why})' if why else ''}" if outdated.is_command else outdated.cure
     return finding("copy-outdated", outdated.reason, path=path, hint=hint)
 
 

@@ -7,10 +7,11 @@ removes it. So the cure for a skill of a lock is `prowess add`, and a fix of its
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from functools import cached_property
+from functools import cached_property, partial
 
-from prowess._internal.files import SKILL_FILE, UnreadableError
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess._internal.user_dirs import data_folder
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 
 NOT_INSTALLED = "not-installed"
-"""The code of the findings of `missing_skills`."""
+"""The code of a finding of `lock_findings` about a skill."""
+LOCK_INVALID = "lock-invalid"
+"""The code of one about a lock."""
 
 
 class InstalledSkill(Frozen):
@@ -147,6 +150,7 @@ class InstalledSkills:
             filesystem: records what was read.
         """
         self._question, self._filesystem = question, filesystem
+        self._invalid: list[Finding] = []
 
     def read(self) -> None:
         """Read the locks now: later they may be other ones than those that the agents' answers belong to."""
@@ -159,11 +163,12 @@ class InstalledSkills:
             return None
         return found.get(folder) or found.get(self._filesystem.real(folder))
 
-    def missing(self) -> tuple[Finding, ...]:
-        """Return a finding for each skill that is in none of its folders."""
+    def findings(self) -> tuple[Finding, ...]:
+        """Return a finding for each lock that is invalid, and for each skill that is in none of its folders."""
         cwd, home = self._question.cwd, self._question.home
-        found: list[Finding] = []
-        for skill in self._skills:
+        skills = self._skills
+        found = [*self._invalid]
+        for skill in skills:
             if all(skill.is_missing(folder, self._filesystem) for folder in skill.folders):
                 name, options = neutral(skill.entry.name), skill.global_option(skill.scope, home)
                 message = f"the lock names {quoted(skill.entry.name)}, which is not installed"
@@ -219,7 +224,7 @@ class InstalledSkills:
         return result
 
     def _read(self) -> Iterator[InstalledSkill]:
-        """Yield the skills of both locks; none of a lock that is invalid, which every command for locks refuses."""
+        """Yield the skills of both locks; an invalid lock, which every command for locks refuses, is a finding."""
         from prowess.lock import LOCK_FILE, find_project
 
         question, data = self._question, data_folder(self._question.env)
@@ -230,13 +235,14 @@ class InstalledSkills:
             places.append(("user", self._filesystem.real(question.home), data))
         for scope, root, folder in places:
             file = os.path.join(folder or root, LOCK_FILE)
-            if self._filesystem.link_kind(file) != "f":
+            if not self._filesystem.link_kind(file):
                 continue
-            from prowess.lock import MAX_LOCK_BYTES, parse_lock
+            from prowess.lock import read_lock
 
             try:
-                lock = parse_lock(self._filesystem.data(file, MAX_LOCK_BYTES, follow=False).decode(), file)
-            except (UnreadableError, UnicodeDecodeError, ConfigError):
+                lock = read_lock(file, partial(self._filesystem.data, follow=False))
+            except ConfigError as error:
+                self._invalid.append(_invalid_lock(file, error))
                 continue
             for entry in lock.skills.values():
                 skill = InstalledSkill(entry=entry, scope=scope, root=root, lock_folder=os.path.dirname(file))
@@ -284,18 +290,36 @@ def install_command(names: Iterable[str], *, cwd: str, options: str = "") -> str
     return f"prowess install {' '.join(names)}{options}{cwd_option(cwd)}"
 
 
-def missing_skills(question: Question, filesystem: Filesystem) -> tuple[Finding, ...]:
-    """Return a finding for each skill that a lock names and that is not there.
+_PLACE = re.compile(r"(?:(\d+):(?:(\d+):)?)? ?(.*)", re.DOTALL)
+"""The line and the column of an error in a lock, if it has these, and its message."""
+
+
+def _invalid_lock(file: str, error: ConfigError) -> Finding:
+    """Return the finding that a lock cannot be read, from the error with which other commands refuse it."""
+    place = _PLACE.match(str(error).removeprefix(f"{neutral(file)}:"))
+    line, column, message = place.groups() if place else (None, None, str(error))
+    return finding(
+        LOCK_INVALID,
+        message,
+        path=file,
+        line=int(line) if line else None,
+        column=int(column) if column else None,
+        hint=error.hint,
+    )
+
+
+def lock_findings(question: Question, filesystem: Filesystem) -> tuple[Finding, ...]:
+    """Return a finding for each lock that is invalid, and for each skill that a lock names and that is not there.
 
     Args:
         question: where the agents are started.
         filesystem: records what was read.
     """
-    return InstalledSkills(question, filesystem).missing()
+    return InstalledSkills(question, filesystem).findings()
 
 
 def is_about(item: Finding, name: str) -> bool:
-    """Return whether a finding of `missing_skills` is about a skill of a name."""
+    """Return whether a finding of `lock_findings` is about a skill of a name."""
     return item.code == NOT_INSTALLED and item.message.startswith(f"the lock names {quoted(name)},")
 
 

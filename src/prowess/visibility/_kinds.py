@@ -65,7 +65,7 @@ KIND_MEANINGS = {
     Kind.DEFERRED: "the model sees it later, for some files or folders",
     Kind.NAME_ONLY: "the model gets its name without the description",
     Kind.LEFT_OUT: "the agent leaves it out because of its budget",
-    Kind.UNTRUSTED: "its folder is not trusted",
+    Kind.UNTRUSTED: "the agent does not trust the folder",
     Kind.OFF: "a setting switches it off",
     Kind.NAME_TAKEN: "another skill has its name",
     Kind.UNDEFINED: "skills share that name; the winner is not decided",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from prowess._internal.text import neutral, quoted
 from prowess.hosts import load_host
 
 from ._kinds import KIND_WORDS, Kind
@@ -41,6 +42,21 @@ def headline(kinds: Mapping[str, Counts], total: int, *, installed: bool = True)
     title = load_host(least).title
     count = f"{seen[least]:,} of {skills}" if seen[least] else f"none of {skills}"
     return f"{title} does not see {skills}" if total == 1 else f"{title} sees {count}"
+
+
+def skill_label(name: str, folder: str) -> str:
+    """Return the name of a skill as every screen of several agents shows it: with its folder, if that is another one.
+
+    The name is the one in its front matter. What one agent calls it, its own list says.
+
+    Args:
+        name: in the front matter, or else the folder.
+        folder: the name of its folder.
+    """
+    shown = neutral(name)
+    # A comma in a name separates nothing.
+    is_plain = shown and shown == shown.strip() and "," not in shown
+    return (shown if is_plain else quoted(name)) + (f" ({neutral(folder)})" if folder != name else "")
 
 
 def describe_others(counts: Counts) -> str:

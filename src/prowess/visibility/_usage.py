@@ -33,6 +33,8 @@ class SkillUse(Frozen, not_compared=("view",)):
 
     name: str
     """What the agent calls it."""
+    names: frozenset[str] = frozenset()
+    """The names by which a user may ask for it too, normalized."""
     host: str
     path: str | None
     """Of its SKILL.md; `None` if it does not exist any more, or if it is unknown which copy was used."""
@@ -235,6 +237,7 @@ class _Joined:
         name = view.name or skill.name
         return SkillUse(
             name=name,
+            names=frozenset(map(normalize_name, (skill.name, skill.folder))),
             host=self.host,
             path=skill.path if entry is None else entry.path,
             visible=visible,

@@ -80,7 +80,7 @@ def _show_and_update(plan: UpdatePlan, shown: Shown, where: Installation, args: 
         if not args.yes and can_ask() and not _ask_each(plan.updates):
             return Result(None, [Message("nothing was updated")], FAILED)
         installed = install_planned(where, [update.new for update in plan.updates]).installed
-    trust = "trust is for exact files: `prowess trust SKILL` allows the tools and scripts of a skill anew"
+    trust = "Prowess trusts exact files: `prowess trust SKILL` allows the tools and scripts of a skill anew"
     lines = (f"updated {describe_choice(names)}", Message(trust)) if installed else ()
     return Result(lambda: _as_dict(plan, shown, installed), lines)
 

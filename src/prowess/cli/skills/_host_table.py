@@ -7,6 +7,7 @@ from collections import Counter
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
+from prowess.catalog import REACHABLE
 from prowess.cli._arguments import catalog_from_args, may_offer_skills, question_from_args
 from prowess.cli._losses import STYLES_OF_WORDS
 from prowess.cli._output import (
@@ -25,7 +26,7 @@ from prowess.visibility import KIND_WORDS, EntryKinds, Kind, describe_others
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
@@ -126,13 +127,16 @@ def display_skill_path(path: str, catalog: Catalog, name: str = "") -> str:
     return display_path(path, catalog.cwd, catalog.home)
 
 
-def _summary(catalog: Catalog, kinds: Iterable[Kind]) -> str:
+def _summary(catalog: Catalog, kinds: Sequence[Kind]) -> str:
     counts = Counter(kinds)
     others = describe_others(counts)
     mark = "".join(evidence_marks([catalog.host.name])).removeprefix(catalog.host.name)
     if not counts:
         return f"{catalog.host.title}{mark} finds no skill"
-    seen = f"{counts[Kind.SEEN]:,} of {counts.total():,} found"
+    pairs = zip(catalog.skills, kinds, strict=True)
+    copies = sum(kind is Kind.SEEN and entry.state not in REACHABLE for entry, kind in pairs)
+    seen = f"{counts[Kind.SEEN]:,} of {counts.total():,} in its folders"
+    seen += f" ({copies:,} {'is a copy' if copies == 1 else 'are copies'})" if copies else ""
     return f"{catalog.host.title}{mark} sees {seen}" + (f": {others}" if others else "")
 
 

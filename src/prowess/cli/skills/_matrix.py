@@ -10,7 +10,7 @@ import os
 import sys
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import display_width, neutral, quoted
+from prowess._internal.text import display_width, neutral
 from prowess.cli._arguments import may_offer_skills
 from prowess.cli._losses import KIND_STYLES, describe_outdated, summarize_kinds
 from prowess.cli._output import (
@@ -26,7 +26,15 @@ from prowess.cli._output import (
 )
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, evidence_marks, raw_value
-from prowess.visibility import KIND_MEANINGS, Kind, compare_catalogs, first_entry, outdated_finding, rows_of_entries
+from prowess.visibility import (
+    KIND_MEANINGS,
+    Kind,
+    compare_catalogs,
+    first_entry,
+    outdated_finding,
+    rows_of_entries,
+    skill_label,
+)
 
 from ._host_table import digest_lines, display_skill_path, empty_hint, shown_findings
 
@@ -99,7 +107,8 @@ class Matrix:
         errors = sum(item.severity is Severity.ERROR for entry in entries for item in entry.findings)
         with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
         asked = self.comparison if is_chosen else self._without_prowess()
-        skills = pluralize(len(self.comparison.distinct), "skill")
+        # A repository may have more in other folders, which only `check` and the first screen count.
+        skills = pluralize(len(self.comparison.distinct), "skill") + " in folders of agents" * bool(self.skills)
         explained = "; `prowess why NAME` explains a skill" if self.skills else ""
         yield Message(f"{skills}, {pluralize(len(asked.hosts), 'agent')}{with_errors}{explained}")
         if self.skills:
@@ -294,10 +303,7 @@ def _merge_rows(rows: Iterable[MatrixRow], *, merge: bool) -> list[_Group]:
 
 
 def _display_name(row: MatrixRow) -> str:
-    """Return the name of a skill, and its folder if that has another one. A comma in it separates nothing."""
-    name = neutral(row.name)
-    plain = name and name == name.strip() and "," not in name
-    return (name if plain else quoted(row.name)) + (f" ({neutral(row.folder)})" if row.folder != row.name else "")
+    return skill_label(row.name, row.folder)
 
 
 def _label(names: Sequence[str]) -> str:

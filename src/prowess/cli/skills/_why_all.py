@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral, normalize_name
@@ -16,6 +17,7 @@ from prowess.cli._output import (
     finding_messages,
     format_table,
     pluralize,
+    wrap_for_terminal,
 )
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
 from prowess.errors import SkillNotFoundError
@@ -24,9 +26,10 @@ from prowess.visibility import (
     KIND_WORDS,
     Kind,
     compare_catalogs,
+    find_offer,
     is_about,
+    lock_findings,
     misnamed_files,
-    missing_skills,
     named_files,
 )
 
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
     from prowess.filesystem import Filesystem, Question
-    from prowess.visibility import ComparedSkill, Comparison, View
+    from prowess.visibility import ComparedSkill, Comparison, Offer, View
 
     Chains = Mapping[str, tuple[Entry, ...]]
     """The candidates at each agent; empty if it does not find the skill."""
@@ -68,10 +71,11 @@ def explain_for_all(
     chains = {host: catalog.candidates(args.name, filesystem) for host, catalog in catalogs.items()}
     found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}
     more = [*misnamed_files({first: own, **catalogs}), *named_files(question, filesystem)]
-    files = [*found.values(), *_with_name(args.name, more, filesystem)] or _files_of_repository(
-        own, args.name, filesystem
-    )
-    missing = [item for item in missing_skills(question, filesystem) if is_about(item, args.name)]
+    files = [*found.values(), *_with_name(args.name, more, filesystem)]
+    offer = None
+    if not files and (files := _files_of_repository(own, args.name, filesystem)):
+        offer = _offer_of(files, catalogs, question, filesystem)
+    missing = [item for item in lock_findings(question, filesystem) if is_about(item, args.name)]
     if not files:
         if missing:
             raise SkillNotFoundError(missing[0].message, hint=f"{missing[0].hint} installs it")
@@ -87,7 +91,7 @@ def explain_for_all(
         }
 
     def text() -> Iterator[str]:
-        yield from _view_lines(args.name, comparison, views)
+        yield from _view_lines(args.name, comparison, views, offer)
         yield from finding_messages(missing, base=question.cwd)
         yield from evidence_notes(views)
         if note is not None:
@@ -145,7 +149,21 @@ def _best_view(skills: Iterable[ComparedSkill], host: str) -> tuple[View, str]:
     return min(views, key=lambda pair: order.index(pair[0].kind))
 
 
-def _view_lines(name: str, comparison: Comparison, views: Mapping[str, tuple[View, str]]) -> Iterator[str]:
+def _offer_of(
+    files: Sequence[str], catalogs: Mapping[str, Catalog], question: Question, filesystem: Filesystem
+) -> Offer | None:
+    """Return what the repository offers to others, if these skills are among it."""
+    from prowess.find import find_repository_skills
+
+    found = find_repository_skills(question.cwd, filesystem=filesystem).skills
+    paths = [skill.path for skill in found if not skill.inside]
+    offer = find_offer(compare_catalogs(catalogs, question, files=paths, filesystem=filesystem), found)
+    return offer if offer is not None and {skill.path for skill in offer.skills}.issuperset(files) else None
+
+
+def _view_lines(
+    name: str, comparison: Comparison, views: Mapping[str, tuple[View, str]], offer: Offer | None
+) -> Iterator[str]:
     """Yield how each agent sees the skills, and what to do where one does not."""
     seen = sum(view.kind is Kind.SEEN for view, _ in views.values())
     subject = pluralize(sum(skill.copy_of is None for skill in comparison.skills), "skill")
@@ -153,8 +171,9 @@ def _view_lines(name: str, comparison: Comparison, views: Mapping[str, tuple[Vie
     yield f"{neutral(name)}: {subject} of that name; {seen} of {pluralize(len(views), 'agent')} {verb} it\n"
     rows = [("AGENT", "STATE", "WHERE OR WHY")]
     for mark, (view, path) in zip(evidence_marks(views), views.values(), strict=True):
-        where = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
-        if view.reason is not None:
+        has_it_at = view.winner if view.kind is Kind.SEEN and view.winner else path
+        where = display_path(os.path.dirname(has_it_at), comparison.cwd, comparison.home)
+        if view.reason is not None and has_it_at == path:
             winner = view.winner or ""
             where = view.reason.replace(winner, display_path(winner, comparison.cwd, comparison.home), 1)
         rows.append((mark, KIND_WORDS[view.kind], where))
@@ -163,7 +182,11 @@ def _view_lines(name: str, comparison: Comparison, views: Mapping[str, tuple[Vie
         skill.with_changes(views={host: view for host, (view, path) in views.items() if path == skill.path})
         for skill in comparison.skills
     ]
-    lines = [*describe_losses(comparison.with_changes(skills=tuple(best)))]
+    if offer is None:
+        lines = [*describe_losses(comparison.with_changes(skills=tuple(best)))]
+    else:
+        command = f"prowess add . {shlex.quote(neutral(comparison.skills[0].name))}"
+        lines = wrap_for_terminal(f"{offer.sentence}; `{command}` installs this one", "  ")
     lines += describe_outdated(comparison)
     yield from ["", *lines] if lines else []
 

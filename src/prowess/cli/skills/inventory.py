@@ -25,7 +25,7 @@ from prowess.errors import ConfigError
 from prowess.find import KINDS, find_repository_skills, with_linked_skills
 from prowess.findings import CODES
 from prowess.hosts import evidence_marks
-from prowess.visibility import KIND_WORDS, Kind
+from prowess.visibility import KIND_WORDS, Kind, skill_label
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,14 +206,12 @@ def _describe_place(members: Sequence[Row]) -> str:
 
 
 def _describe_skill(row: Row, place: str) -> str:
-    """Return the folder of a skill in its place, and its name if that is another one."""
+    """Return the name of a skill, and its folder in its place if that is another one."""
     item, skill = row
     folder = os.path.dirname(item.path)
-    shown = neutral(os.path.relpath(folder, place)) if folder != place else "."
-    notes = [] if skill.name == skill.folder else [f"name: {_short(skill.name)}"]
-    if item.inside:
-        notes.append(f"inside {neutral(os.path.basename(os.path.dirname(item.inside)))}")
-    return f"{shown}  ({'; '.join(notes)})" if notes else shown
+    shown = skill_label(_short(skill.name), os.path.relpath(folder, place) if folder != place else skill.folder)
+    inside = f"  (inside {neutral(os.path.basename(os.path.dirname(item.inside)))})" if item.inside else ""
+    return f"{shown}{inside}"
 
 
 def _short(name: str) -> str:

@@ -18,7 +18,7 @@ Without --host, the result is a table of skills, by their folders, and of the ag
   yes    the model sees it           name   it gets the name without the description
   user   only the user can call it   over   it is left out because of a budget
   later  it appears later            limit  the agent stops before it
-  trust  its folder is not trusted   file   the file is not called SKILL.md
+  trust  untrusted by the agent      file   the file is not called SKILL.md
   off    a setting switches it off   -      another skill has its name
   no     the agent does not load it  ?      skills share that name; the winner is not decided
 An empty cell means that the agent does not search that folder. Skills of one folder with the same cells share a row;
@@ -52,12 +52,12 @@ def run(args: Arguments) -> Result | int:
         return _list_for_several(args, [] if args.all else hosts)
 
     def make(catalogs: Mapping[str, Catalog], filesystem: Filesystem) -> Result:
-        from prowess.visibility import missing_skills
+        from prowess.visibility import lock_findings
 
         from ._host_table import details
 
         catalog = catalogs[hosts[0]]
-        missing = missing_skills(question_from_args(args), filesystem)
+        missing = lock_findings(question_from_args(args), filesystem)
         return details(args, catalog.with_changes(findings=(*catalog.findings, *missing)), filesystem)
 
     return print_for_several(args, hosts, f"host {args.digest}", make)

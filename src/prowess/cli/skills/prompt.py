@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from prowess.cli._arguments import catalog_from_args, may_offer_skills, print_for_one
+import os
+
+from prowess.cli._arguments import catalog_from_args, may_offer_skills, print_for_one, question_from_args
 from prowess.cli._output import Message, Result, encode_result, evidence_notes, pluralize, print_lines, print_output
 
 TYPE_CHECKING = False
@@ -47,8 +49,10 @@ def run(args: Arguments) -> Result | int:
     if args.query is None and not args.level:
         code = print_for_one(args, args.host, f"prompt {args.format} {budget} {unit}", make)
         _print_offer(args)
-        return code
-    return print_output(*encode_result(make(catalog_from_args(args)), is_json=False))
+    else:
+        code = print_output(*encode_result(make(catalog_from_args(args)), is_json=False))
+    _print_old_copies(args)
+    return code
 
 
 def _print_offer(args: Arguments) -> None:
@@ -61,6 +65,40 @@ def _print_offer(args: Arguments) -> None:
 
         catalog = catalog_from_args(args)
         print_lines(offered_hint(catalog) if catalog.skills else [])
+
+
+def _print_old_copies(args: Arguments) -> None:
+    """Print which mounted copies are older than their sources, and what to do.
+
+    The block above may be from the cache, and does not depend on the sources.
+    """
+    if _has_mount_record(args):
+        from prowess.cli._references import outdated_notes
+        from prowess.filesystem import Filesystem
+
+        filesystem = Filesystem()
+        notes = outdated_notes(catalog_from_args(args, filesystem=filesystem), question_from_args(args), filesystem)
+        print_lines(notes)
+
+
+def _has_mount_record(args: Arguments) -> bool:
+    """Return whether `mount` may have written a record that is about this agent, without loading what agents search."""
+    folder, home = os.path.abspath(args.cwd or "."), args.home or os.path.expanduser("~")
+    bases = [home, os.path.join(home, ".config"), folder]
+    while not os.path.lexists(os.path.join(folder, ".git")) and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        bases.append(folder)
+    return any(os.path.lexists(os.path.join(part, ".prowess-skills.json")) for base in bases for part in _inner(base))
+
+
+def _inner(base: str) -> Iterator[str]:
+    """Yield the folders in which an agent may have its skills folder."""
+    try:
+        names = os.listdir(base)
+    except OSError:
+        return
+    hidden = "." if not base.endswith(".config") else ""
+    yield from (os.path.join(base, name) for name in names if name.startswith(hidden))
 
 
 def _render(args: Arguments, catalog: Catalog, budget: int | None, unit: str) -> Prompt:

@@ -135,11 +135,11 @@ def _trust_files(trust: Trust, entry: Entry, fetched: str | None, args: Argument
             message = "`--json` does not ask" if args.json else "there is no terminal to ask on"
             command = f"prowess trust {shlex.quote(neutral(args.skill))} --yes"
             raise ConfigError(f"{message}; nothing was recorded", hint=f"review the skill, then type `{command}`")
-        if not ask("trust this skill?"):
+        if not ask("trust this skill in Prowess?"):
             return Result(None, [Message("nothing recorded")], FAILED)
     trusted = trust.allow(entry, digest=summary.integrity, folder=fetched)
     since = f"already trusted, since {trusted.since}"
-    new = "trusted: its tools and scripts may be used until a file in its folder changes"
+    new = "trusted: Prowess may use its tools and scripts until a file in its folder changes"
     return Result(summary.as_dict(trusted), [Message(since if known else new)])
 
 
@@ -233,7 +233,7 @@ def _list(trust: Trust) -> Result:
     heading = ("SKILL", "STATE", "SINCE", "INTEGRITY", "FOLDER")
     rows = [(record.name, state, record.since, record.digest[:15], record.path) for record, state in records]
     table = format_table([heading, *rows], fit_terminal=False) if records else []
-    counted = f"{pluralize(len(records), 'trusted skill')}{invalid}, recorded in {neutral(trust.file)}"
+    counted = f"{pluralize(len(records), 'skill')} trusted in Prowess{invalid}, recorded in {neutral(trust.file)}"
     trusted = [{**record.as_dict(), "state": state} for record, state in records]
     return Result({"file": trust.file, "trusted": trusted}, [*table, Message(counted)])
 

@@ -120,7 +120,9 @@ def collect_usage(
     # What other agents find from here is in the comparison too: it may be what these do not see.
     all_hosts = dict.fromkeys([*hosts, *hosts_in_use(args)[0]])
     found_files = find_repository_skills(question.cwd, filesystem=filesystem).skills if git_root(question.cwd) else ()
-    files = [skill.path for skill in found_files if skill.kind == "agent-folder" and not skill.inside]
+    # What no agent finds is counted only if it is asked for.
+    kinds = None if getattr(args, "skills", None) else ("agent-folder",)
+    files = [skill.path for skill in found_files if (kinds is None or skill.kind in kinds) and not skill.inside]
     comparison = compare(
         question,
         hosts=all_hosts,
@@ -184,7 +186,7 @@ def _chosen(skills: Sequence[SkillUse], names: Sequence[str], question: Question
     for name in names:
         path = skill_file_at(name if name.startswith("/") else f"{question.cwd}/{name}") if "/" in name else None
         key = normalize_name(name)
-        rows = [row for row in skills if (row.path == path if path else normalize_name(row.name) == key)]
+        rows = [row for row in skills if (row.path == path if path else key in (normalize_name(row.name), *row.names))]
         if not rows:
             near = did_you_mean(name, {row.name for row in skills}, "`prowess list` shows all skills")
             raise SkillNotFoundError(f"no skill is called {quoted(name)}", hint=near)

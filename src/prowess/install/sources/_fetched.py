@@ -6,7 +6,7 @@ import hashlib
 from functools import partial
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import did_you_mean, quoted
+from prowess._internal.text import PATH_LIMIT, nearest_names, quoted
 from prowess.errors import InstallError, SkillNotFoundError
 from prowess.lock import os_errors
 
@@ -137,14 +137,15 @@ def check_wanted(names: Iterable[str], known: Collection[str], where: str) -> No
         where: the source, in messages.
 
     Raises:
-        SkillNotFoundError: it lacks one.
+        SkillNotFoundError: it lacks some; all of these are named, and similar ones.
     """
-    for name in names:
-        if name not in known:
-            more = f" and {len(known) - _MAX_NAMED:,} more" if len(known) > _MAX_NAMED else ""
-            shown = f"it has {', '.join(map(quoted, sorted(known)[:_MAX_NAMED]))}{more}" if known else None
-            hint = did_you_mean(name, known, shown or "check the source")
-            raise SkillNotFoundError(f"{where} has no skill {quoted(name)}", hint=hint)
+    if missing := [name for name in names if name not in known]:
+        more = f" and {len(known) - _MAX_NAMED:,} more" if len(known) > _MAX_NAMED else ""
+        shown = f"it has {', '.join(map(quoted, sorted(known)[:_MAX_NAMED]))}{more}" if known else "check the source"
+        near = dict.fromkeys(near for name in missing for near in nearest_names(name, known)[:1])
+        skills = "skill" if len(missing) == 1 else "skills"
+        hint = f"did you mean {', '.join(quoted(name, PATH_LIMIT) for name in near)}?" if near else shown
+        raise SkillNotFoundError(f"{where} has no {skills} {', '.join(map(quoted, missing))}", hint=hint)
 
 
 def digest_of(data: bytes) -> str:

@@ -28,10 +28,10 @@ import re
 from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, open_fd, write_all
-from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
-from prowess.errors import InstallError, SkillError, SkillNotFoundError
+from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.errors import InstallError, SkillError
 from prowess.findings import finding
-from prowess.install.sources._fetched import MAX_SKILLS, Fetched, FetchedSkill
+from prowess.install.sources._fetched import MAX_SKILLS, Fetched, FetchedSkill, check_wanted
 from prowess.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths, os_errors
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
 
@@ -298,7 +298,8 @@ def choose_skills(
         The folder of each name; and findings about copies, and skills in others.
 
     Raises:
-        InstallError: a wanted skill is missing, or different skills have one name.
+        InstallError: different skills have one name.
+        SkillNotFoundError: wanted skills are missing.
     """
     findings: list[Finding] = []
     by_name: dict[str, list[str]] = {}
@@ -310,10 +311,7 @@ def choose_skills(
             message = f"the skill is a part of the skill {quoted(names[outer or ''])}"
             hint = "name it to install it alone"
             findings.append(finding("folder-skipped", message, path=folder, hint=hint))
-    for name in wanted:
-        if name not in by_name:
-            hint = did_you_mean(name, names.values(), "`prowess add SOURCE` without a name shows all")
-            raise SkillNotFoundError(f"the source has no skill {quoted(name)}", hint=hint)
+    check_wanted(wanted, {*names.values()}, "the source")
     chosen = {}
     for name, folders in by_name.items():
         first, *others = folders
