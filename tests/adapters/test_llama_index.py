@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,20 +11,22 @@ import pytest
 pytest.importorskip("llama_index.core")
 
 from llama_index.core.agent.workflow import AgentWorkflow
-from llama_index.core.llms import ChatMessage
+from llama_index.core.llms import ChatMessage, MessageRole
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.workflow import Context
+from llama_index.llms.openai.utils import to_openai_responses_message_dict
+from llama_index.llms.openai_like import OpenAILike
 
 from adapters.drivers.llama_index import model_of
 from prowess import Scripts
-from prowess.adapters.llama_index import Skills, SkillsFunctionAgent, SkillsReActAgent
+from prowess.adapters.llama_index import _MODEL_WITH_FILES, Skills, SkillsFunctionAgent, SkillsReActAgent
+from support.media import PDF, PNG
 from support.openai_server import ModelServer, results, texts, whole
 from support.sessions import discover_project
 from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from llama_index.core.memory import ChatMemoryBuffer
 
     from prowess.session import Session
 
@@ -174,3 +177,38 @@ def test_a_script_runs_after_its_skill_was_activated_in_the_same_message(folder:
     scripts = Scripts(sandbox="none", on_untrusted=lambda _: True)
     asyncio.run(Talk(agent_of(server, Skills(discover_project(folder), scripts=scripts))).send("How many?"))
     assert results(server.requests[1])[1] == "exit code 0\nstdout:\ncounted"
+
+
+class OpenAIResponses(OpenAILike):  # type: ignore[misc]
+    """A model of the name of the one that accepts files in the results of tools."""
+
+
+@pytest.mark.parametrize("kind", [OpenAIResponses, OpenAILike])
+def test_images_and_documents_are_blocks_where_a_service_accepts_them(
+    folder: Path, server: ModelServer, kind: Any
+) -> None:
+    """The real `OpenAIResponses` sends these blocks as they are."""
+    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
+        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    reads: list[Any] = [[("read_skill_file", {"name": "pages", "path": path})] for path in ("map.png", "map.pdf")]
+    server.answers = [*reads, DONE]
+    agent = agent_of(server, Skills(discover_project(folder)))
+    given = {"model", "api_base", "api_key", "is_chat_model", "is_function_calling_model", "default_headers"}
+    agent.llm = kind(**model_of(server.url).model_dump(include=given))
+    memory = ChatMemoryBuffer.from_defaults()
+    asyncio.run(_run(agent, memory))
+    messages = [message for message in memory.get_all() if message.role == MessageRole.TOOL]
+    items = [to_openai_responses_message_dict(message)["output"] for message in messages]
+    if kind is OpenAILike:
+        assert [item.partition(" (")[0] for item in items] == ["`map.png` is an image", "`map.pdf` is a document"]
+    else:
+        kinds = [[part["type"] for part in item] for item in items]
+        assert kinds == [["input_text", "input_image"], ["input_text", "input_file"]]
+
+
+async def _run(agent: Any, memory: Any) -> None:
+    await agent.run("Show them.", ctx=Context(agent), memory=memory)
+
+
+def test_the_model_that_gets_files_is_one_of_llama_index() -> None:
+    assert hasattr(import_module("llama_index.llms.openai"), _MODEL_WITH_FILES)

@@ -8,6 +8,7 @@ saves. The catalog and active skills are added to each request of the model and 
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from weakref import WeakKeyDictionary
 
 from prowess._internal.installer import missing_extra
 from prowess.errors import ConfigError
+from prowess.session import FileAnswer
 
 from ._base import CatalogSkills, Source, call_in_thread, with_tail
 
@@ -22,7 +24,7 @@ try:
     from llama_index.core.agent.react.formatter import BaseAgentChatFormatter
     from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
     from llama_index.core.bridge.pydantic import BaseModel, Field
-    from llama_index.core.llms import ChatMessage, MessageRole, TextBlock
+    from llama_index.core.llms import ChatMessage, DocumentBlock, ImageBlock, MessageRole, TextBlock
     from llama_index.core.tools import FunctionTool, ToolMetadata
     from llama_index.core.workflow import Context
 except ImportError as error:
@@ -88,6 +90,11 @@ class Skills:
             texts = await asyncio.to_thread(with_tail, run.session, run.added, visible)
             return run.session.block(prompt), "\n\n".join(texts)
 
+    def set_model(self, ctx: Any, model: Any) -> None:
+        """Note the model of a step, whose tools run next."""
+        if (run := self._runs.get(ctx.store)) is not None:
+            run.takes_files = any(kind.__name__ == _MODEL_WITH_FILES for kind in type(model).__mro__)
+
     @asynccontextmanager
     async def _current_run(self, ctx: Any) -> AsyncIterator[_Run]:
         """Yield the run of a context, with what another agent or another process has recorded; one caller at a time."""
@@ -106,12 +113,12 @@ class Skills:
         await ctx.store.set(self.key, run.saved)
 
     def _function_tool(self, tool: Tool) -> FunctionTool:
-        async def call(ctx: Context, **arguments: Any) -> str:
+        async def call(ctx: Context, **arguments: Any) -> Any:
             # In the order of the model, as a call may need the skill of the one before it.
             async with self._current_run(ctx) as run:
-                text = str(await call_in_thread(self._skills.call, run.session, tool.name, arguments))
+                text = await call_in_thread(self._skills.call, run.session, tool.name, arguments)
                 await self._save(run, ctx)
-                return text
+                return _with_file(text) if isinstance(text, FileAnswer) and run.takes_files else str(text)
 
         call.__annotations__["ctx"] = Context  # LlamaIndex compares it with the class
         metadata = _Metadata(description=tool.description, name=tool.name)
@@ -129,9 +136,24 @@ class _Run:
         self.lock = asyncio.Lock()
         self.saved: object = None
         """The record in the store."""
+        self.takes_files = False
+        """Whether the model of the last step accepts files in the result of a tool."""
 
     def begin_turn(self, prompt: str, visible: Sequence[str]) -> None:
         self.added = [message["content"] for message in self.session.inject(prompt, visible=visible)]
+
+
+_MODEL_WITH_FILES = "OpenAIResponses"
+"""The model whose service is known to accept files in the result of a tool."""
+
+
+def _with_file(answer: FileAnswer) -> list[Any]:
+    """Return the answer of a tool with its file, as blocks of a message."""
+    file, text = answer.file, TextBlock(text=str(answer))
+    if file.media_type.startswith("image/"):
+        return [text, ImageBlock(image=file.data, image_mimetype=file.media_type)]
+    name = os.path.basename(file.name)
+    return [text, DocumentBlock(data=file.data, title=name, document_mimetype=file.media_type)]
 
 
 class _Metadata(ToolMetadata):
@@ -176,6 +198,7 @@ class SkillsFunctionAgent(_SkillsAgent, FunctionAgent):
 
     async def _step(self, ctx: Any, messages: list[ChatMessage], block: str, *rest: Any) -> Any:
         """Take a step with a text at the end of the system message: some endpoints accept only one."""
+        self.skills.set_model(ctx, self.llm)
         system, others = _split(messages)
         text = "\n\n".join(filter(None, (system, block)))
         first = [ChatMessage(role=MessageRole.SYSTEM, content=text)] if text else []
