@@ -118,6 +118,46 @@ def test_a_skill_that_no_agent_would_load_is_refused(tmp_path: Path) -> None:
         Program("true", evals)
 
 
+def test_files_that_do_not_fit_into_one_folder_are_an_error(tmp_path: Path) -> None:
+    """Whatever they are called; nothing runs."""
+    for paths in (["a", "a/b"], [".agents"], ["."], ["a\0b"]):
+        files = [{"path": path, "content": "x"} for path in paths]
+        with pytest.raises(ConfigError, match="the files of case `1` cannot be written"):
+            Program("true", evals_of(tmp_path / str(len(paths)), cases(1, files=files)))
+
+
+def test_a_skill_is_compared_with_an_older_version(tmp_path: Path) -> None:
+    """And refused if both are the same."""
+    evals = evals_of(tmp_path, cases(8), {"words.txt": "good day\n"})
+    old = tmp_path / "old"
+    skill(old, name="greet")
+    (old / "words.txt").write_text("hi\n")
+    (old / "evals").mkdir()
+    (old / "evals/evals.json").write_text("[]")
+    outcome = run_pairs(Program(f"cat {SKILL}/words.txt; ls {SKILL}", evals, str(old)), 2, 0)
+    assert (outcome.pairs.verdict, outcome.pairs.won, outcome.failed) == ("helps", 11, 0)
+    (old / "words.txt").write_text("good day\n")
+    (old / "SKILL.md").write_bytes((tmp_path / "greet/SKILL.md").read_bytes())
+    with pytest.raises(ConfigError, match="the files of both versions are the same"):
+        Program("true", evals, str(old))
+
+
+def test_a_skill_does_not_differ_from_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both arms have it; without a command there is nothing to compare."""
+    evals_of(tmp_path, cases(7))
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "./greet", "--null", "--via", AGENT, "--runs", "7", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["plan"]["arms"] == ["with", "with"]
+    assert (data["helps"]["on_these_cases"], data["helps"]["pairs"]["tied"]) == ("no-difference-shown", 49)
+    for options in (["--null"], ["--against", "greet"], ["--null", "--against", "greet", "--via", "cat"]):
+        assert main(["eval", "./greet", *options]) == 2
+    assert main(["eval", "./greet", "--against", "missing", "--via", "cat"]) == 2
+    assert "no skill in" in capsys.readouterr().err
+
+
 def test_cases_for_a_judge_alone_cannot_be_run(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no case has a grader that needs no judge"):
         run_pairs(Program("true", evals_of(tmp_path, [{"prompt": "Greet", "assertions": ["It is polite"]}])), 1, 0)

@@ -38,7 +38,7 @@ class Plan(Frozen):
         }
 
 
-def make_plan(evals: Evals, runs: int, seed: int) -> Plan:
+def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS) -> Plan:
     """Return the plan for the cases of a skill."""
     content = {
         "version": 1,
@@ -55,14 +55,14 @@ def make_plan(evals: Evals, runs: int, seed: int) -> Plan:
             for case in evals.cases
         ],
         "runs": runs,
-        "arms": ARMS,
+        "arms": arms,
         "seed": seed,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
     return Plan(
         cases=tuple(case.id for case in evals.cases),
         runs=runs,
-        arms=ARMS,
+        arms=arms,
         seed=seed,
         digest=f"sha256:{sha256(text.encode()).hexdigest()}",
     )

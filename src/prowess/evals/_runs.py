@@ -10,10 +10,11 @@ from random import Random
 from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
-from prowess._internal.text import PATH_LIMIT, normalize_name, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, normalize_name, quoted
 from prowess.catalog import discover
 from prowess.errors import ConfigError
 from prowess.sandbox import Limits, run
+from prowess.skill import is_portable_name
 
 from ._grade import code_graders, passes
 from ._statistics import judge_cases, judge_pairs
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from ._cases import EvalCase, Evals
     from ._statistics import Verdict
+
+    _Files = Mapping[str, tuple[bytes, bool]]
 
 PREFIX = "prowess-eval-"
 _SKILLS = ".agents/skills"
@@ -71,25 +74,37 @@ class Program:
     Args:
         command: for `/bin/sh -c`.
         evals: the cases.
+        other: the folder of the skill that the second arm has: an older version, or the same one to test chance. By
+            default the second arm has no skill.
 
     Raises:
         ConfigError: a file cannot be read, the files are too large, a case brings a skill, or the arms do not differ.
     """
 
-    def __init__(self, command: str, evals: Evals) -> None:
-        self.command, self.evals = command, evals
+    def __init__(self, command: str, evals: Evals, other: str | None = None) -> None:
+        self.command, self.evals, self.is_null = command, evals, other == evals.folder
         self._bytes = 0
-        names = [name for name, _ in skill_files(evals.folder) if not name.startswith(_HIDDEN)]
-        self._skill = {name: self._read(os.path.join(evals.folder, *name.split("/"))) for name in names}
-        self._executable = {name for name in names if os.access(os.path.join(evals.folder, name), os.X_OK)}
+        self._arms = (self._read_skill(evals.folder), None if other is None else self._read_skill(other))
+        if self._arms[0] == self._arms[1] and not self.is_null:
+            hint = "name another version; `--null` runs the same one twice, to test chance"
+            raise ConfigError("the files of both versions are the same", hint=hint)
         self._fixtures = {
             id(case): {  # two files may have the same ids
-                fixture.path: self._read(fixture.source) if fixture.source else fixture.text.encode()
+                fixture.path: (self._read(fixture.source) if fixture.source else fixture.text.encode(), False)
                 for fixture in case.fixtures
             }
             for case in evals.cases
         }
         self._check_arms()
+
+    def _read_skill(self, folder: str) -> _Files:
+        """Return the files of a skill that a run sees, and whether each may be executed."""
+        paths = {name: os.path.join(folder, *name.split("/")) for name, _ in skill_files(folder)}
+        return {
+            name: (self._read(path), os.access(path, os.X_OK))
+            for name, path in paths.items()
+            if not name.startswith(_HIDDEN)
+        }
 
     def _read(self, path: str) -> bytes:
         try:
@@ -111,34 +126,45 @@ class Program:
         without_files = [case for case in self.evals.cases if not case.fixtures]
         # All cases without files have the same folder.
         for case in [*without_files[:1], *(case for case in self.evals.cases if case.fixtures)]:
-            for with_skill in (True, False):
+            for is_first in (False, True):
                 with _Folder() as folder:
-                    self._fill(folder, case, with_skill=with_skill)
+                    self._fill(folder, case, is_first=is_first)
                     catalog = discover(folder.work, home=folder.home, cache=False)
                     own = normalize_name(self.evals.name)
                     seen = [entry for entry in catalog.skills if normalize_name(entry.name) == own]
-                    active = [entry for entry in seen if entry.state == "active"]
-                    place = os.path.join(real_path(folder.work), *_SKILLS.split("/"))
-                    if with_skill and not any(entry.real.startswith(place) for entry in active):
+                    active = [entry.real for entry in seen if entry.state == "active"]
+                    place = os.path.join(real_path(folder.work), *_SKILLS.split("/"), self._name, "")
+                    if self._arms[not is_first] is None:
+                        if seen:
+                            message = f"without the skill, {quoted(self.evals.name)} is found in {quoted(seen[0].root)}"
+                            hint = f"remove it there, or from the files of case {quoted(case.id)}"
+                            raise ConfigError(message, hint=hint)
+                    elif not any(real.startswith(place) for real in active):
                         reason = f": {seen[0].state}, {seen[0].reason}" if seen else ""
-                        message = f"with the skill, an agent would not load {quoted(self.evals.name)}{reason}"
+                        message = f"an agent would not load {quoted(self.evals.name)}{reason}"
                         raise ConfigError(message, hint="`prowess check` says why")
-                    if not with_skill and seen:
-                        message = f"without the skill, {quoted(self.evals.name)} is found in {quoted(seen[0].root)}"
-                        hint = f"remove it there, or from the files of case {quoted(case.id)}"
-                        raise ConfigError(message, hint=hint)
 
-    def _fill(self, folder: _Folder, case: EvalCase, *, with_skill: bool) -> None:
-        """Write the files of a case, and the skill if the arm has it."""
-        _write(folder.work, self._fixtures[id(case)], frozenset())
-        if with_skill:
-            top = os.path.join(folder.work, *_SKILLS.split("/"), os.path.basename(self.evals.folder))
-            _write(top, self._skill, self._executable)
+    @property
+    def _name(self) -> str:
+        """The name of the folder that the skill is copied to."""
+        name = self.evals.name
+        return name if is_portable_name(name) else os.path.basename(self.evals.folder)
 
-    def run(self, case: EvalCase, number: int, *, with_skill: bool) -> tuple[bool | None, str]:
+    def _fill(self, folder: _Folder, case: EvalCase, *, is_first: bool) -> None:
+        """Write the files of a case, and the skill that the arm has."""
+        try:
+            _write(folder.work, self._fixtures[id(case)])
+            _write(os.path.join(folder.work, *_SKILLS.split("/"), self._name), self._arms[not is_first] or {})
+        except (OSError, ValueError) as error:
+            message = f"the files of case {quoted(case.id)} cannot be written: {describe_os_error(error)}"
+            raise ConfigError(
+                message, hint="give each file a path of its own, which is not the folder of another"
+            ) from None
+
+    def run(self, case: EvalCase, number: int, *, is_first: bool) -> tuple[bool | None, str]:
         """Return whether a run passes, or `None` and why if it failed."""
         with _Folder() as folder:
-            self._fill(folder, case, with_skill=with_skill)
+            self._fill(folder, case, is_first=is_first)
             result = run(
                 ["/bin/sh", "-c", self.command],
                 cwd=Path(folder.work),
@@ -170,13 +196,13 @@ class _Folder:
         self._folder.close()
 
 
-def _write(top: str, files: Mapping[str, bytes], executable: set[str] | frozenset[str]) -> None:
-    for name, data in files.items():
+def _write(top: str, files: _Files) -> None:
+    for name, (data, is_executable) in files.items():
         path = os.path.join(top, *name.split("/"))
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
+        with open(path, "xb") as file:
             file.write(data)
-        if name in executable:
+        if is_executable:
             os.chmod(path, 0o700)
 
 
@@ -220,8 +246,8 @@ def run_pairs(
         arms = [True, False]
         random.shuffle(arms)
         passed: dict[bool, bool | None] = {}
-        for with_skill in arms:
-            passed[with_skill], why = program.run(case, number, with_skill=with_skill)
+        for is_first in arms:
+            passed[is_first], why = program.run(case, number, is_first=is_first)
             first_failure = first_failure or why
         installed += passed[True] is not None
         failed += sum(value is None for value in passed.values())

@@ -67,6 +67,8 @@ def options(parser: Parser) -> None:
     )
     parser.value("--via", "CMD", "run this command on each case, with the skill and without it, and judge the pairs")
     parser.value("--seed", "N", "the seed of the plan (default: 0)", type=int, default=0)
+    parser.value("--against", "PATH", "compare with the skill in this folder, such as an older version (with --via)")
+    parser.flag("--null", "compare the skill with itself, to see what chance does (with --via)")
     parser.value("--max-runs", "N", "stop after N runs, of both arms together", type=int)
     parser.value(
         "--fail-on",
@@ -100,15 +102,37 @@ def run(args: Arguments) -> Result:
     if cases is not None and not os.path.exists(cases):
         raise ConfigError(f"`--cases`: no such file: {neutral(cases)}", hint="check the path")
     evals = read_evals(os.path.dirname(skill.real), cases)
-    plan = make_plan(evals, args.runs, args.seed)
+    other = _other(args, evals, catalog.cwd)
+    arms = ("with", "without" if other is None else "with" if args.null else "against")
+    plan = make_plan(evals, args.runs, args.seed, arms)
     findings = (*evals.findings, *find_weaknesses(evals))
     power = measure_power(len(evals.cases), args.runs) if evals.cases else None
     found = _rank(args, catalog, skill, evals)
-    outcome = None if args.via is None else _run(args, evals)
+    outcome = None if args.via is None else _run(args, evals, other)
     return _result(args, plan, findings, power, found, outcome, catalog.cwd)
 
 
-def _run(args: Arguments, evals: Evals) -> Outcome:
+def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
+    """Return the folder of the skill in the second arm, or `None` if that has no skill.
+
+    Raises:
+        ConfigError: there is no skill, or the options contradict each other.
+    """
+    if (args.against is not None or args.null) and args.via is None:
+        raise ConfigError("`--against` and `--null` need `--via`", hint="give the command that runs the cases")
+    if args.null and args.against is not None:
+        raise ConfigError("`--against` and `--null` exclude each other", hint="run one after the other")
+    if args.null:
+        return evals.folder
+    if args.against is None:
+        return None
+    folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.against)))
+    if not os.path.isfile(os.path.join(folder, SKILL_FILE)):
+        raise ConfigError(f"`--against`: no skill in {neutral(folder)}", hint="name the folder of a skill")
+    return folder
+
+
+def _run(args: Arguments, evals: Evals, other: str | None) -> Outcome:
     """Run the program on the cases.
 
     Raises:
@@ -119,7 +143,7 @@ def _run(args: Arguments, evals: Evals) -> Outcome:
     progress = None if args.json else ProgressLine()
     try:
         return run_pairs(
-            Program(args.via, evals),
+            Program(args.via, evals, other),
             args.runs,
             args.seed,
             most=args.max_runs,
