@@ -127,6 +127,7 @@ conformance: $(READY) $(CONFORMANCE)/.ready .venv-fastmcp/.ready  ## run the off
 
 # SKILLS=FOLDER is the folder `skills` of a clone of github.com/anthropics/skills, whose licence forbids a copy here.
 published: $(READY)  ## run each script of Anthropic's skills, and do six tasks with their document skills (SKILLS=FOLDER; packages from PyPI)
+	@test -d '$(SKILLS)' || { echo 'make: name the folder of the skills, with `make published SKILLS=FOLDER`' >&2; exit 1; }
 	PYTHONPATH=tests $(BIN)/python tests/published_scripts.py '$(SKILLS)'
 	PYTHONPATH=tests $(BIN)/python tests/published_tasks.py '$(SKILLS)'
 
