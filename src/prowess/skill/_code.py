@@ -247,6 +247,8 @@ def named_program(path: str, first: bytes) -> list[str]:
         words = [word for word in words[1:] if word != "-S"]
         while words and (words[0].startswith("-") or "=" in words[0]):
             words = words[1:]
+    if words[:2] == ["uv", "run"]:  # it is Prowess that installs what the script declares
+        words = ["python3"]
     if not words and (program := _PROGRAMS.get(_ending(path))):
         words = [program]
     return words
