@@ -80,6 +80,26 @@ def test_each_run_has_fresh_files_and_nothing_of_the_user(tmp_path: Path) -> Non
     assert not any(os.path.exists(home.removeprefix("HOME=")) for home in homes)
 
 
+def test_nothing_of_a_run_outlives_it(tmp_path: Path) -> None:
+    """Also in a session of its own; and what it prints is bounded."""
+    pids = tmp_path / "pids"
+    left = f"setsid sh -c 'echo $$ >> {pids}; echo 1 > begun; exec sleep 600' >/dev/null 2>&1"
+    program = f"({left} &); until [ -s begun ]; do :; done; head -c 3000000 /dev/zero"
+    outcome = run_pairs(Program(program, evals_of(tmp_path, cases(1))), 1, 0)
+    assert (outcome.done, outcome.failed) == (2, 0)
+    ended = pids.read_text().split()
+    assert len(ended) == 2
+    assert not any(is_alive(int(pid)) for pid in ended)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_a_run_that_fails_is_no_pair(tmp_path: Path) -> None:
     """And its reason is kept; it is no failed case."""
     outcome = run_pairs(
