@@ -109,6 +109,15 @@ def test_a_run_that_fails_is_no_pair(tmp_path: Path) -> None:
     assert (outcome.first_failure, outcome.pairs.verdict) == ("out of credit", "not-enough-runs")
 
 
+def test_a_run_that_is_cut_off_by_the_time_of_all_does_not_count(tmp_path: Path) -> None:
+    """Neither as done nor as failed, and no further pair begins."""
+    log = tmp_path / "log"
+    outcome = run_pairs(Program(f"echo begun >> {log}; sleep 600", evals_of(tmp_path, cases(3))), 3, 0, seconds=1)
+    assert (outcome.done, outcome.failed, outcome.installed, outcome.planned) == (0, 0, 0, 9)
+    assert outcome.pairs.verdict == "not-enough-runs"
+    assert not log.exists() or log.read_text() == "begun\n"
+
+
 def test_the_order_follows_the_seed(tmp_path: Path) -> None:
     """Of the cases and of the arms; each run has its number."""
     evals, orders = evals_of(tmp_path, cases(6)), list[list[str]]()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 from random import Random
+from time import monotonic
 
 from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
 from prowess._internal.frozen import Frozen
@@ -161,7 +163,9 @@ class Program:
                 message, hint="give each file a path of its own, which is not the folder of another"
             ) from None
 
-    def run(self, case: EvalCase, number: int, *, is_first: bool) -> tuple[bool | None, str]:
+    def run(
+        self, case: EvalCase, number: int, *, is_first: bool, seconds: float = _RUN_SECONDS
+    ) -> tuple[bool | None, str]:
         """Return whether a run passes, or `None` and why if it failed."""
         with _Folder() as folder:
             self._fill(folder, case, is_first=is_first)
@@ -173,7 +177,7 @@ class Program:
                 trusted=True,
                 scratch=Path(folder.home),
                 env={"PATH": os.environ.get("PATH", os.defpath), "PROWESS_RUN_SEED": str(number)},
-                limits=Limits(timeout=_RUN_SECONDS),
+                limits=Limits(timeout=min(seconds, _RUN_SECONDS)),
             )
             if result.timed_out or result.exit_code:
                 lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
@@ -212,6 +216,7 @@ def run_pairs(
     seed: int,
     *,
     most: int | None = None,
+    seconds: float = inf,
     progress: Callable[[int, int], None] | None = None,
 ) -> Outcome:
     """Run each case with the skill and without it, in an order from a seed, until the plan ends or a verdict is shown.
@@ -221,6 +226,7 @@ def run_pairs(
         runs: pairs for each case.
         seed: of the order.
         most: runs at most, of both arms together.
+        seconds: for all runs; what runs then is ended, and its pair does not count.
         progress: is called with the pairs that have run, and those of the plan.
 
     Raises:
@@ -239,7 +245,7 @@ def run_pairs(
     outcomes: list[int] = []
     by_case: dict[int, list[int]] = {}
     done = installed = failed = 0
-    first_failure = ""
+    first_failure, end = "", monotonic() + seconds
     for number, (index, case) in enumerate(plan):
         if most is not None and done + failed + 2 > most:
             break
@@ -247,11 +253,15 @@ def run_pairs(
         random.shuffle(arms)
         passed: dict[bool, bool | None] = {}
         for is_first in arms:
-            passed[is_first], why = program.run(case, number, is_first=is_first)
-            first_failure = first_failure or why
+            left = end - monotonic()
+            if left > 0:
+                passed[is_first], why = program.run(case, number, is_first=is_first, seconds=left)
+                first_failure = first_failure or why
+        if monotonic() >= end:
+            break
+        done += sum(value is not None for value in passed.values())
         installed += passed[True] is not None
         failed += sum(value is None for value in passed.values())
-        done += sum(value is not None for value in passed.values())
         if None not in passed.values():
             outcome = int(bool(passed[True])) - int(bool(passed[False]))
             outcomes.append(outcome)

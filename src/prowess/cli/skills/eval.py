@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from math import inf
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
@@ -70,6 +71,7 @@ def options(parser: Parser) -> None:
     parser.value("--against", "PATH", "compare with the skill in this folder, such as an older version (with --via)")
     parser.flag("--null", "compare the skill with itself, to see what chance does (with --via)")
     parser.value("--max-runs", "N", "stop after N runs, of both arms together", type=int)
+    parser.value("--max-time", "S", "stop after S seconds; a run that is cut off does not count", type=_parse_seconds)
     parser.value(
         "--fail-on",
         "VERDICT",
@@ -147,6 +149,7 @@ def _run(args: Arguments, evals: Evals, other: str | None) -> Outcome:
             args.runs,
             args.seed,
             most=args.max_runs,
+            seconds=inf if args.max_time is None else args.max_time,
             progress=None if progress is None else lambda done, all_: progress.show(f"{done:,} of {all_:,} pairs"),
         )
     finally:
@@ -215,6 +218,16 @@ def _parse_runs(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 4 and 0 < int(text) <= _MOST_RUNS):
         raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {_MOST_RUNS:,}")
     return int(text)
+
+
+def _parse_seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise argparse.ArgumentTypeError("must be a number of seconds above 0")
+    return seconds
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
