@@ -8,6 +8,7 @@ import pytest
 
 from prowess.cli import main
 from prowess.cli.skills._new_skill import suggest_name
+from prowess.hosts import host_names, skills_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,3 +53,13 @@ def test_a_full_disk_leaves_nothing(
     assert run(project, "a") == 1
     assert "/.agents/skills/a: no space left on device" in capsys.readouterr().err
     assert list((project / ".agents/skills").iterdir()) == []
+
+
+@pytest.mark.parametrize("host", [name for name in host_names() if skills_folder(name, "project")])
+def test_it_is_written_where_the_agent_looks(host: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In a folder of its own, also if the first of its rules is about folders that settings name."""
+    home = str(project.parent / "home")
+    assert main(["new", "pdf", "--host", host, "--cwd", str(project), "--home", home]) == 0
+    assert "in another folder" not in capsys.readouterr().err
+    (file,) = project.rglob("SKILL.md")
+    assert file.parent.parent.name == "skills"

@@ -9,7 +9,7 @@ from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.catalog import REACHABLE
 from prowess.cli._arguments import catalog_from_args, may_offer_skills, question_from_args
-from prowess.cli._losses import STYLES_OF_WORDS
+from prowess.cli._losses import STYLES_OF_WORDS, untrusting_note
 from prowess.cli._output import (
     Message,
     Result,
@@ -78,6 +78,7 @@ def host_text(catalog: Catalog, filesystem: Filesystem) -> Iterator[str]:
         yield from format_table(_host_table(catalog, kinds), styles={1: STYLES_OF_WORDS})
     yield from finding_messages(shown_findings(catalog.findings, "host-disabled", "argument-ignored"), base=catalog.cwd)
     yield Message(_summary(catalog, kinds))
+    yield from map(Message, untrusting_note({catalog.host.name: Counter(kinds)}))
     yield from evidence_notes([catalog.host.name])
     if not catalog.skills:
         filesystem.mark_incomplete()  # the whole repository is searched, and the agents of this machine

@@ -207,7 +207,8 @@ def skills_folder(cwd: str, host: Host) -> str:
     """
     cwd, project = real_path(cwd), project_folder(cwd, host)
     for root in host.roots:
-        if root.scope == "project" and not root.path.startswith(("~", "/", "$", "@")) and "*" not in root.path:
+        # A root without a path is one that settings name.
+        if root.scope == "project" and root.path and root.path[0] not in "~/$@" and "*" not in root.path:
             base = cwd if root.walk == "none" else project
             return os.path.join(base, *root.path.split("/"))
     raise ConfigError(

@@ -22,6 +22,7 @@ from prowess.cli._output import (
     paint,
     pluralize,
     truncate_or_pad,
+    wrap_command,
     wrap_for_terminal,
 )
 from prowess.errors import ConfigError, SkillNotFoundError
@@ -350,14 +351,17 @@ _SWITCHES: dict[str, tuple[str, str | None]] = {
 """The key in the user's settings of each agent that turns skills off, and the value of each name in it."""
 
 
-def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterator[str]:
+def _unused_lines(usage: Usage, question: Question, args: Arguments) -> Iterator[str]:
     """Yield what was never used at each agent, in three groups, and what turns it off."""
     time = f"since {usage.since[:10]}"
     used = {row.skill for row in usage.skills if row.used}
     unused = [row for row in usage.skills if not row.used]
     if not unused:
         yield f"No skill was left unused {time}."
-    for number, host in enumerate(dict.fromkeys(row.host for row in unused)):
+    hosts = dict.fromkeys(row.host for row in unused)
+    # What no session could use says nothing, unless the user asks for a skill.
+    idle = [] if args.skills else [host for host in hosts if not usage.sessions[host]]
+    for number, host in enumerate(host for host in hosts if host not in idle):
         sessions = usage.sessions[host]
         rows = [row for row in unused if row.host == host]
         yield from [""] if number else []
@@ -378,11 +382,17 @@ def _unused_lines(usage: Usage, question: Question, _args: Arguments) -> Iterato
             for row in unseen:
                 also = " (used by another agent)" if row.skill in used else ""
                 yield from wrap_for_terminal(f"    {neutral(row.name)}{also}: {neutral(row.reason or '')}", "      ")
-                cure = row.view.loss.cure if row.view is not None and row.view.loss is not None else ""
-                if cure:
-                    yield from wrap_for_terminal(f"      to change it: {neutral(cure)}", "        ")
+                loss = row.view.loss if row.view is not None else None
+                if loss is not None and loss.is_command:
+                    yield from wrap_command(f"      to change it: {loss.cure}")
+                elif loss is not None and loss.cure:
+                    yield from wrap_for_terminal(f"      to change it: {neutral(loss.cure)}", "        ")
         if offered:
             yield from _switch(host, offered, question)
+    if idle:
+        titles = join_words([load_host(host).title for host in idle])
+        what = "so which skills it does not need is unknown" if len(idle) == 1 else "so what they need is unknown"
+        yield from wrap_for_terminal(f"No session of {titles} {time}, {what}.", "  ")
 
 
 def _cost(row: SkillUse) -> tuple[str, str, str]:
