@@ -132,6 +132,18 @@ def test_split_tools_keeps_parentheses_together(line: str, items: list[str]) -> 
             {},
             id="compatibility",
         ),
+        pytest.param(
+            "requires: git\ncompatibility: {requires: [pypdf]}",
+            Requirements(packages=("pypdf",)),
+            {"requires": "git"},
+            id="compatibility-beside-a-text",
+        ),
+        pytest.param(
+            "requires: {packages: [pypdf]}\ncompatibility: {python: 3}",
+            Requirements(packages=("pypdf",)),
+            {"compatibility": {"python": "3"}},
+            id="packages-beside-another-form",
+        ),
         pytest.param("requires: git", Requirements(), {"requires": "git"}, id="text"),
         pytest.param("requires: {bin: [a]}", Requirements(), {"requires": {"bin": ("a",)}}, id="unknown-key"),
         pytest.param("requires: {env: A}", Requirements(), {"requires": {"env": "A"}}, id="not-a-list"),
@@ -140,9 +152,10 @@ def test_split_tools_keeps_parentheses_together(line: str, items: list[str]) -> 
 def test_requirements_in_a_valid_form_are_read(
     front: str, requirements: Requirements, extra: dict[str, object]
 ) -> None:
-    """Another form is kept in `extra`."""
+    """Another form is kept in `extra`, and all of it is written again."""
     one = parsed(front)
     assert (one.requirements, one.extra) == (requirements, extra)
+    assert parse(render(one)) == one
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ def render(skill: Skill) -> str:
     put("description", skill.description)
     put("license", skill.license)
     put("compatibility", skill.compatibility)
+    required = {key: names for key in ("env", "bins", "packages") if (names := getattr(skill.requirements, key))}
+    if "packages" in required and skill.compatibility is None and "compatibility" not in skill.extra:
+        put("compatibility", {"requires": required.pop("packages")})  # the form of UAAPS, which others read too
     put("metadata", skill.metadata)
     line = " ".join(skill.allowed_tools)
     fits_on_line = line and tuple(split_tools(line)) == skill.allowed_tools
@@ -44,8 +47,7 @@ def render(skill: Skill) -> str:
         put("tools", skill.tools)
     else:
         values["tools"] = ""
-    required = ("env", "bins", "packages")
-    put("requires", {key: value for key in required if (value := getattr(skill.requirements, key))})
+    put("requires", required)
     values.update(skill.extra)
     lines = ["---"]
     for key, item in values.items():
