@@ -42,6 +42,17 @@ BY_HAND: dict[str, tuple[int, dict[str, Counts]]] = {
     "qwen-code": (9, FULL),
 }
 """The sessions of each agent in the first project, and what was done with each skill in them."""
+TOKENS = {
+    "claude-code": 30,
+    "codex": 1,  # only the first answer has them in what was kept
+    "copilot": 23,
+    "gemini-cli": 24,
+    "opencode": 29,
+    "pi": 24,
+    "qwen-code": 30,
+}
+"""The answers of the model in these sessions, each of which took 1 token and got 1: `test_tokens.py` has those of each
+conversation."""
 TWICE = ("claude-code", "codex")
 """The agents that were also used in the second project, for the same things."""
 FOLDERS = {
@@ -118,6 +129,10 @@ def test_a_month_is_counted_as_by_hand(home: Path, project: str, capsys: pytest.
     usage(home, "notes" if project == "all" else project, "--json", *options)
     shown = json.loads(capsys.readouterr().out)
     assert shown["sessions"] == {agent: BY_HAND[agent][0] * count for agent, count in times.items()}
+    assert shown["tokens"] == {
+        agent: {"input": TOKENS[agent] * count, "cached": 0, "output": TOKENS[agent] * count}
+        for agent, count in times.items()
+    }
     assert counted(shown["skills"]) == {
         agent: {name: tuple(each * count for each in counts) for name, counts in BY_HAND[agent][1].items()}
         for agent, count in times.items()

@@ -26,7 +26,9 @@ def test_rows_are_there_in_three_orders_with_a_bar_for_each_week() -> None:
         row("c", "2026-11-21T10:00:00Z", ("2026-11-16", 2)),
         row("a", None),
     )
-    use = usage_content(Usage(since="2026-11-01T00:00:00Z", sessions={"codex": 4}, skills=rows, unreadable=()))
+    use = usage_content(
+        Usage(since="2026-11-01T00:00:00Z", sessions={"codex": 4}, tokens={"codex": None}, skills=rows, unreadable=())
+    )
     assert use is not None
     assert (use.since, use.sessions, use.weeks, use.most) == ("2026-11-01", 4, ("2026-11-09", "2026-11-16"), 3)
     orders = {title: "".join(each.name for each in found) for title, found in use.orders}

@@ -109,7 +109,50 @@ def test_sub_agents_belong_to_their_session(tmp_path: Path) -> None:
 def test_tokens_are_those_of_the_whole(tmp_path: Path) -> None:
     metrics = {"total_prompt_tokens": 1200, "total_completion_tokens": 34}
     (session,) = read(tmp_path, trajectory("codex", {"source": "user"}, final_metrics=metrics))
-    assert session.tokens == 1234
+    assert session.tokens == {"input": 1200, "cached": 0, "output": 34}
+
+
+def test_tokens_of_steps_count_but_not_those_of_copied_ones(tmp_path: Path) -> None:
+    """A trajectory that goes on with another one has its steps again."""
+    copied = {"source": "agent", "is_copied_context": True, "metrics": {"prompt_tokens": 500, "completion_tokens": 500}}
+    own = {"source": "agent", "metrics": {"prompt_tokens": 20, "cached_tokens": 5, "completion_tokens": 3}}
+    metrics = {"total_prompt_tokens": 520, "total_completion_tokens": 503}
+    (session,) = read(tmp_path, trajectory("codex", copied, own, own, final_metrics=metrics))
+    assert session.tokens == {"input": 40, "cached": 10, "output": 6}
+
+
+def test_a_trajectory_that_is_there_twice_has_its_tokens_once(tmp_path: Path) -> None:
+    """The first copy was made before the conversation went on."""
+    early = {"total_prompt_tokens": 10, "total_completion_tokens": 1}
+    late = {"total_prompt_tokens": 30, "total_completion_tokens": 2}
+    more = {"source": "user", "timestamp": "2026-11-20T11:00:00Z"}
+    (session,) = read(
+        tmp_path,
+        trajectory("codex", {"source": "user"}, more, final_metrics=late),
+        trajectory("codex", {"source": "user"}, final_metrics=early),
+    )
+    assert session.tokens == {"input": 30, "cached": 0, "output": 2}
+
+
+def test_a_trajectory_without_tokens_has_an_unknown_number(tmp_path: Path) -> None:
+    """Prowess writes 0 if the framework does not say how many there were."""
+    metrics = {"total_prompt_tokens": 0, "total_completion_tokens": 0, "total_steps": 1}
+    (session,) = read(tmp_path, trajectory("prowess", {"source": "user"}, final_metrics=metrics))
+    assert session.tokens is None
+
+
+def test_tokens_are_written_as_they_are_read(tmp_path: Path) -> None:
+    usage = {"input_tokens": 7, "cache_read_input_tokens": 40, "output_tokens": 5}
+    answer = {"type": "assistant", "message": {"id": "m1", "role": "assistant", "content": [], "usage": usage}}
+    claude(tmp_path / "home", [says(), answer])
+    value: Any = trajectory_of(session_of(tmp_path / "home"))
+    assert value["final_metrics"] == {
+        "total_prompt_tokens": 47,
+        "total_cached_tokens": 40,
+        "total_completion_tokens": 5,
+    }
+    (session,) = read(tmp_path, value)
+    assert session.tokens == {"input": 47, "cached": 40, "output": 5}
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"schema_version": "2"}', b"\xff", b"[" * 100_000])

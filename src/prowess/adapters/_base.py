@@ -27,7 +27,7 @@ from prowess.session import Session, escape_tags, scripts_option
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
-    from prowess.session import MediaFile, Scripts, Tool
+    from prowess.session import MediaFile, Scripts, Tool, WrittenFile
 
 Source = str | os.PathLike[str] | Catalog | LiveCatalog
 """What the adapters take for skills: a directory, whose skills each turn gets as they are then, or a catalog."""
@@ -84,6 +84,21 @@ def call_tool(tools: Iterable[Tool], name: str, arguments: Mapping[str, Any]) ->
         if tool.name == name:
             return tool.call(**arguments)
     return f"error: `{name}` is not available now\nhint: go on without it"
+
+
+def call_and_list_files(session: Session, tool: str, call: Callable[[], str]) -> tuple[str, list[WrittenFile]]:
+    """Call a tool, and return its text and the files that a script of it wrote or changed.
+
+    Args:
+        session: of the conversation.
+        tool: its name.
+        call: calls it.
+    """
+    if tool != "run_skill_script":
+        return call(), []
+    before = set(session.files())
+    text = call()
+    return text, [file for file in session.files() if file not in before]
 
 
 Result = TypeVar("Result")

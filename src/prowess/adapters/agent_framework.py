@@ -8,13 +8,25 @@ part of the stored history.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.installer import missing_extra
-from prowess.session import FileAnswer, Session
+from prowess.errors import SkillError
+from prowess.session import FileAnswer, Session, read_media
 
-from ._base import CatalogSkills, Source, added_texts, call_in_order, merge_sessions, shown_skills, unsent_texts
+from ._base import (
+    CatalogSkills,
+    Source,
+    added_texts,
+    call_and_list_files,
+    call_in_order,
+    merge_sessions,
+    shown_skills,
+    unsent_texts,
+)
 
 try:
     from agent_framework import (
@@ -38,7 +50,7 @@ if TYPE_CHECKING:
 
     from agent_framework import AgentSession, ChatContext, SessionContext, SkillsSourceContext
 
-    from prowess.session import Scripts, Tool
+    from prowess.session import Scripts, Tool, WrittenFile
 
 __all__ = ["CatalogSkillsSource", "Skills"]
 
@@ -138,14 +150,14 @@ class _Requests(ChatMiddleware):  # type: ignore[misc]
         compact = context.kwargs.get("compaction_strategy") or getattr(context.client, "compaction_strategy", None)
         if compact is None and not self._is_saved_at_once:
             text = await self._addition(context.messages, is_stored=is_stored)
-            context.messages = self._with_text(context.messages, text)
+            context.messages = self._with_text(_without_written_files(context.messages), text)
         else:
 
             async def compact_and_add(messages: list[Message]) -> bool:
                 changed = compact is not None and await compact(messages)
                 sent = [message for message in messages if not message.additional_properties.get("_excluded")]
                 text = await self._addition(sent, is_stored=is_stored)
-                messages[:] = self._with_text(messages, text)
+                messages[:] = self._with_text(_without_written_files(messages), text)
                 return bool(changed)
 
             context.kwargs["compaction_strategy"] = compact_and_add
@@ -199,12 +211,9 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any], *, approve
     """Return a tool in the form of the framework; it saves the session after each call."""
 
     async def call(**arguments: Any) -> Any:
-        text = await call_in_order(session, tool.name, tool.call, **arguments)
+        result = await call_in_order(session, tool.name, _call, session, tool, arguments)
         _save_session(state, session)
-        if not isinstance(text, FileAnswer):
-            return text
-        # A client whose service accepts only text leaves the second out.
-        return [Content.from_text(str(text)), Content.from_data(text.file.data, text.file.media_type)]
+        return result
 
     return _SkillFunction(
         approval_mode="always_require" if approve else "never_require",
@@ -214,6 +223,54 @@ def _as_function(tool: Tool, session: Session, state: dict[str, Any], *, approve
         input_model=_AnyArguments,
         schema=tool.parameters,
     )
+
+
+def _call(session: Session, tool: Tool, arguments: Mapping[str, Any]) -> str | list[Content]:
+    """Call a tool and return its result: a text, and the files that belong to it."""
+    text, files = call_and_list_files(session, tool.name, partial(tool.call, **arguments))
+    if isinstance(text, FileAnswer):
+        # A client whose service accepts only text leaves the second out.
+        return [Content.from_text(str(text)), Content.from_data(text.file.data, text.file.media_type)]
+    if not files:
+        return text
+    properties = {_FILES: [file.as_dict() for file in files]}
+    return [Content.from_text(text, additional_properties=properties), *_written_media(files)]
+
+
+_FILES = "prowess_files"
+"""In the properties of a content: the files that a script wrote."""
+_MAX_BYTES = 4 * 1024 * 1024
+"""Of the images and documents in one result; the framework stores them as base64."""
+
+
+def _written_media(files: Iterable[WrittenFile]) -> Iterator[Content]:
+    """Return the images and documents of what a script wrote, for the application."""
+    space = _MAX_BYTES
+    for file in files:
+        media = None
+        if file.size <= space:
+            with suppress(OSError, SkillError):  # a later script may have removed it
+                media = read_media(file.folder, file.name)
+        if media is not None:
+            space -= len(media.data)
+            properties = {_FILES: [file.as_dict()]}
+            yield Content.from_data(media.data, media.media_type, name=media.name, additional_properties=properties)
+
+
+def _without_written_files(messages: Iterable[Message]) -> list[Message]:
+    """Return messages without the files that scripts wrote: a model without images would refuse the request."""
+    return [_without_files(message) if message.role == "tool" else message for message in messages]
+
+
+def _without_files(message: Message) -> Message:
+    changed = copy(message)
+    changed.contents = [copy(content) for content in message.contents]
+    for content in changed.contents:
+        if content.items:
+            content.items = [
+                item for item in content.items if item.type != "data" or _FILES not in item.additional_properties
+            ]
+    return changed
 
 
 def _append_text(content: Content, text: str) -> list[Content]:

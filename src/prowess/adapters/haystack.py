@@ -8,31 +8,36 @@ remove them after it, so a run returns messages without them.
 from __future__ import annotations
 
 import asyncio
+import base64
+import mimetypes
 import os
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from prowess._internal.installer import missing_extra
-from prowess.errors import ConfigError, SkillNotFoundError
+from prowess.errors import ConfigError, SkillError, SkillNotFoundError
+from prowess.session import read_media
 
-from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_in_thread, shown_skills
+from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_and_list_files, call_in_thread, shown_skills
 
 try:
     from haystack.components.agents.state import State, replace_values
     from haystack.core.serialization import default_to_dict, generate_qualified_class_name, import_class_by_name
-    from haystack.dataclasses import ChatMessage, SkillInfo, TextContent
+    from haystack.dataclasses import ChatMessage, FileContent, ImageContent, SkillInfo, TextContent
     from haystack.tools import SkillToolset, Tool
 except ImportError as error:
     raise ImportError(missing_extra("haystack-ai", "haystack")) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from prowess.session import Scripts, Session, Tool as SessionTool
+    from prowess.session import Scripts, Session, Tool as SessionTool, WrittenFile
 
 
 __all__ = ["CatalogSkillStore", "Skills", "SkillsHook"]
@@ -54,8 +59,14 @@ class Skills(SkillToolset):
         ConfigError: neither a directory nor a catalog, or an invalid option.
     """
 
-    state_schema: Mapping[str, Any] = {"skills": {"type": str}}
-    """What an agent's state needs: the record of a conversation, which `run` takes and returns as `skills`."""
+    state_schema: Mapping[str, Any] = {
+        "skills": {"type": str},
+        "files": {"type": list[ImageContent | FileContent]},
+    }
+    """What an agent's state needs.
+
+    `skills` is the record of a conversation, which `run` takes and returns; `files` is what scripts wrote in a run.
+    """
 
     def __init__(self, skills: Source = ".", *, scripts: bool | Scripts = False, **options: Any) -> None:
         super().__init__(CatalogSkillStore(skills, **options))
@@ -114,9 +125,12 @@ class Skills(SkillToolset):
             session = self.run_session(state)
             if state.data.get("skills") is None:
                 raise ConfigError("the agent has no hooks for its skills", hint=_PARTS)
-            text = str(self._sessions.call(session, tool.name, arguments))
+            call_tool = partial(self._sessions.call, session, tool.name, arguments)
+            text, files = call_and_list_files(session, tool.name, call_tool)
             self._sessions.save(state, session)
-            return text
+            if files and "files" in state.schema:  # and not in the result, which a converter may refuse
+                state.set("files", _contents(files))
+            return str(text)
 
         async def call_async(state: State, **arguments: Any) -> str:
             return await call_in_thread(call, state, **arguments)
@@ -151,6 +165,31 @@ def _read_record(state: State) -> object:
 
 def _write_record(state: State, _: Session, record: str) -> None:
     state.set("skills", record)
+
+
+_MAX_BYTES = 16 * 1024 * 1024
+"""Of the files that one call of a script gives to the state."""
+
+
+def _contents(files: Iterable[WrittenFile]) -> list[Any]:
+    """Return what a script wrote as images and files of Haystack."""
+    found: list[Any] = []
+    space = _MAX_BYTES
+    for file in files:
+        if file.size <= space:
+            with suppress(OSError, SkillError):  # a process of the script may have removed it
+                found.append(_content(file))
+                space -= file.size
+    return found
+
+
+def _content(file: WrittenFile) -> Any:
+    with file.open() as opened:
+        encoded = base64.b64encode(opened.read(_MAX_BYTES)).decode()
+    media = read_media(file.folder, file.name)
+    if media is not None and media.media_type.startswith("image/"):
+        return ImageContent(encoded, media.media_type, meta={"file_path": file.name})
+    return FileContent(encoded, mimetypes.guess_type(file.name)[0] or "application/octet-stream", file.name)
 
 
 # ── hooks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,6 +270,8 @@ def _thread_and_task() -> object:
 
 def _with_skills(messages: list[Any], state: State, skills: Skills, *, is_nested: bool) -> list[Any]:
     session = skills.run_session(state)
+    if "files" in state.schema and state.data.get("files") is None:
+        state.set("files", [])
     if state.data["step_count"] == 0 and messages and messages[-1].is_from("user"):
         # In a tool of another agent, a model wrote the message: it names no skills.
         session.inject("" if is_nested else "\n".join(messages[-1].texts))

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
         read_remote_text as read_remote_text,
         skill_folder as skill_folder,
     )
-    from ._resources import MediaFile as MediaFile, read_text as read_text, resource_folder as resource_folder
+    from ._resources import (
+        MediaFile as MediaFile,
+        read_media as read_media,
+        read_text as read_text,
+        resource_folder as resource_folder,
+    )
     from ._scripts import Scripts as Scripts, UntrustedSkill as UntrustedSkill, scripts_option as scripts_option
     from ._session import Session as Session
     from ._tools import FileAnswer as FileAnswer, Tool as Tool

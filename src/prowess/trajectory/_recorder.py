@@ -14,12 +14,16 @@ from ._session import Activation, FileRead, Offer, RecordedSession, ScriptRun, u
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 _MAX_TEXT = 4096
 """Characters of a name or a path."""
 _MAX_ITEMS = 10_000
 """Skills, files and scripts of one session, each."""
+_MAX_ANSWERS = 100_000
+_MAX_TOKENS = 10**9
+"""Of one answer."""
 
 
 _find_entries = re.compile(r"<skill>(.*?)</skill>", re.DOTALL).findall
@@ -36,13 +40,13 @@ class Recorder:
         self.has_messages = False
         """Whether something was said; a file without it is no session."""
         self.has_catalog = False
-        self.tokens: int | None = None
         self.skipped = 0
         self._times: list[str] = []
         self._offers: dict[tuple[str, str | None], Offer] = {}
         self._activations: dict[str, Activation] = {}
         self._files: dict[tuple[str, str], FileRead] = {}
         self._scripts: dict[tuple[str, str], ScriptRun] = {}
+        self._answers: dict[str, tuple[str, str, int, int, int]] = {}
 
     def set_once(self, **values: Any) -> None:
         """Set attributes that are empty so far."""
@@ -108,6 +112,24 @@ class Recorder:
             item = ScriptRun(id=key, path=found, exit=exit_code, time=self.now)
             self._scripts.setdefault((key, found), item)
 
+    def answer(
+        self, key: str, *, got: Iterable[object], cached: object, wrote: Iterable[object], total: object = 0
+    ) -> None:
+        """Add the tokens of an answer of the model; of an answer that is recorded again the larger numbers count.
+
+        Args:
+            key: of the answer.
+            got: the parts of what the model got, those from a cache as well.
+            cached: how many of them were in a cache.
+            wrote: the parts of what it wrote.
+            total: of what it got and wrote, if thoughts may be in this only.
+        """
+        key, read = key[:_MAX_TEXT], sum(map(_count, got))
+        _, time, *known = self._answers.get(key, (key, self.now, 0, 0, 0))
+        written = max(sum(map(_count, wrote)), _count(total) - read)
+        if key in self._answers or len(self._answers) < _MAX_ANSWERS:
+            self._answers[key] = key, time, max(known[0], read), max(known[1], _count(cached)), max(known[2], written)
+
     def offered_as(self, path: str) -> str | None:
         """Return the name under which the catalog has a SKILL.md."""
         return next((offer.name for offer in self._offers.values() if offer.path == path), None)
@@ -146,9 +168,14 @@ class Recorder:
             activations=tuple(self._activations.values()),
             files=tuple(item for item in self._files.values() if is_of_skill(item.path)),
             scripts=tuple(item for item in self._scripts.values() if is_of_skill(item.path)),
-            tokens=self.tokens,
+            answers=tuple(self._answers.values()),
             skipped=self.skipped,
         )
+
+
+def _count(value: object) -> int:
+    """Return a number of tokens of a record; 0 if it is something else."""
+    return value if type(value) is int and 0 <= value <= _MAX_TOKENS else 0
 
 
 def offer_xml(text: str, recorder: Recorder, *, has_paths: bool) -> None:

@@ -61,6 +61,7 @@ class Recording(Frozen):
                     activations=tuple(item for item in session.activations if item.time >= since),
                     files=tuple(item for item in session.files if item.time >= since),
                     scripts=tuple(item for item in session.scripts if item.time >= since),
+                    answers=tuple(answer for answer in session.answers if answer[1] >= since),
                 )
             found.append(session)
         return self.with_changes(sessions=tuple(found))
@@ -197,9 +198,9 @@ def _merge(parts: Iterable[RecordedSession]) -> list[RecordedSession]:
     seen: set[tuple[str, ...]] = set()
     result = []
     for session in merged.values():
-        kept = {}
+        kept: dict[str, tuple[Any, ...]] = {}
         for name in ("activations", "files", "scripts"):
-            items = []
+            items: list[Any] = []
             for item in getattr(session, name):
                 # A copy in a fork has the same time; servers of local models number the calls of each session alike.
                 path = getattr(item, "path", "") if name != "activations" else ""
@@ -208,6 +209,9 @@ def _merge(parts: Iterable[RecordedSession]) -> list[RecordedSession]:
                     seen.add(key)
                     items.append(item)
             kept[name] = tuple(items)
+        answers = {each[:2]: each for each in sorted(session.answers) if (session.agent, *each[:2]) not in seen}
+        seen.update((session.agent, *key) for key in answers)
+        kept["answers"] = tuple(answers.values())
         result.append(session.with_changes(**kept))
     return result
 
@@ -222,5 +226,6 @@ def _joined(known: RecordedSession, part: RecordedSession) -> RecordedSession:
         activations=known.activations + part.activations,
         files=known.files + part.files,
         scripts=known.scripts + part.scripts,
+        answers=known.answers + part.answers,
         skipped=known.skipped + part.skipped,
     )

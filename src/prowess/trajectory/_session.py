@@ -92,10 +92,19 @@ class RecordedSession(_Row):
     activations: tuple[Activation, ...] = ()
     files: tuple[FileRead, ...] = ()
     scripts: tuple[ScriptRun, ...] = ()
-    tokens: int | None = None
-    """That the model got and wrote, if this is recorded."""
+    answers: tuple[tuple[str, str, int, int, int], ...] = ()
+    """Of the model: the id and the time of each one whose tokens are recorded, how many tokens it got, how many of them
+    were in the cache of its provider, and how many it wrote."""
     skipped: int = 0
     """Records of an unknown type."""
+
+    @property
+    def tokens(self) -> dict[str, int] | None:
+        """The sums of the answers: `input` (all that the model got), `cached` (of them) and `output`."""
+        if not self.answers:
+            return None
+        _, _, got, cached, wrote = zip(*self.answers, strict=True)
+        return {"input": sum(got), "cached": sum(cached), "output": sum(wrote)}
 
     def as_row(self) -> tuple[object, ...]:
         """Return the values of the fields, those of the values in them as tuples."""

@@ -61,17 +61,24 @@ def _sessions(value: Any, name: str, parent: str | None, home: str, depth: int =
     recorder.parent = parent
     recorder.set_once(version=at(value, "agent", "version"), cwd=at(value, "agent", "extra", "cwd"))
     recorder.set_once(cwd=at(value, "extra", "cwd"))
-    totals = [at(value, "final_metrics", f"total_{what}_tokens") for what in ("prompt", "completion")]
-    recorder.tokens = sum(total for total in totals if isinstance(total, int)) or None
+    if not any(at(step, "metrics", "prompt_tokens") for step in objects_at(value, "steps")):
+        _read_metrics(key, at(value, "final_metrics"), "total_", recorder)
     for number, step in enumerate(objects_at(value, "steps"), 1):
         recorder.has_messages = True
         if step.get("is_copied_context") is not True:
             recorder.at(step.get("timestamp"))
             _read_step(step, f"{key} {step.get('step_id', number)}", recorder)
+            _read_metrics(f"{key} {step.get('step_id', number)}", step.get("metrics"), "", recorder)
     if (found := recorder.session()) is not None:
         yield found
     for number, inner in enumerate(objects_at(value, "subagent_trajectories") if depth < _MAX_DEPTH else (), 1):
         yield from _sessions(inner, f"{name} {number}", parent or session, home, depth + 1)
+
+
+def _read_metrics(key: str, metrics: Any, prefix: str, recorder: Recorder) -> None:
+    got, wrote = at(metrics, f"{prefix}prompt_tokens"), at(metrics, f"{prefix}completion_tokens")
+    if got or wrote:
+        recorder.answer(key, got=[got], cached=at(metrics, f"{prefix}cached_tokens"), wrote=[wrote])
 
 
 def _read_step(step: dict[str, Any], key: str, recorder: Recorder) -> None:
@@ -148,7 +155,16 @@ def trajectory_of(session: RecordedSession) -> dict[str, object]:
         "session_id": session.id,
         "agent": {"name": session.agent, "version": session.version or "unknown", "extra": {"cwd": session.cwd}},
         "steps": [{"step_id": number, **step} for number, step in enumerate(steps, 1)],
+        **_final_metrics(session),
     }
+
+
+def _final_metrics(session: RecordedSession) -> dict[str, object]:
+    """Return what a trajectory has of the tokens of a session; nothing if they are not recorded."""
+    if (tokens := session.tokens) is None:
+        return {}
+    names = {"input": "prompt", "cached": "cached", "output": "completion"}
+    return {"final_metrics": {f"total_{name}_tokens": tokens[key] for key, name in names.items()}}
 
 
 def message_step(source: str, text: str, time: str, **extra: object) -> dict[str, Any]:

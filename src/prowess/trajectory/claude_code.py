@@ -54,7 +54,7 @@ class _Reader:
 
     def is_wanted(self, line: bytes) -> bool:
         """Return whether a line may say something of skills."""
-        if b"skill" in line or b"<command-name>" in line or not self.recorder.origin:
+        if b"skill" in line or b"<command-name>" in line or b'"usage"' in line or not self.recorder.origin:
             return True
         return has_call(line, self._calls)
 
@@ -73,7 +73,7 @@ class _Reader:
         if kind == "attachment":
             self._read_listing(record)
         elif kind == "assistant":
-            self._read_calls(record)
+            self._read_answer(record)
         elif kind == "user":
             self._read_user(record)
 
@@ -87,7 +87,18 @@ class _Reader:
             text = next((line.removeprefix(start).strip() for line in lines if line.startswith(start)), "")
             self.recorder.offer(name, description=description_level(text))
 
-    def _read_calls(self, record: dict[str, Any]) -> None:
+    def _read_answer(self, record: dict[str, Any]) -> None:
+        """Read an answer; each of its parts is a record, with the tokens of the whole answer so far."""
+        message = record.get("message")
+        if isinstance(usage := at(message, "usage"), dict):
+            key = text_at(message, "id")
+            cached = usage.get("cache_read_input_tokens")
+            self.recorder.answer(
+                f"{key} {text_at(record, 'requestId')}" if key else text_at(record, "uuid"),
+                got=(usage.get("input_tokens"), usage.get("cache_creation_input_tokens"), cached),
+                cached=cached,
+                wrote=[usage.get("output_tokens")],
+            )
         for item in objects_at(record, "message", "content"):
             argument = _ARGUMENTS.get(text_at(item, "name"))
             if item.get("type") == "tool_use" and argument and (key := text_at(item, "id")):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._recorder import Recorder
 
 _find_noise = re.compile(
-    rb'"type":"(?:world_state|turn_context|token_count|token_usage_record|thread_settings_applied|additional_tools'
+    rb'"type":"(?:world_state|turn_context|thread_settings_applied|additional_tools'
     rb'|compacted|agent_reasoning|reasoning|agent_message_delta)"'
 ).search
 """Types of records that say nothing of skills, or repeat other records."""
@@ -52,10 +52,15 @@ class _Reader:
         self._ended: list[tuple[str, str, str, int | None, str]] = []
         """Calls with a result: the id, the command, the working directory, the exit code, and the time."""
         self._has_events = False
+        self._has_usage = False
+        """Whether each answer has a record of its tokens (0.169.0); otherwise events count them, some of them twice."""
+        self._total: Any = None
+        """The tokens of the session so far, in the last one of these events."""
 
     def is_awaited(self, line: bytes) -> bool:
         """Return whether a line may say something of skills."""
-        return b"skill" in line or b"SKILL" in line or has_call(line, self._calls)
+        is_count = b'"token_usage_record"' in line or b'"token_count"' in line
+        return is_count or b"skill" in line or b"SKILL" in line or has_call(line, self._calls)
 
     def read(self, record: dict[str, Any]) -> None:
         """Read one record."""
@@ -66,10 +71,26 @@ class _Reader:
         elif kind == "event_msg":
             if at(payload, "type") == "item_completed" and at(payload, "item", "type") == "CommandExecution":
                 self._read_command(at(payload, "item"))
+            elif at(payload, "type") == "token_count":
+                self._read_count(at(payload, "info"))
+        elif kind == "token_usage_record":
+            self._has_usage = True
+            self._add_answer(text_at(payload, "response_id") or recorder.now, at(payload, "usage"))
         elif kind == "response_item":
             self._read_item(payload)
         else:
             recorder.skipped += bool(record)
+
+    def _read_count(self, info: Any) -> None:
+        total = at(info, "total_token_usage")
+        if not self._has_usage and isinstance(total, dict) and total != self._total:
+            self._total = total
+            self._add_answer(f"{self.recorder.now} {at(total, 'total_tokens')}", at(info, "last_token_usage"))
+
+    def _add_answer(self, key: str, usage: Any) -> None:
+        if isinstance(usage, dict):
+            got, wrote = [usage.get("input_tokens")], [usage.get("output_tokens")]
+            self.recorder.answer(key, got=got, cached=usage.get("cached_input_tokens"), wrote=wrote)
 
     def _read_start(self, payload: Any) -> None:
         recorder = self.recorder

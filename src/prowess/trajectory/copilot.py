@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ._recorder import Recorder
 
-_find_noise = re.compile(rb'"type":"(?:assistant\.message_delta|assistant\.reasoning|session\.usage)\w*"').search
+_find_noise = re.compile(rb'"type":"(?:assistant\.message_delta|assistant\.reasoning)\w*"').search
 _ADDITIONAL = "Additional skills available (invoke by name): "
 _TYPES = frozenset(
     ("user.message", "assistant.message", "assistant.turn_start", "assistant.turn_end", "subagent.started")
@@ -32,7 +32,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
     calls: dict[str, tuple[str, Any]] = {}
 
     def is_wanted(line: bytes) -> bool:
-        return not recorder.cwd or b"skill" in line or has_call(line, calls)
+        return not recorder.cwd or b"skill" in line or b'"session.usage_record"' in line or has_call(line, calls)
 
     for record in records(lines, _find_noise, is_wanted):
         kind, data = text_at(record, "type"), record.get("data")
@@ -46,6 +46,10 @@ def read(lines: Lines, recorder: Recorder) -> None:
         elif kind == "skill.invoked":
             by = "user" if at(data, "trigger") == "user-invoked" else "model"
             recorder.activate(text_at(record, "id") or recorder.now, at(data, "name"), at(data, "path"), by)
+        elif kind == "session.usage_record" and isinstance(usage := at(data, "usage"), dict):
+            got, wrote = [usage.get("inputTokens")], [usage.get("outputTokens")]
+            key = text_at(record, "id") or recorder.now
+            recorder.answer(key, got=got, cached=usage.get("cacheReadTokens"), wrote=wrote)
         elif kind == "tool.execution_start":
             tool = text_at(data, "toolName")
             if key and tool in _ARGUMENTS:

@@ -34,7 +34,9 @@ def read(lines: Lines, recorder: Recorder) -> None:
     """Read one file: a session, or one of its sub-agents. The last record of a call counts."""
     calls: dict[str, dict[str, Any]] = {}
     is_whole = lines.path.endswith(".json")
-    found = records(lines, _find_noise, lambda line: not recorder.has_messages or b"skill" in line)
+    found = records(
+        lines, _find_noise, lambda line: not recorder.has_messages or b"skill" in line or b'"tokens"' in line
+    )
     for record in [_read_object(lines)] if is_whole else found:
         if text_at(record, "projectHash"):
             recorder.at(record.get("startTime"))
@@ -46,6 +48,13 @@ def read(lines: Lines, recorder: Recorder) -> None:
             if message.get("type") in ("user", "gemini"):
                 recorder.has_messages = True
                 recorder.at(message.get("timestamp"))
+            if isinstance(tokens := message.get("tokens"), dict):
+                recorder.answer(
+                    text_at(message, "id") or recorder.now,
+                    got=(tokens.get("input"), tokens.get("tool")),
+                    cached=tokens.get("cached"),
+                    wrote=(tokens.get("output"), tokens.get("thoughts")),
+                )
             for call in objects_at(message, "toolCalls"):
                 if key := text_at(call, "id"):
                     calls[key] = call

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _SESSIONS = "select id, parent_id, directory, version, time_created, time_updated from session"
 _SPOKEN = "select session_id, min(time_created) from message group by session_id"
+_ANSWERS = """
+select session_id, time_created, cast(data as blob) from message
+where instr(data, '"tokens"') and length(data) < ? order by time_created
+"""
 _PARTS = """
 select part.session_id, part.id, part.time_created, cast(part.data as blob), cast(message.data as blob),
 message.time_created
@@ -71,7 +75,23 @@ def _read_database(database: sqlite3.Connection, home: str) -> list[RecordedSess
             recorder.at(said if is_user else created)
             key = f"{recorder.origin} {said}" if is_user else str(key)
             _read_part(key, parse_object(data), recorder, is_user=is_user)
+    for session, created, data in database.execute(_ANSWERS, (MAX_LINE_BYTES,)):
+        if session in recorders and isinstance(data, bytes):
+            _read_answer(created, parse_object(data), recorders[session])
     return [found for recorder in recorders.values() if (found := recorder.session()) is not None]
+
+
+def _read_answer(created: object, message: Any, recorder: Recorder) -> None:
+    if at(message, "role") == "assistant" and isinstance(tokens := at(message, "tokens"), dict):
+        recorder.at(created)
+        got = tokens.get("input"), at(tokens, "cache", "read"), at(tokens, "cache", "write")
+        recorder.answer(
+            f"{recorder.origin} {created}",
+            got=got,
+            cached=got[1],
+            wrote=[tokens.get("output")],
+            total=tokens.get("total"),
+        )
 
 
 def _read_part(key: str, part: Any, recorder: Recorder, *, is_user: bool) -> None:

@@ -33,7 +33,7 @@ def read(lines: Lines, recorder: Recorder) -> None:
 
     def is_wanted(line: bytes) -> bool:
         awaited = b"skill" in line or b"SKILL" in line or has_call(line, calls)
-        return awaited or not recorder.has_messages
+        return awaited or b'"usage"' in line or not recorder.has_messages
 
     for record in records(lines, _find_noise, is_wanted):
         recorder.at(record.get("timestamp"))
@@ -59,6 +59,13 @@ def _read_message(record: dict[str, Any], calls: dict[str, tuple[str, Any]], rec
         if match := _match_skill(_text(message)):
             recorder.activate(text_at(record, "id"), match[1], match[2], "user")
     elif role == "assistant":
+        if isinstance(usage := at(message, "usage"), dict):
+            recorder.answer(
+                text_at(record, "id") or recorder.now,
+                got=(usage.get("input"), usage.get("cacheRead"), usage.get("cacheWrite")),
+                cached=usage.get("cacheRead"),
+                wrote=[usage.get("output")],
+            )
         for item in objects_at(message, "content"):
             tool, key = text_at(item, "name"), text_at(item, "id")
             if item.get("type") == "toolCall" and key and tool in _ARGUMENTS:

@@ -33,7 +33,8 @@ def read(lines: Lines, recorder: Recorder) -> None:
     calls: dict[str, tuple[str, Any]] = {}
 
     def is_wanted(line: bytes) -> bool:
-        return not recorder.has_messages or b"skill" in line or has_call(line, calls)
+        is_wanted = b"skill" in line or b'"usageMetadata"' in line or has_call(line, calls)
+        return is_wanted or not recorder.has_messages
 
     for record in records(lines, _find_noise, is_wanted):
         kind = text_at(record, "type")
@@ -51,6 +52,14 @@ def read(lines: Lines, recorder: Recorder) -> None:
             _read_user(record, recorder)
         elif kind == "assistant":
             recorder.has_messages = True
+            if isinstance(usage := record.get("usageMetadata"), dict):
+                recorder.answer(
+                    text_at(record, "uuid") or recorder.now,
+                    got=[usage.get("promptTokenCount")],
+                    cached=usage.get("cachedContentTokenCount"),
+                    wrote=[usage.get("candidatesTokenCount")],
+                    total=usage.get("totalTokenCount"),
+                )
             for part in objects_at(record, "message", "parts"):
                 call = at(part, "functionCall")
                 tool, key = text_at(call, "name"), text_at(call, "id")

@@ -85,6 +85,8 @@ class Usage(Frozen):
     since: str
     sessions: Mapping[str, int]
     """By agent."""
+    tokens: Mapping[str, Mapping[str, int] | None]
+    """By agent, the sums of its sessions: `input`, `cached` (of them) and `output`; `None` if no session has them."""
     skills: tuple[SkillUse, ...]
     """One for each agent and skill: those that were used most come first."""
     unreadable: tuple[Unreadable, ...]
@@ -94,6 +96,7 @@ class Usage(Frozen):
         return {
             "since": self.since,
             "sessions": dict(self.sessions),
+            "tokens": {host: None if sums is None else dict(sums) for host, sums in self.tokens.items()},
             "skills": [skill.as_dict() for skill in self.skills],
             "unreadable": [{"path": item.path, "reason": item.reason} for item in self.unreadable],
         }
@@ -131,9 +134,16 @@ def usage_of(
     return Usage(
         since=since,
         sessions={host: len(found) for host, found in sessions.items()},
+        tokens={host: _sum(found) for host, found in sessions.items()},
         skills=tuple(rows),
         unreadable=recording.unreadable,
     )
+
+
+def _sum(sessions: Iterable[RecordedSession]) -> dict[str, int] | None:
+    """Return the tokens of sessions; `None` if those of no session are recorded."""
+    counts = [tokens for session in sessions if (tokens := session.tokens) is not None]
+    return {name: sum(count[name] for count in counts) for name in counts[0]} if counts else None
 
 
 class _Joined:
