@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,7 +39,6 @@ from support.skills import GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
-    from pathlib import Path
 
 
 BODY = "Count the pages twice."
@@ -300,3 +301,59 @@ def test_images_and_documents_are_content_of_the_framework(folder: Path) -> None
         ("text", None),
         ("data", "application/pdf"),
     ]
+
+
+@pytest.mark.parametrize("strategy", [None, SlidingWindowStrategy(keep_last_groups=9)], ids=["whole", "compacted"])
+def test_what_a_script_wrote_is_content_of_its_result_that_no_model_is_sent(
+    folder: Path, tmp_path: Path, strategy: Any
+) -> None:
+    """Once, in the message that the application gets and the framework stores."""
+    pages = folder / ".agents/skills/pages"
+    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
+        (pages / name).write_bytes(data)
+    code = "import pathlib, sys\nhere = pathlib.Path(__file__).parent\n"
+    code += "for name in sys.argv[1:]:\n    pathlib.Path(name).write_bytes((here / name).read_bytes())\n"
+    (pages / "write.py").write_text(code)
+
+    def write(*names: str) -> dict[str, Any]:
+        return use("run_skill_script", skill="pages", script="write.py", args=names)
+
+    scripts, trust = Scripts(sandbox="none", on_untrusted=lambda _: True), Trust(str(tmp_path / "trust.json"))
+    model = Scripted(write("map.png", "write.py"), write("map.pdf"), write("map.pdf"), compaction_strategy=strategy)
+    chat = Chat(discover_project(folder), client=model, scripts=scripts, trust=trust)
+    chat.say("Write.")
+    chat.say("Go on.")
+    sent = [content for request in chat.model.requests for message in request for content in message.contents]
+    assert {item.type for content in sent for item in content.items or ()} == {"text"}
+    assert "map.png (" in texts(chat.model.requests[1])[-1]
+    loaded = AgentSession.from_dict(json.loads(stored(chat)))
+    messages = loaded.state["in_memory"]["messages"]
+    results = [content for message in messages for content in message.contents if content.type == "function_result"]
+    assert [[(item.type, item.name, item.media_type) for item in content.items] for content in results] == [
+        [("text", None, None), ("data", "map.png", "image/png")],
+        [("text", None, None), ("data", "map.pdf", "application/pdf")],
+        [("text", None, None)],
+    ]
+    assert base64.b64decode(results[0].items[1].uri.partition(",")[2]) == PNG
+    files = results[0].items[0].additional_properties["prowess_files"]
+    assert [(file["name"], file["size"]) for file in files] == [("map.png", len(PNG)), ("write.py", len(code))]
+    assert (Path(files[1]["folder"]) / files[1]["name"]).read_text() == code
+
+
+def test_images_that_do_not_fit_into_one_result_are_only_named(folder: Path, tmp_path: Path) -> None:
+    code = "for name in 'ab':\n    open(name + '.gif', 'wb').write(b'GIF89a' + bytes(3 << 20))\n"
+    (folder / ".agents/skills/pages/write.py").write_text(code)
+    scripts, trust = Scripts(sandbox="none", on_untrusted=lambda _: True), Trust(str(tmp_path / "trust.json"))
+    chat = Chat(
+        discover_project(folder),
+        use("run_skill_script", skill="pages", script="write.py"),
+        scripts=scripts,
+        trust=trust,
+    )
+    answer = asyncio.run(chat.agent.run("Write.", session=chat.conversation))
+    (result,) = (
+        content for message in answer.messages for content in message.contents if content.type == "function_result"
+    )
+    text, *images = result.items
+    assert len(images) == 1
+    assert [file["name"] for file in text.additional_properties["prowess_files"]] == ["a.gif", "b.gif"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import runpy
 from pathlib import Path
@@ -16,14 +17,16 @@ from haystack import Pipeline
 from haystack.components.agents import Agent
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.core.serialization import allow_deserialization_module
-from haystack.dataclasses import ChatMessage
+from haystack.dataclasses import ChatMessage, FileContent, ImageContent
 from haystack.hooks.compaction import CompactionHook, SlidingWindowCompactor
 from haystack.tools import SkillToolset, tool
 from haystack.utils import Secret
 
+from prowess import Scripts, Trust
 from prowess.adapters._base import HINT
 from prowess.adapters.haystack import CatalogSkillStore, Skills
 from prowess.errors import ConfigError
+from support.media import PNG
 from support.openai_server import ModelServer, results, whole
 from support.scripts import SCRIPTS
 from support.sessions import discover_project
@@ -267,6 +270,64 @@ def test_scripts_are_saved_in_the_file_of_a_pipeline_only_as_a_boolean(folder: P
     assert "run_skill_script" not in [one.name for one in Skills(folder)]
     with pytest.raises(ConfigError, match="`Scripts` cannot be saved"):
         Skills(folder, scripts=SCRIPTS).to_dict()
+
+
+def write_call(*names: str) -> Any:
+    return [("run_skill_script", {"skill": "pages", "script": "write.py", "args": names})]
+
+
+@pytest.fixture
+def writing(folder: Path, tmp_path: Path) -> Skills:
+    """Skills with a script that writes an image as `map.png`, and a text under every other name."""
+    pages = folder / ".agents/skills/pages"
+    (pages / "map.png").write_bytes(PNG)
+    code = "import pathlib, sys\ndata = (pathlib.Path(__file__).parent / 'map.png').read_bytes()\n"
+    code += "for name in sys.argv[1:]:\n    pathlib.Path(name).write_bytes(data if name == 'map.png' else b'1,2')\n"
+    (pages / "write.py").write_text(code)
+    scripts, trust = Scripts(sandbox="none", on_untrusted=lambda _: True), Trust(str(tmp_path / "trust.json"))
+    return Skills(discover_project(folder), scripts=scripts, trust=trust)
+
+
+def test_what_scripts_wrote_is_in_the_result_of_the_run(writing: Skills, server: ModelServer) -> None:
+    """As images and files, of that run; the model gets a text."""
+    names = ["map.png", "a.csv", "b", "c.png"]
+    server.answers = [write_call(*names), write_call("a.csv"), DONE, DONE]
+    agent = agent_of(server, writing)
+    first = agent.run([ChatMessage.from_user("Write.")])
+    second = agent.run([*first["messages"][1:], ChatMessage.from_user("Go on.")], skills=first["skills"])
+    files = sorted(first["files"], key=lambda file: names.index(name_of(file)))
+    assert [(type(file), name_of(file), file.mime_type) for file in files] == [
+        (ImageContent, "map.png", "image/png"),
+        (FileContent, "a.csv", "text/csv"),
+        (FileContent, "b", "application/octet-stream"),
+        (FileContent, "c.png", "image/png"),
+    ]
+    assert base64.b64decode(files[0].base64_image) == PNG
+    assert [base64.b64decode(file.base64_data) for file in files[1:]] == [b"1,2"] * 3
+    assert second["files"] == []
+    assert [str(answer).count("map.png (") for answer in results(server.requests[-1])] == [1, 0]
+
+
+def name_of(file: Any) -> str:
+    return str(file.meta["file_path"] if isinstance(file, ImageContent) else file.filename)
+
+
+def test_a_file_that_is_too_large_is_not_in_the_result_of_the_run(
+    writing: Skills, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prowess.adapters.haystack._MAX_BYTES", 5)
+    server.answers = [write_call("a", "b"), DONE]
+    (file,) = agent_of(server, writing).run([ChatMessage.from_user("Write.")])["files"]
+    assert file.filename in ("a", "b")
+
+
+def test_an_agent_whose_state_has_no_files_runs_scripts(writing: Skills, server: ModelServer) -> None:
+    """As one that was saved before there were files."""
+    server.answers = [write_call("a.csv"), DONE]
+    schema = {"skills": writing.state_schema["skills"]}
+    result = agent_of(server, writing, state_schema=schema).run([ChatMessage.from_user("Write.")])
+    assert "files" not in result
+    assert "a.csv (3 bytes)" in results(server.requests[-1])[-1]
 
 
 @pytest.mark.parametrize("without", ["hooks", "state_schema"])

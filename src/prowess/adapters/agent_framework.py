@@ -14,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.installer import missing_extra
-from prowess.errors import SkillError
 from prowess.session import FileAnswer, Session, read_media
 
 from ._base import (
@@ -249,7 +248,7 @@ def _written_media(files: Iterable[WrittenFile]) -> Iterator[Content]:
     for file in files:
         media = None
         if file.size <= space:
-            with suppress(OSError, SkillError):  # a later script may have removed it
+            with suppress(OSError):  # a later script may have removed it
                 media = read_media(file.folder, file.name)
         if media is not None:
             space -= len(media.data)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from prowess._internal.installer import missing_extra
-from prowess.errors import ConfigError, SkillError, SkillNotFoundError
+from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.session import read_media
 
 from ._base import CatalogSkills, KeptSessions, Source, added_texts, call_and_list_files, call_in_thread, shown_skills
@@ -177,7 +177,7 @@ def _contents(files: Iterable[WrittenFile]) -> list[Any]:
     space = _MAX_BYTES
     for file in files:
         if file.size <= space:
-            with suppress(OSError, SkillError):  # a process of the script may have removed it
+            with suppress(OSError):  # a process of the script may have removed it
                 found.append(_content(file))
                 space -= file.size
     return found
