@@ -527,6 +527,10 @@ def has_color(stream: TextIO | None) -> bool:
 
 _MAX_COLUMN_WIDTH = 64
 """The widest a column of a fitted table gets, in cells: the longest name the specification allows."""
+_MIN_LAST_WIDTH = 20
+"""The cells that the last column of a fitted table needs beside the others."""
+_CONTINUED = "    "
+"""The indent of a row's second line."""
 
 
 def format_table(
@@ -539,25 +543,45 @@ def format_table(
 
     Args:
         rows: of equal length; the first is the heading.
-        fit_terminal: whether to cut the last column to the width of the terminal, and very wide others.
+        fit_terminal: whether to cut the last column to the width of the terminal, and very wide others; on a terminal,
+            columns without room continue on a second line of the row.
         styles: of columns, by their index: the style of a cell by its text.
     """
     rows = [[neutral(cell) for cell in row] for row in rows]
     if not rows:
         return []
     widths = [max(display_width(row[index]) for row in rows) for index in range(len(rows[0]))]
+    lines_of_columns = [range(len(widths))]
     if fit_terminal:
-        widths = [min(width, _MAX_COLUMN_WIDTH) for width in widths[:-1]] + widths[-1:]
-        remaining = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
-        widths[-1] = min(widths[-1], max(remaining, 20))
+        width = terminal_width()
+        widths = [min(cells, _MAX_COLUMN_WIDTH, width - len(_CONTINUED)) for cells in widths[:-1]] + widths[-1:]
+        if sys.stdout.isatty():
+            lines_of_columns = _split_columns([*widths[:-1], min(widths[-1], _MIN_LAST_WIDTH)], width)
+        before = [widths[index] + 2 for index in lines_of_columns[-1][:-1]]
+        remaining = width - sum(before) - (len(_CONTINUED) if len(lines_of_columns) > 1 else 0)
+        widths[-1] = min(widths[-1], max(remaining, _MIN_LAST_WIDTH))
     styles = styles or {}
-    return [
-        "  ".join(
-            _paint_cell(truncate_or_pad(cell, width), cell, styles.get(index))
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+    lines = [
+        (_CONTINUED if columns[0] else "")
+        + "  ".join(
+            _paint_cell(truncate_or_pad(row[index], widths[index]), row[index], styles.get(index)) for index in columns
         ).rstrip()
         for row in rows
+        for columns in lines_of_columns
     ]
+    return [line for line in lines if line.strip()] if len(lines_of_columns) > 1 else lines
+
+
+def _split_columns(widths: Sequence[int], width: int) -> list[range]:
+    """Return the columns of each line of a row: those that do not fit continue on the next line."""
+    lines, used = [range(0)], 0
+    for index, cells in enumerate(widths):
+        if lines[-1] and used + cells > width:
+            lines.append(range(index, index))
+            used = len(_CONTINUED)
+        lines[-1] = range(lines[-1].start, index + 1)
+        used += cells + 2
+    return lines
 
 
 def _paint_cell(padded: str, cell: str, styles: Mapping[str, str] | None) -> str:
