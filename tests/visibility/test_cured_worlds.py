@@ -14,7 +14,21 @@ from support.trees import write_repository
 if TYPE_CHECKING:
     from pathlib import Path
 
-WORLDS = ("a-12", "a-25", "b-14", "b-47", "b-54", "c-37", "c-66", "e-33", "j-36", "j-61", "h1-28-home", "h2-7-home")
+WORLDS = (
+    "a-12",
+    "a-25",
+    "b-14",
+    "b-47",
+    "b-54",
+    "c-37",
+    "c-66",
+    "e-33",
+    "j-36",
+    "j-61",
+    "h1-28-home",
+    "h2-7-home",
+    "h2-52-home",
+)
 """Worlds that once showed a fault: skills of a lock, mounted copies of copies, links, names taken by other cures."""
 
 

@@ -430,8 +430,13 @@ class LossFinder:
         file = installed.source_file if filesystem.kind(installed.source_file) == "f" else ""
         source = self._text(alone.with_changes(path=file or alone.path), fixed=False)
         copy = self._copy(alone, target, source, user=user)
-        steps = [*installed.steps(host, cwd=cwd, filesystem=filesystem)]
         argument, options = neutral(installed.entry.name), installed.options(host, home)
+        conflict = self.taken_names.conflict(target, host, is_copy)
+        by_name = ""
+        if conflict is not None:
+            other, losing = conflict
+            who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
+            by_name = f"rename {neutral(self.display(other))}, which {who}"
         if installed.is_missing(os.path.dirname(target.path), filesystem):
             argument = shlex.quote(argument)
             options = installed.global_option(installed.scope_for(host), home)
@@ -440,12 +445,14 @@ class LossFinder:
                 kind="place",
                 reason=reason,
                 codes=rejecting_codes(alone),
-                cure=command,
-                is_command=True,
+                cure=f"{by_name}; then `{command}`" if by_name else command,
+                is_command=not by_name,
+                steps=by_name,
                 argument=argument,
                 add_from=INSTALL,
                 options=options,
             )
+        steps = [*installed.steps(host, cwd=cwd, filesystem=filesystem)]
         steps += target.place_steps(self.display, filesystem)
         root = self._root_of(target.root, user=user)
         if installed.entry.is_link and (
@@ -465,15 +472,10 @@ class LossFinder:
                 file_to_fix = file
             else:
                 steps.append(f"in its source: {self._step_before_mount(alone, copy[0] if copy is not None else None)}")
-        conflict = self.taken_names.conflict(target, host, is_copy)
-        if conflict is not None:
-            other, losing = conflict
-            who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
-            steps.append(f"rename {neutral(self.display(other))}, which {who}")
         command = add_command(installed.source(cwd), [argument], [host], cwd=cwd, options=options)
         if file_to_fix:
             command = f"{fix_command([file_to_fix], cwd)} && {command}"
-        by_hand = "; ".join(filter(None, steps))
+        by_hand = "; ".join(filter(None, [*steps, by_name]))
         return Loss(
             kind="place",
             reason=reason,

@@ -300,11 +300,15 @@ def _served(args: Arguments) -> Result:
     ]
     heading: tuple[str, ...] = ("FILES", "BYTES", "URI")
     table = [heading, *((f"{row['files']:,}", f"{row['bytes']:,}", str(row["uri"])) for row in rows)]
+    denials: list[str] = []
     if args.scripts:
         columns = [_scripts_of(catalog, path) for _, path in skills]
         for row, (code, denial) in zip(rows, columns, strict=True):
             row |= {"scripts": code, "denial_reason": denial}
-        cells = ["" if not code else f"{len(code):,}{', not trusted' * bool(denial)}" for code, denial in columns]
+        cells = [
+            "" if not code else f"{len(code):,}{', not trusted by you' * bool(denial)}" for code, denial in columns
+        ]
+        denials = [denial for code, denial in columns if code and denial]
         table = [(*row[:2], cell, row[2]) for row, cell in zip(table, ["SCRIPTS", *cells], strict=True)]
     return Result(
         {"cwd": catalog.cwd, "skills": rows, "findings": as_dicts(findings)},
@@ -312,6 +316,7 @@ def _served(args: Arguments) -> Result:
             *(format_table(table) if rows else ()),
             *finding_messages(findings, base=catalog.cwd),
             Message(f"{pluralize(len(rows), 'skill')} of {neutral(catalog.cwd)} would be served"),
+            *map(note, denials),
             *(offered_hint(catalog) if not catalog.skills or may_offer_skills(catalog.cwd) else ()),
         ),
     )

@@ -17,6 +17,7 @@ from prowess.cli._output import (
     finding_messages,
     format_table,
     pluralize,
+    print_lines,
     wrap_for_terminal,
 )
 from prowess.cli._references import candidate_lines, chain_json, with_skill_at
@@ -24,6 +25,7 @@ from prowess.errors import SkillNotFoundError
 from prowess.hosts import evidence_marks
 from prowess.visibility import (
     KIND_WORDS,
+    LOCK_INVALID,
     Kind,
     compare_catalogs,
     find_offer,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
     from prowess.filesystem import Filesystem, Question
+    from prowess.findings import Finding
     from prowess.visibility import ComparedSkill, Comparison, Offer, View
 
     Chains = Mapping[str, tuple[Entry, ...]]
@@ -75,10 +78,11 @@ def explain_for_all(
     offer = None
     if not files and (files := _files_of_repository(own, args.name, filesystem)):
         offer = _offer_of(files, catalogs, question, filesystem)
-    missing = [item for item in lock_findings(question, filesystem) if is_about(item, args.name)]
+    locks = lock_findings_about(args.name, question, filesystem)
     if not files:
-        if missing:
+        if missing := [item for item in locks if item.code != LOCK_INVALID]:
             raise SkillNotFoundError(missing[0].message, hint=f"{missing[0].hint} installs it")
+        print_lines(finding_messages(locks, base=question.cwd))
         raise _not_found([own, *catalogs.values()], args.name, filesystem)
     comparison = compare_catalogs(catalogs, question, files=files, only_files=True, filesystem=filesystem)
     views = {host: _best_view(comparison.skills, host) for host in comparison.hosts}
@@ -92,7 +96,7 @@ def explain_for_all(
 
     def text() -> Iterator[str]:
         yield from _view_lines(args.name, comparison, views, offer)
-        yield from finding_messages(missing, base=question.cwd)
+        yield from finding_messages(locks, base=question.cwd)
         yield from evidence_notes(views)
         if note is not None:
             yield Message(note)
@@ -101,6 +105,11 @@ def explain_for_all(
             yield from candidate_lines(chain)
 
     return Result(as_dict, text())
+
+
+def lock_findings_about(name: str, question: Question, filesystem: Filesystem) -> list[Finding]:
+    """Return that a skill of the lock is not installed, and each lock that is invalid: it may name the skill."""
+    return [item for item in lock_findings(question, filesystem) if item.code == LOCK_INVALID or is_about(item, name)]
 
 
 def _files_of_repository(catalog: Catalog, name: str, filesystem: Filesystem) -> list[str]:

@@ -11,7 +11,7 @@ from prowess.cli._arguments import (
     require_paths,
 )
 from prowess.cli._commands import SKILL_NAME
-from prowess.cli._output import Result, evidence_notes, pluralize, print_lines
+from prowess.cli._output import Result, evidence_notes, finding_messages, pluralize, print_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,11 +59,13 @@ def run(args: Arguments) -> Result | int:
         from prowess.catalog import catalog_for
         from prowess.cli._references import outdated_notes
 
+        from ._why_all import explain_for_all, lock_findings_about
+
         catalog = catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache)
         if candidates := catalog.candidates(args.name, filesystem):
-            notes = outdated_notes(catalog, question, filesystem)
+            about = finding_messages(lock_findings_about(args.name, question, filesystem), base=question.cwd)
+            notes = (*outdated_notes(catalog, question, filesystem), *about)
             return _chain_result(args.name, catalog, candidates, notes)
-        from ._why_all import explain_for_all
 
         return explain_for_all(args, question, filesystem, [host], None)
 
