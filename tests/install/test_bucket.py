@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess._internal.installer import install_command
-from prowess.errors import ConfigError, InstallError, SkillNotFoundError
+from prowess.errors import AmbiguousSkillError, ConfigError, InstallError, SkillNotFoundError
 from prowess.install import OpenStore, PackedSkill, prepare_skill
 from prowess.install.archive import pack_skill
 from prowess.install.sources.bucket import _buckets as objects_module
@@ -121,6 +121,26 @@ def test_only_wanted_skills_are_read(fetched: Fetch) -> None:
     with FakeBucket({**PDF, **WEB}) as bucket:
         assert [*files_of(fetched(bucket, "web"))] == ["web"]
         assert [request.target for request in bucket.requests[1:]] == ["/bucket/web/SKILL.md"]
+
+
+def test_a_folder_names_a_skill_unless_another_skill_has_the_name(fetched: Fetch) -> None:
+    other = {"qa/SKILL.md": skill("quality")}
+    assert files_of(fetched(other | PDF, "qa")) == {"quality": ("qa", ["SKILL.md"])}
+    assert files_of(fetched({**other, "x/SKILL.md": skill("qa")}, "qa")) == {"qa": ("x", ["SKILL.md"])}
+    with pytest.raises(AmbiguousSkillError, match=r"^`qa` is the folder of 2 skills: `quality`, `test`$"):
+        fetched({**other, "x/qa/SKILL.md": skill("test")}, "qa")
+
+
+def test_progress_counts_one_skill_as_one(monkeypatch: pytest.MonkeyPatch, opened: OpenStore) -> None:
+    texts: list[str] = []
+    with FakeBucket(PDF | WEB) as bucket:
+        use_endpoint(monkeypatch, bucket.url)
+        fetch("s3://bucket", opened, only=("pdf",), progress=texts.append)
+        fetch("s3://bucket", opened, progress=texts.append)
+    assert [text for text in texts if text.startswith("fetching")] == [
+        "fetching 1 skill from s3://bucket",
+        "fetching 2 skills from s3://bucket",
+    ]
 
 
 def test_a_skill_without_a_name_is_left_out_and_reported(fetched: Fetch) -> None:

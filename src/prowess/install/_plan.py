@@ -29,7 +29,7 @@ from prowess.visibility import AddedSkill, Kind, views_after
 from ._change import Item, check_conflicts, find_conflicts, make_change, merged
 from ._entries import entry_for, fetch_locked, is_pinned, same_source
 from ._older import HistoryCheck
-from .sources import Wanted, check_wanted, fetch, parse_source
+from .sources import Wanted, check_wanted, fetch, parse_source, resolve_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,8 +209,9 @@ def _choose(skills: Sequence[FetchedSkill], wanted: Wanted) -> list[FetchedSkill
     if not skills:
         hint = "a skill is a folder with a SKILL.md; name its folder after a `:`"
         raise InstallError(f"{quoted(wanted.source.text)} contains no skills", hint=hint)
-    check_wanted(wanted.names, {skill.name for skill in skills}, quoted(wanted.source.text))
-    return [skill for skill in skills if not wanted.names or skill.name in wanted.names]
+    names = resolve_names(wanted.names, ((skill.name, skill.path) for skill in skills))
+    check_wanted(names, {skill.name for skill in skills}, quoted(wanted.source.text))
+    return [skill for skill in skills if not names or skill.name in names]
 
 
 def _without_copies(skills: Sequence[FetchedSkill], opened: OpenStore) -> list[tuple[FetchedSkill, StoredTree]]:

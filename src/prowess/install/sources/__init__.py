@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         check_wanted as check_wanted,
         digest_of as digest_of,
         fetch as fetch,
+        resolve_names as resolve_names,
     )
     from ._folder import find_skills as find_skills
     from ._source import Source as Source, parse_source as parse_source

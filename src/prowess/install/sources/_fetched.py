@@ -7,7 +7,7 @@ from functools import partial
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, nearest_names, quoted
-from prowess.errors import InstallError, SkillNotFoundError
+from prowess.errors import AmbiguousSkillError, InstallError, SkillNotFoundError
 from prowess.lock import os_errors
 
 TYPE_CHECKING = False
@@ -126,6 +126,31 @@ def fetch(wanted: Wanted) -> Fetched:
 
 
 _MAX_NAMED = 10
+
+
+def resolve_names(wanted: Iterable[str], found: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the names of wanted skills, each once; a skill is also found by the name of its folder.
+
+    Args:
+        wanted: names, or names of folders. One that matches nothing is returned as it is.
+        found: the name of each skill of the source, and the path of its folder, with `/`.
+
+    Raises:
+        AmbiguousSkillError: several skills, none of which has the name, are in folders of that name.
+    """
+    found = [*found]
+    names, folders = {name for name, _ in found}, dict[str, dict[str, None]]()
+    for name, path in found:
+        folders.setdefault(path.rpartition("/")[2], {})[name] = None
+    resolved: dict[str, None] = {}
+    for word in wanted:
+        matches = [word] if word in names else [*folders.get(word, [word])]
+        if len(matches) > 1:
+            shown = ", ".join(map(quoted, sorted(matches)[:_MAX_NAMED]))
+            message = f"{quoted(word)} is the folder of {len(matches):,} skills: {shown}"
+            raise AmbiguousSkillError(message, candidates=matches, hint="give the name of one of them")
+        resolved[matches[0]] = None
+    return tuple(resolved)
 
 
 def check_wanted(names: Iterable[str], known: Collection[str], where: str) -> None:

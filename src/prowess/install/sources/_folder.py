@@ -18,7 +18,7 @@ from prowess.find import find_repository_skills
 from prowess.lock import copy_tree
 from prowess.skill import load
 
-from ._fetched import MAX_SKILLS, Fetched, FetchedSkill
+from ._fetched import MAX_SKILLS, Fetched, FetchedSkill, resolve_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,9 @@ def fetch(wanted: Wanted) -> Fetched:
         problem = "is not a folder" if os.path.lexists(top) else "does not exist"
         raise InstallError(f"the folder {quoted(top, PATH_LIMIT)} {problem}", hint="check the path")
     found, findings = ([*_known_skills(top, wanted.paths)], []) if wanted.paths else find_skills(top)
-    if {name for name, _ in found}.issuperset(wanted.names) and wanted.names:  # or the error names what there is
-        found = [(name, path) for name, path in found if name in wanted.names]
+    names = resolve_names(wanted.names, found)
+    if {name for name, _ in found}.issuperset(names) and names:  # or the error names what there is
+        found = [(name, path) for name, path in found if name in names]
     plugins = _plugins(top) if wanted.is_choice else {}
     if len(found) > MAX_SKILLS:
         message = f"the folder {quoted(top, PATH_LIMIT)} has more than {MAX_SKILLS:,} skills"

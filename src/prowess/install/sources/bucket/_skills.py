@@ -32,6 +32,7 @@ from prowess.install.sources._fetched import (
     check_wanted,
     digest_of,
     digest_of_lines,
+    resolve_names,
     write_errors,
 )
 from prowess.lock import check_paths
@@ -85,8 +86,10 @@ def fetch(wanted: Wanted) -> Fetched:
         named = [item for item in found if item.name in names]
         # The name in a SKILL.md counts, and the one of its folder may differ.
         chosen = named if {item.name for item in named} >= set(names) and names else found
-        wanted.tell(f"fetching {len(chosen):,} skills from {bucket.url}")
-        fetched = _download(bucket, chosen, wanted.opened.new_folder())
+        fetched = _download(bucket, chosen, wanted)
+        if chosen is named and not {_name_in(folder) for _, folder in fetched}.issuperset(names):
+            chosen = found  # another one may have the name
+            fetched = _download(bucket, chosen, wanted)
     skills, findings = _read_skills(bucket.url, fetched, names)
     if not skills:
         hint = f"a skill is a folder with a {SKILL_FILE}, or NAME{_ARCHIVE}"
@@ -127,12 +130,19 @@ def _folders_above(folder: str) -> Iterator[str]:
         yield folder
 
 
-def _download(bucket: Bucket, chosen: Sequence[_Found], into: str) -> list[tuple[_Found, str]]:
+def _name_in(folder: str) -> str | None:
+    """Return the name in the SKILL.md of a folder."""
+    return load(os.path.join(folder, SKILL_FILE)).name
+
+
+def _download(bucket: Bucket, chosen: Sequence[_Found], wanted: Wanted) -> list[tuple[_Found, str]]:
     """Fetch the objects of skills, and return each skill with its folder.
 
     Raises:
         InstallError: a name or size is not allowed, or an object cannot be read.
     """
+    wanted.tell(f"fetching {len(chosen):,} skill{'' if len(chosen) == 1 else 's'} from {bucket.url}")
+    into = wanted.opened.new_folder()
     folders = [os.path.join(into, str(number)) for number in range(len(chosen))]
     targets: dict[str, str] = {}
     archives: dict[str, str] = {}
@@ -191,8 +201,9 @@ def _read_skills(
     """
     skills: dict[str, FetchedSkill] = {}
     findings: list[Finding] = []
-    for item, folder in fetched:
-        skill = load(os.path.join(folder, SKILL_FILE))
+    loaded = [(item, folder, load(os.path.join(folder, SKILL_FILE))) for item, folder in fetched]
+    wanted = resolve_names(wanted, ((skill.name, item.path) for item, _, skill in loaded if skill.name is not None))
+    for item, folder, skill in loaded:
         if skill.name is None:
             path = "/".join(filter(None, (url, item.path, "" if item.is_archive else SKILL_FILE)))
             findings += [each.with_changes(path=path) for each in skill.findings if each.severity is Severity.ERROR]

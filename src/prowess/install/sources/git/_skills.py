@@ -31,7 +31,7 @@ from prowess._internal.fs import CREATE_FLAGS, SUPPORTS_DIR_FD, open_fd, write_a
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError, SkillError
 from prowess.findings import finding
-from prowess.install.sources._fetched import MAX_SKILLS, Fetched, FetchedSkill, check_wanted
+from prowess.install.sources._fetched import MAX_SKILLS, Fetched, FetchedSkill, check_wanted, resolve_names
 from prowess.lock import EXECUTABLE, FILE, LINK, WrittenFiles, check_paths, os_errors
 from prowess.skill import check_link, from_document, is_portable_name, parse_frontmatter
 
@@ -291,7 +291,7 @@ def choose_skills(
     Args:
         names: the name of the skill in each folder.
         found: the files.
-        wanted: names of skills; if empty, all are wanted.
+        wanted: names of skills, or of their folders; if empty, all are wanted.
         is_choice: whether a user chooses among them; then those of one name that differ are a finding.
 
     Returns:
@@ -303,6 +303,7 @@ def choose_skills(
     """
     findings: list[Finding] = []
     by_name: dict[str, list[str]] = {}
+    wanted = resolve_names(wanted, ((name, folder) for folder, name in names.items()))
     for folder in sorted(names, key=_preference):
         outer = next((above for above in _folders_above(folder) if above in names), None)
         if names[folder] in wanted or (not wanted and outer is None):

@@ -32,7 +32,7 @@ from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd, open_or_ma
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import InstallError
 from prowess.install.archive import unpack
-from prowess.install.sources._fetched import Fetched, FetchedSkill, check_wanted, digest_of, write_errors
+from prowess.install.sources._fetched import Fetched, FetchedSkill, check_wanted, digest_of, resolve_names, write_errors
 from prowess.install.sources._folder import find_skills
 from prowess.lock import check_paths
 
@@ -308,6 +308,7 @@ def _choose(skills: Sequence[FetchedSkill], wanted: Sequence[str], source: Sourc
     names = [skill.name for skill in skills]
     if not skills:
         raise InstallError(f"{url} has no skill", hint="a skill is a folder with a `SKILL.md`")
+    wanted = resolve_names(wanted, ((skill.name, skill.path) for skill in skills))
     check_wanted(wanted, names, url)
     chosen = [skill for skill in skills if not wanted or skill.name in wanted]
     for skill in chosen:
