@@ -723,4 +723,8 @@ def _has_errors(skill: Skill) -> bool:
 
 
 def _field_cure(entry: Entry) -> str:
+    """Return what to change in a field: the hint of the finding because of which an agent rejects the skill, if any."""
+    hint = next((item.hint for item in entry.findings if item.severity is Severity.ERROR and item.hint), None)
+    if hint is not None and entry.state is State.REJECTED:
+        return hint
     return f"change {entry.rule}: {entry.reason or 'it hides the skill'}"

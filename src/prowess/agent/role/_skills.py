@@ -7,6 +7,7 @@ A bare name is looked up in InitRunner's order: beside the role, in the user's s
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prowess._internal.files import SKILL_FILE, real_path
@@ -161,10 +162,17 @@ def _reference_hint(reference: str, folder: str, home: str) -> str:
         from prowess.catalog import discover
         from prowess.filesystem import git_root
 
-        entry = next(iter(discover(folder, home=home).candidates(reference)), None)
-        if entry is not None:
-            path, project = os.path.dirname(entry.path), git_root(folder) or folder
-            path = os.path.relpath(path, folder) if path.startswith(project + os.sep) else path
+        # Outside a repository only the working directory has the folders that `prowess list` searches.
+        places = [folder]
+        with suppress(OSError):
+            places.append(os.getcwd())
+        for place in dict.fromkeys(places):
+            entry = next(iter(discover(place, home=home).candidates(reference)), None)
+            if entry is None:
+                continue
+            path, project = os.path.dirname(entry.path), git_root(place) or place
+            is_inside = all(f"{each}{os.sep}".startswith(project + os.sep) for each in (path, folder))
+            path = os.path.relpath(path, folder) if is_inside else path
             return f"write {quoted(path, PATH_LIMIT)}: it is where `prowess list` finds it"
     skills_folder = os.path.join(folder, "skills")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.signals import signals_as_exception
@@ -11,7 +12,7 @@ from prowess.catalog import REACHABLE
 from prowess.cli._arguments import catalog_from_args
 from prowess.cli._files import place_to_write
 from prowess.cli._output import Message, Result, format_size, note, pluralize
-from prowess.errors import ConfigError, SkillError, combine_errors
+from prowess.errors import ConfigError, SkillError, SkillValidationError, combine_errors
 from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
@@ -105,7 +106,11 @@ def _mount(args: Arguments, home: str) -> Result:
     with signals_as_exception(("SIGTERM",)):
         if problems:
             raise combine_errors([*problems, *_plan_errors(args, config, home)], "nothing was mounted")
-        report = mount(config, home, host=args.host, scope=_scope(args))
+        try:
+            report = mount(config, home, host=args.host, scope=_scope(args))
+        except SkillValidationError as error:
+            error.hint = _hint_without_validation(args, config, home, error)
+            raise
     lines = [*map(_format_mounted, report.skills)]
     from prowess.cli._losses import describe_seen
     from prowess.filesystem import Question
@@ -146,6 +151,32 @@ def _plan_errors(args: Arguments, config: SkillConfig, home: str) -> list[SkillE
     except SkillError as error:
         return [error]
     return []
+
+
+def _hint_without_validation(
+    args: Arguments, config: SkillConfig, home: str, error: SkillValidationError
+) -> str | None:
+    """Return the hint of a refusal for a name, with the command for an agent that loads the skills as they are."""
+    if not config.validate_on_mount or all(item.code != "name-not-folder" for item in error.findings):
+        return error.hint
+    as_they_are = SkillConfig(skills=config.skills, validate_on_mount=False)
+    files = {item.path for item in error.findings}
+    if _plan_errors(args, as_they_are, home) or any(path is None or not _is_loaded(path, args.host) for path in files):
+        return error.hint
+    values = [(f"--{name}", value) for name in ("to", "cwd", "home") if (value := getattr(args, name))]
+    words = [*args.skills, *(["--project"] if args.project else []), *(word for pair in values for word in pair)]
+    if any(neutral(word) != word for word in words):
+        return error.hint  # it could not be typed again
+    command = f"prowess mount {shlex.join(words)} --host {args.host} --no-validate"
+    them = "it as it is" if len(files) == 1 else "them as they are"
+    return f"{error.hint}; or `{command}`, since {load_host(args.host).title} loads {them}"
+
+
+def _is_loaded(path: str, host: str) -> bool:
+    """Return whether an agent loads the skill of a file."""
+    from prowess.checks import evaluate_path
+
+    return evaluate_path(path, host).state in REACHABLE
 
 
 def _format_mounted(item: MountedSkill) -> str:

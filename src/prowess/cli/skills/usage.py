@@ -210,7 +210,7 @@ class _Groups:
     def __init__(self, usage: Usage) -> None:
         used = {row.skill for row in usage.skills if row.used}
         seen = {row.skill for row in usage.skills if row.visible}
-        offered = {row.skill for row in usage.skills if row.visible and row.offered != 0}
+        offered = {row.skill for row in usage.skills if row.visible and _was_offered(row, usage)}
         self.used = [row for row in usage.skills if row.used]
         self.gone = [row for row in self.used if row.was is not None]
         others: dict[str, SkillUse] = {}
@@ -223,6 +223,11 @@ class _Groups:
         self.unseen = [row for key, row in others.items() if key not in seen]
         self.total = len({row.skill for row in usage.skills})
         self.used_skills = len(used)
+
+
+def _was_offered(row: SkillUse, usage: Usage) -> bool:
+    """Return whether a session may have offered a skill; not each agent records what it offers."""
+    return bool(row.offered or (row.offered is None and usage.sessions[row.host]))
 
 
 def _lines(usage: Usage, question: Question, args: Arguments) -> Iterator[str]:
@@ -371,8 +376,8 @@ def _unused_lines(usage: Usage, question: Question, args: Arguments) -> Iterator
         short = [row for row in offered if row.offered_short]
         for what, group in (
             ("offered with a shortened or missing description", short),
-            ("offered and not chosen", [row for row in offered if row not in short and row.offered != 0]),
-            ("seen, and in no session so far", [row for row in offered if row.offered == 0]),
+            ("offered and not chosen", [row for row in offered if row not in short and _was_offered(row, usage)]),
+            ("seen, and in no session so far", [row for row in offered if not _was_offered(row, usage)]),
         ):
             if group:
                 yield f"  {what}:"
