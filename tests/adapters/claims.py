@@ -5,6 +5,7 @@ A driver whose framework does something else says so in `differs`; such a claim 
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,11 @@ import pytest
 
 from adapters.chat_templates import FAMILIES, render
 from prowess.errors import ConfigError
+from prowess.filesystem import Question
 from prowess.session import Scripts, Session
 from prowess.testing import AdapterClaim, Call, Step
 from prowess.testing._adapter_suite import Project, call, expect, expect_strict_roles, expect_times
+from prowess.trajectory import read_sessions
 from support.growth import END
 from support.media import PDF, PNG
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
@@ -295,6 +298,28 @@ async def _media_files(project: Project) -> None:
     await project.chat(saved=chat.conversation.save()).turn("And now?")
 
 
+async def _trajectory(project: Project) -> None:
+    """The option `trajectory` records each conversation in a file of its own, which it continues after a restart."""
+    skill_text, folder, catalog = tides(project), project.folder / "runs", project.catalog()
+    folder.mkdir()
+    chats = [project.chat(catalog, trajectory=str(folder)) for _ in range(2)]
+    await chats[0].turn("How high?", call("activate_skill", name=skill_text.name))
+    await chats[1].turn("Now /moon-phases please.")
+    again = project.chat(catalog, saved=chats[0].conversation.save(), trajectory=str(folder))
+    await again.turn("And now?")
+    said = [
+        [step["message"] for step in json.loads(file.read_text("utf-8"))["steps"] if step["source"] == "user"]
+        for file in folder.iterdir()
+    ]
+    typed = sorted([text for text in texts if "_BODY" not in text] for texts in said)
+    expect(typed == [["How high?", "And now?"], ["Now /moon-phases please."]], f"what the users said, not {said}")
+    recording = read_sessions(Question.about(project.home, project.home), agents=(), imports=[str(folder)])
+    used = sorted((item.name, item.by, item.path) for each in recording.sessions for item in each.activations)
+    paths = {name: str(project.skills / name / "SKILL.md") for name in ("moon-phases", skill_text.name)}
+    expected = [("moon-phases", "user", paths["moon-phases"]), (skill_text.name, "model", paths[skill_text.name])]
+    expect(used == expected, f"expected {expected}, not {used}")
+
+
 async def _tool_that_is_gone(project: Project) -> None:
     """A tool that the skills of a turn do not need any more is an answer, not an error."""
     write_many_skills(project.skills)
@@ -377,6 +402,7 @@ CLAIMS: dict[str, Callable[[Project], Awaitable[None]]] = {
         _failed_model,
         _script_folder,
         _media_files,
+        _trajectory,
         _tool_that_is_gone,
         _tool_that_is_new,
         _first_skill,
