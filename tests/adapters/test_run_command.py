@@ -105,6 +105,20 @@ def test_a_trajectory_has_the_conversation(folder: RoleFolder) -> None:
     assert done.stderr == f"note: the conversation is recorded in {other}: plain.json has something else\n"
 
 
+def test_a_trajectory_has_no_keys_and_headers_of_the_role(folder: RoleFolder) -> None:
+    """What the model passes to a tool is there, also if the tool fails."""
+    folder.write_role(
+        "tools:\n- type: http\n  base_url: 'http://127.0.0.1:1'\n  allow_private: true\n"
+        "  headers: {Authorization: 'Bearer ${SEA_KEY}'}\n"
+    )
+    folder.env |= {"SEA_KEY": "word-of-a-header", "OPENAI_API_KEY": "word-of-the-model-server"}
+    request = {"method": "GET", "path": "/tides", "headers": {"X-Key": "said-by-the-model"}}
+    model = folder.write_script({"call": "http_request", "with": request}, {"say": "Done."})
+    assert folder.run("-p", "Ask.", "--model", model, "--trajectory", "x.json").returncode == 0
+    text = (folder.top / "x.json").read_text("utf-8")
+    assert ("said-by-the-model" in text, "word-of-" in text) == (True, False)
+
+
 @pytest.mark.parametrize("option", ["--serve", "--dry-run"])
 def test_a_trajectory_is_of_one_conversation(folder: RoleFolder, option: str) -> None:
     done = folder.run("--trajectory", "x.json", option)

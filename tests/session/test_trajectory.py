@@ -76,6 +76,27 @@ def test_what_a_session_did_is_read_back(project: Path, tmp_path: Path, trust: T
     assert (read.agent, read.cwd) == ("prowess", str(project))
 
 
+def test_variables_of_scripts_are_recorded_only_if_a_script_prints_them(
+    project: Path, tmp_path: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has what the model got, and nothing else of what Prowess was given."""
+    write_files(project / SKILLS / "pdf", {**SCRIPTS, "scripts/show.sh": 'echo "$SEA_KEY"\n'})
+    path = tmp_path / "trajectory.json"
+    monkeypatch.setenv("OWN_KEY", "word-of-the-process")
+    session = new_session(project, trust=trust, trajectory=path)
+    trust.allow(session.catalog.resolve("pdf"))
+    scripts = Scripts(sandbox="none", env={"SEA_KEY": "word-for-scripts"})
+    tools = {tool.name: tool for tool in session.tools(scripts=scripts)}
+    tools["activate_skill"].call(name="pdf")
+    for name in ("good", "bad"):
+        tools["run_skill_script"].call(skill="pdf", script=f"scripts/{name}.sh")
+    assert "word-" not in path.read_text("utf-8")
+    shown = tools["run_skill_script"].call(skill="pdf", script="scripts/show.sh", args=["word-of-the-model"])
+    assert "word-for-scripts" in shown
+    assert [word in path.read_text("utf-8") for word in ("word-for-scripts", "word-of-the-model")] == [True, True]
+    assert "word-of-the-process" not in path.read_text("utf-8")
+
+
 def test_the_file_has_the_messages_and_belongs_to_its_user(project: Path, tmp_path: Path) -> None:
     """Numbers from 1 on, calls only in steps of the agent, and a result for each call."""
     path = tmp_path / "trajectory.json"
