@@ -57,9 +57,9 @@ def test_a_full_disk_leaves_nothing(
 
 @pytest.mark.parametrize("host", [name for name in host_names() if skills_folder(name, "project")])
 def test_it_is_written_where_the_agent_looks(host: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In a folder of its own, also if the first of its rules is about folders that settings name."""
+    """In the folder that `mount` and `add` use, also if the first of its rules is about folders that settings name."""
     home = str(project.parent / "home")
     assert main(["new", "pdf", "--host", host, "--cwd", str(project), "--home", home]) == 0
     assert "in another folder" not in capsys.readouterr().err
     (file,) = project.rglob("SKILL.md")
-    assert file.parent.parent.name == "skills"
+    assert file == project / str(skills_folder(host, "project")) / "pdf/SKILL.md"

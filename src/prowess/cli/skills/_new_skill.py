@@ -33,7 +33,7 @@ from prowess.errors import ConfigError, ProwessError, SkillValidationError
 from prowess.filesystem import Filesystem, Question, git_root
 from prowess.find import find_scan_roots
 from prowess.findings import Severity, apply_policy
-from prowess.hosts import detected_hosts, load_host, observed_hosts
+from prowess.hosts import detected_hosts, load_host, observed_hosts, skills_folder
 from prowess.skill import MAX_NAME, Skill, check_skill, from_document, parse_frontmatter, render
 from prowess.visibility import compare, mount_argument, mount_command
 
@@ -96,9 +96,9 @@ class SkillPlace:
         """
         if len(self.named) == 1:
             only = load_host(self.named[0])
-            return skills_folder(self.cwd, only), project_folder(self.cwd, only)
+            return _own_folder(self.cwd, only), project_folder(self.cwd, only)
         for host in self.named:
-            skills_folder(self.cwd, load_host(host))
+            _own_folder(self.cwd, load_host(host))
         hosts = self.named or self.in_use
         searched = {host: set(map(real_path, self._roots(host))) for host in hosts}
         folder = self._most_searched(searched)
@@ -117,7 +117,7 @@ class SkillPlace:
         """Yield the commands that reach all named agents: one creates the skill, the others copy it."""
         served = served or self.named[:1]
         if len(served) == 1:
-            folder = skills_folder(self.cwd, load_host(served[0]))
+            folder = _own_folder(self.cwd, load_host(served[0]))
         where = [f"--cwd {shlex.quote(self.args.cwd)}"] if self.args.cwd else []
         yield " ".join([command, *(f"--host {host}" for host in served), *where])
         for host in self.named:
@@ -199,21 +199,19 @@ def project_folder(cwd: str, host: Host) -> str:
     return git_root(cwd, host.git_marker) or cwd
 
 
-def skills_folder(cwd: str, host: Host) -> str:
-    """Return the first folder of a project that a host searches for skills.
+def _own_folder(cwd: str, host: Host) -> str:
+    """Return the folder of a project that a host searches for skills; if it searches a shared one, that.
 
     Raises:
         ConfigError: the host has no project folder.
     """
-    cwd, project = real_path(cwd), project_folder(cwd, host)
-    for root in host.roots:
-        # A root without a path is one that settings name.
-        if root.scope == "project" and root.path and root.path[0] not in "~/$@" and "*" not in root.path:
-            base = cwd if root.walk == "none" else project
-            return os.path.join(base, *root.path.split("/"))
-    raise ConfigError(
-        f"{host.title} has no skills folder in a project", hint="name a folder: `prowess new NAME --dir DIR`"
-    )
+    folder = skills_folder(host.name, "project")
+    if folder is None:
+        raise ConfigError(
+            f"{host.title} has no skills folder in a project", hint="name a folder: `prowess new NAME --dir DIR`"
+        )
+    is_of_cwd = all(root.walk == "none" for root in host.roots if root.path == folder)
+    return os.path.join(real_path(cwd) if is_of_cwd else project_folder(cwd, host), *folder.split("/"))
 
 
 def suggest_name(name: str) -> str:
