@@ -453,3 +453,9 @@ def test_as_dict_has_the_promised_shape(here: FakeMachine) -> None:
     }
     assert entry.state == "active"
     assert entry.as_dict()["state"] == "active"
+
+
+@pytest.mark.parametrize("argument", ["skill_dirs", "client_args"])
+def test_one_text_is_not_a_list_of_its_characters(argument: str, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=re.escape(f"`{argument}` is a list: `{argument}=['skills']`")):
+        discover(tmp_path, **{argument: "skills"})  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -209,3 +210,8 @@ def test_a_pickled_session_continues(project: Path, tmp_path: Path) -> None:
     assert copy.static_block() == session.static_block()
     assert copy.trust.file == session.trust.file
     assert copy.activate("pdf").repeated
+
+
+def test_a_path_in_place_of_a_catalog_is_refused_with_what_to_write() -> None:
+    with pytest.raises(TypeError, match=re.escape("`Session(discover(path))`")):
+        Session(".")  # type: ignore[arg-type]

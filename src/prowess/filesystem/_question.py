@@ -53,7 +53,13 @@ class Question(Frozen):
             env: the environment; the process's by default.
             role: an InitRunner role file.
             client_args: the arguments that the client is started with.
+
+        Raises:
+            TypeError: `skill_dirs` or `client_args` is one text, which would be a list of its characters.
         """
+        for name, value in (("skill_dirs", skill_dirs), ("client_args", client_args)):
+            if isinstance(value, str):
+                raise TypeError(f"`{name}` is a list: `{name}=[{value!r}]`")
         return cls(
             cwd=real_path(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd),
             home=os.path.abspath(os.path.expanduser("~") if home is None else home),

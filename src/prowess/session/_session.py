@@ -95,6 +95,8 @@ class Session:
 
     def update(self, catalog: Catalog | LiveCatalog) -> None:
         """Replace the catalog, for example after the files changed; the ledger stays."""
+        if isinstance(catalog, str | os.PathLike):
+            raise TypeError("a session needs a catalog, not a path: `Session(discover(path))`")
         live, catalog = (None, catalog) if isinstance(catalog, Catalog) else (catalog, catalog.current())
         listing = shared_listing(catalog, **self._listing_options)
         with self._lock:
