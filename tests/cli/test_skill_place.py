@@ -116,7 +116,7 @@ def test_a_skill_goes_where_most_agents_in_use_look(
 
 TOGETHER = [
     pytest.param(["codex", "gemini-cli"], AGENTS, id="codex-gemini"),
-    pytest.param(["codex", "codex"], ".codex/skills", id="twice-the-same"),
+    pytest.param(["codex", "codex"], AGENTS, id="twice-the-same"),
     pytest.param(["claude-code", "copilot"], CLAUDE, id="claude-copilot"),
     pytest.param(["infer-cli", "infer"], ".infer/skills", id="infer"),
     pytest.param(["goose", "camel-ai", "vscode", "pi"], AGENTS, id="four"),
@@ -170,7 +170,7 @@ def test_the_commands_for_each_work_from_another_folder(
     monkeypatch.chdir(project.parent)
     assert main(["new", "pdf", "--host", "codex", "--host", "claude-code", "--cwd", "p"]) == 2
     run(commands_in(capsys.readouterr().err))
-    assert skills(project) == [f"{CLAUDE}/pdf", ".codex/skills/pdf"]
+    assert skills(project) == [f"{AGENTS}/pdf", f"{CLAUDE}/pdf"]
 
 
 # --dir, --json
