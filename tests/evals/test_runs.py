@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SKILL = ".agents/skills/greet"
+ANY_PYTHON = {"type": "file-exists", "path": "*.py"}
 AGENT = f"if [ -f {SKILL}/SKILL.md ]; then echo good day; else echo hi; fi"
 
 
@@ -228,11 +229,47 @@ def test_a_run_is_graded_by_code(kind: str, fields: dict[str, Any], passed: bool
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a.txt").write_text("Ada\n")
     (tmp_path / "link").symlink_to("/etc/passwd")
-    assert passes([Grader(kind=kind, **fields)], result(OUTPUT), str(tmp_path)) is passed
+    assert passes([Grader(kind=kind, **fields)], result(OUTPUT), str(tmp_path), SKILL) is passed
 
 
 def test_a_run_without_an_answer_does_not_succeed(tmp_path: Path) -> None:
-    assert not passes([Grader(kind="exit-success")], result(" \n"), str(tmp_path))
+    assert not passes([Grader(kind="exit-success")], result(" \n"), str(tmp_path), SKILL)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "is_found"),
+    [
+        (r"(?<=: )(?<sum>\d+)", "Total: 12", True),
+        (r"(?<!: )(?<sum>12)", "Total: 12", False),
+        (r"a\(?<b", "a(<b", True),  # an escaped parenthesis, and one that may be missing
+        (r"[(?<x]=P", "x=P", True),
+        (r"^[(?<x]$", "P", False),
+    ],
+)
+def test_a_pattern_that_is_valid_can_run(pattern: str, text: str, is_found: bool, tmp_path: Path) -> None:
+    """Names of groups beside lookbehinds, and what only looks like a name."""
+    assertions = [{"type": "regex", "pattern": pattern}]
+    (case,) = evals_of(tmp_path, [{"prompt": "Add", "assertions": assertions}]).cases
+    assert passes(case.graders, result(text), str(tmp_path / "greet"), SKILL) is is_found
+
+
+def test_each_file_is_searched_alone(tmp_path: Path) -> None:
+    """The start and the end of a pattern are those of each file."""
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"{name}{name}")
+    for pattern, is_found in (("^bb$", True), ("a.?b", False), ("^aabb$", False)):
+        grader = Grader(kind="file-matches", path="*", text=f"(?s){pattern}")
+        assert passes([grader], result(""), str(tmp_path), SKILL) is is_found
+
+
+def test_a_file_of_the_skill_is_no_output(tmp_path: Path) -> None:
+    """Only one arm has it."""
+    graded = [{"prompt": f"Write {number}", "assertions": [ANY_PYTHON]} for number in range(7)]
+    evals = evals_of(tmp_path, graded, {"scripts/a.py": "pass\n"})
+    outcome = run_pairs(Program("true", evals), 2, 0)
+    assert (outcome.pairs.won, outcome.pairs.tied) == (0, 14)
+    outcome = run_pairs(Program(f"cp {SKILL}/scripts/a.py b.py || true", evals), 2, 0)
+    assert outcome.pairs.verdict == "helps"
 
 
 def test_a_pattern_that_takes_too_long_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,7 +277,7 @@ def test_a_pattern_that_takes_too_long_fails(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(_grade, "_PATTERN_SECONDS", 0.5)
     for kind in ("output-matches", "output-not-matches"):
         slow = [Grader(kind=kind, text="(a+)+$")]
-        assert not passes(slow, result("a" * 60 + "!"), str(tmp_path))
+        assert not passes(slow, result("a" * 60 + "!"), str(tmp_path), SKILL)
 
 
 def test_the_command_says_both_verdicts(

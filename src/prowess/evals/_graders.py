@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MAX_PATTERN = 2_000
 """Characters of a regular expression."""
+_find_group_starts = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<(?![=!])", re.DOTALL).sub
+"""What may look like the start of a group that has a name: an escape, a set of characters, and the start itself."""
 
 
 def read_graders(reader: MappingReader, names: str) -> Iterator[Grader]:
@@ -113,12 +115,17 @@ def read_expected(reader: MappingReader) -> Iterator[Grader]:
     yield Grader(kind="expected", config=parse_expected(form), line=node.line, column=node.column)
 
 
+def python_pattern(text: str) -> str:
+    """Return a regular expression for Python: those of JavaScript and .NET name groups as `(?<name>`."""
+    return _find_group_starts(lambda found: "(?P<" if found[0] == "(?<" else found[0], text)
+
+
 def _pattern_problem(text: str) -> str:
-    """Return what is wrong with a regular expression; those of JavaScript and .NET name groups in another way."""
+    """Return what is wrong with a regular expression."""
     if len(text) > _MAX_PATTERN:
         return f"it is longer than {_MAX_PATTERN:,} characters"
     try:
-        re.compile(re.sub(r"\(\?<(?![=!])", "(?P<", text))
+        re.compile(python_pattern(text))
     except (re.error, OverflowError, RecursionError) as error:
         return str(error)
     return ""

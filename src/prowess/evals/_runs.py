@@ -183,7 +183,7 @@ class Program:
                 lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
                 ended = "it took too long" if result.timed_out else f"it ended with {result.exit_code}"
                 return None, lines[-1] if lines else ended
-            return passes(code_graders(case), result, folder.work), ""
+            return passes(code_graders(case), result, folder.work, f"{_SKILLS}/{self._name}"), ""
 
 
 class _Folder:
