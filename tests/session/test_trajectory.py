@@ -178,12 +178,15 @@ def test_long_texts_are_cut_and_then_left_out(project: Path, tmp_path: Path, mon
     assert [used.name for used in sessions_in(path)[0].activations] == ["pdf"]
 
 
-@pytest.mark.parametrize("what", ["link", "FIFO", "folder"])
+@pytest.mark.parametrize("what", ["link", "link to a folder", "FIFO", "folder"])
 def test_another_kind_of_file_is_refused(project: Path, tmp_path: Path, what: str) -> None:
     path = tmp_path / "trajectory.json"
     if what == "link":
         (tmp_path / "real.json").write_text("")
         path.symlink_to("real.json")
+    elif what == "link to a folder":
+        (tmp_path / "runs").mkdir()
+        path.symlink_to("runs")
     elif what == "FIFO":
         os.mkfifo(path)
     else:
@@ -193,14 +196,17 @@ def test_another_kind_of_file_is_refused(project: Path, tmp_path: Path, what: st
     assert error.value.hint
 
 
-def test_a_link_that_appears_later_is_not_followed(project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["real.json", "runs"])
+def test_a_link_that_appears_later_is_not_followed(project: Path, tmp_path: Path, target: str) -> None:
     path = tmp_path / "trajectory.json"
     session = new_session(project, trajectory=path)
+    (tmp_path / "runs").mkdir()
     (tmp_path / "real.json").write_text("mine")
-    path.symlink_to("real.json")
+    path.symlink_to(target)
     with pytest.warns(RuntimeWarning, match="the trajectory is not complete"):
         session.inject("One.")
     assert (tmp_path / "real.json").read_text() == "mine"
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_a_file_that_cannot_be_written_ends_the_record_only(

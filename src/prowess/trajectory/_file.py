@@ -58,7 +58,7 @@ class TrajectoryFile:
                 message = f"the folder of the trajectory does not exist: {quoted(folder, limit=200)}"
                 raise ConfigError(message, hint="create it, or name another file") from None
         else:
-            if not stat.S_ISREG(mode) and not os.path.isdir(self.option):
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
                 message = f"a trajectory cannot be written to {quoted(self.option, limit=200)}: not a regular file"
                 raise ConfigError(message, hint="name another file")
 
@@ -122,7 +122,7 @@ class TrajectoryFile:
         Raises:
             OSError: neither can be used.
         """
-        if os.path.isdir(self.option):
+        if _is_folder(self.option):
             paths = [os.path.join(self.option, f"{conversation}.json")]
         else:
             stem, suffix = os.path.splitext(self.option)
@@ -155,6 +155,13 @@ class TrajectoryFile:
 def describe_failure(error: OSError) -> str:
     """Return why a trajectory is not complete, and what to do."""
     return f"the trajectory is not complete: {describe_os_error(error)}; write it to another file"
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _read_at(fd: int, at: int, size: int) -> bytes:
