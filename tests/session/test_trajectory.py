@@ -18,8 +18,9 @@ from prowess.errors import ConfigError, ProwessError
 from prowess.filesystem import Question
 from prowess.trajectory import RecordedSession, _file, read_sessions
 from support.files import write_files
+from support.growth import counted_calls
 from support.sessions import SKILLS, discover_project, new_session
-from support.skills import skill
+from support.skills import make_catalog, make_entry, skill
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,6 +165,26 @@ def test_a_new_catalog_is_offered_too(project: Path, tmp_path: Path) -> None:
     session.update(discover_project(project))
     (read,) = sessions_in(path)
     assert [offer.name for offer in read.catalog or ()] == ["pdf", "xls", "csv"]
+
+
+def test_a_step_does_not_cost_more_with_a_large_catalog(tmp_path: Path) -> None:
+    """The first step writes the catalog; the next one calls as many functions with 1,000 skills as with one."""
+
+    def count(number: int) -> tuple[int, int]:
+        catalog = make_catalog(*(make_entry(f"skill-{index}", "Does it.") for index in range(number)))
+        session = Session(catalog, env={}, budget=10_000_000, trajectory=tmp_path / f"{number}.json")
+        assert session.trajectory is not None
+        counts = []
+        for text in ("One.", "Two."):
+            with counted_calls() as calls:
+                session.trajectory.say("user", text)
+            counts.append(calls.count)
+        return counts[0], counts[1]
+
+    count(2)  # imports
+    (first, second), (first_of_many, second_of_many) = count(1), count(1000)
+    assert first_of_many > first + 1000
+    assert second_of_many < second + 100
 
 
 def test_long_texts_are_cut_and_then_left_out(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

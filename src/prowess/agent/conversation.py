@@ -124,7 +124,7 @@ class Conversation:
             return self.session.trajectory
         if self._trajectory is None and self._trajectory_option is not None:
             name, agent = os.urandom(16).hex(), {"name": "initrunner", "version": __version__}
-            self._trajectory = Trajectory(self._trajectory_option, lambda: (name, agent, []))
+            self._trajectory = Trajectory(self._trajectory_option, lambda: (name, agent, list))
         return self._trajectory
 
     def update_assembly(self, assembly: Assembly) -> None:

@@ -108,9 +108,10 @@ class Session:
         if self.trajectory is not None and self.trajectory.file.path is not None:
             self.trajectory.add(catalog_step(catalog, listing))
 
-    def _about(self) -> tuple[str, dict[str, object], list[dict[str, Any]]]:
+    def _about(self) -> tuple[str, dict[str, object], Callable[[], list[dict[str, Any]]]]:
         """Return what the trajectory begins with."""
-        return self._ledger.conversation, about_agent(self.catalog), [catalog_step(self.catalog, self._listing)]
+        catalog, listing = self.catalog, self._listing
+        return self._ledger.conversation, about_agent(catalog), lambda: [catalog_step(catalog, listing)]
 
     def _recorded(self, tool: str, arguments: Mapping[str, Any], by: str = "model") -> RecordedCall:
         return RecordedCall(self.trajectory, tool, arguments, by)

@@ -32,7 +32,7 @@ class Trajectory:
 
     Args:
         path: as for a `TrajectoryFile`.
-        about: returns the ID of the conversation, the agent, and the steps with which a new file begins.
+        about: returns the ID of the conversation, the agent, and what returns the steps with which a new file begins.
 
     Raises:
         ConfigError: the path cannot be used.
@@ -41,7 +41,7 @@ class Trajectory:
     def __init__(
         self,
         path: str | os.PathLike[str],
-        about: Callable[[], tuple[str, Mapping[str, object], list[dict[str, Any]]]],
+        about: Callable[[], tuple[str, Mapping[str, object], Callable[[], list[dict[str, Any]]]]],
     ) -> None:
         from prowess.trajectory import TrajectoryFile
 

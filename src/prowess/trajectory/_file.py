@@ -18,7 +18,7 @@ from .atif import MAX_BYTES, VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
 _OPEN_FLAGS = os.O_RDWR | os.O_CREAT | NO_LINK_FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -66,7 +66,7 @@ class TrajectoryFile:
         self,
         conversation: str,
         agent: Mapping[str, object],
-        first: Iterable[dict[str, Any]],
+        first: Callable[[], Iterable[dict[str, Any]]],
         steps: Iterable[dict[str, Any]],
         tokens: tuple[int, int] = (0, 0),
     ) -> None:
@@ -75,7 +75,7 @@ class TrajectoryFile:
         Args:
             conversation: its ID, of letters and digits.
             agent: `agent` of ATIF, for a new file.
-            first: the steps with which a new file begins.
+            first: returns the steps with which a new file begins; called for such a file only.
             steps: to add, without `step_id`.
             tokens: that these steps took, of prompts and of answers.
 
@@ -93,7 +93,7 @@ class TrajectoryFile:
             else:
                 at, end, metrics = 0, b"", {}
                 lines = [head + _json(agent) + b',"steps":[']
-                steps = [*first, *steps]
+                steps = [*first(), *steps]
             number = int(metrics.get("total_steps", 0))
             for step in steps:
                 number += 1
