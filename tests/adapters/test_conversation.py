@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 import threading
 import time
@@ -220,6 +221,35 @@ def test_an_error_of_the_model_server_is_the_turn_s_error(
         assert "\n" not in (turn.error or "")
         server.answers[:] = ["Better."]
         assert ask(conversation).output == "Better."
+
+
+@pytest.mark.parametrize("more", ["", "auto_skills: {enabled: false}\n"])
+def test_a_failed_trajectory_is_a_note_of_the_turn(top: Path, more: str) -> None:
+    """With and without skills, and no warning, which would fail this test."""
+    skill(top / ".agents/skills/pdf")
+    path = top / "trajectory.json"
+    conversation = start_conversation(top, [{"say": "Done."}], more, trajectory=str(path))
+    path.symlink_to("elsewhere.json")
+    turn = ask(conversation)
+    assert (turn.output, len(turn.notes)) == ("Done.", 1)
+    assert turn.notes[0].startswith("the trajectory is not complete")
+
+
+@pytest.mark.parametrize("more", ["", "auto_skills: {enabled: false}\n"])
+def test_a_trajectory_that_cannot_be_written_begins_no_conversation(top: Path, more: str) -> None:
+    with pytest.raises(ConfigError, match="the folder of the trajectory does not exist"):
+        start_conversation(top, [{"say": "Done."}], more, trajectory=str(top / "no/trajectory.json"))
+
+
+def test_a_session_warns_also_in_a_process_with_conversations(top: Path) -> None:
+    code = (
+        "import os\nfrom prowess import Session, discover\nfrom prowess.agent import Conversation\n"
+        "session = Session(discover('.', home='home', env={}), env={}, trajectory='trajectory.json')\n"
+        "os.symlink('elsewhere.json', 'trajectory.json')\n"
+        "session.inject('Hello?')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=top, capture_output=True, text=True, check=True)
+    assert "RuntimeWarning: the trajectory is not complete" in done.stderr
 
 
 @pytest.mark.filterwarnings("ignore:Some responses omitted usage")

@@ -68,7 +68,6 @@ from prowess.adapters.pydantic_ai import Skills, to_toolset_tools
 
 # The turn's notes say it, in the role's words.
 warnings.filterwarnings("ignore", message="Some responses omitted usage information")
-warnings.filterwarnings("ignore", message="the trajectory is not complete")
 
 
 Confirm = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
@@ -106,6 +105,11 @@ class Conversation:
         self.assembly, self.model, self.confirm, self.instrument = assembly, model, confirm, instrument
         self._trajectory_option = trajectory
         self._trajectory: Trajectory | None = None
+        """Without a session."""
+        if trajectory is not None:
+            name, agent = os.urandom(16).hex(), {"name": "initrunner", "version": __version__}
+            self._trajectory = Trajectory(trajectory, lambda: (name, agent, list))
+            self._trajectory.warns = False  # the notes of the turn say it
         self.session = self.new_session()
         self.history: list[Any] = []
         self.lost_tokens = 0
@@ -115,17 +119,15 @@ class Conversation:
 
     def new_session(self, ledger: str | None = None) -> Session | None:
         """Return a session for the conversation; see `Assembly.new_session`."""
-        return self.assembly.new_session(ledger, trajectory=self._trajectory_option)
+        session = self.assembly.new_session(ledger, trajectory=self._trajectory_option)
+        if session is not None and session.trajectory is not None:
+            session.trajectory.warns = False
+        return session
 
     @property
     def trajectory(self) -> Trajectory | None:
         """What is recorded of the conversation; `None` if nothing is."""
-        if self.session is not None:
-            return self.session.trajectory
-        if self._trajectory is None and self._trajectory_option is not None:
-            name, agent = os.urandom(16).hex(), {"name": "initrunner", "version": __version__}
-            self._trajectory = Trajectory(self._trajectory_option, lambda: (name, agent, list))
-        return self._trajectory
+        return self._trajectory if self.session is None else self.session.trajectory
 
     def update_assembly(self, assembly: Assembly) -> None:
         """Use another assembly from the next turn on, for example after a change of the role or of a skill."""

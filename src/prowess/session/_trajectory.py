@@ -48,6 +48,8 @@ class Trajectory:
         self.file: TrajectoryFile = TrajectoryFile(path)
         self.failure: str | None = None
         """Why the file is not complete."""
+        self.warns = True
+        """Whether a failure is a warning too; otherwise the caller reads `failure`."""
         self._about = about
 
     def add(self, *steps: dict[str, Any], tokens: tuple[int, int] = (0, 0)) -> None:
@@ -60,7 +62,8 @@ class Trajectory:
             from prowess.trajectory import describe_failure
 
             self.failure = describe_failure(error)
-            warnings.warn(self.failure, RuntimeWarning, stacklevel=4)
+            if self.warns:
+                warnings.warn(self.failure, RuntimeWarning, stacklevel=4)
 
     def say(self, source: str, text: str, **extra: object) -> None:
         """Add a step with a message; see `message_step`."""
