@@ -12,7 +12,7 @@ import pytest
 
 from prowess.cli import main
 from prowess.errors import ConfigError
-from prowess.evals import Grader, Program, _grade, read_evals, run_pairs
+from prowess.evals import Grader, Program, _grade, _runs, read_evals, run_pairs
 from prowess.evals._grade import passes
 from prowess.sandbox import Result
 from support.skills import skill
@@ -108,6 +108,31 @@ def test_a_run_that_fails_is_no_pair(tmp_path: Path) -> None:
     )
     assert (outcome.done, outcome.failed, outcome.pairs.difference) == (4, 4, None)
     assert (outcome.first_failure, outcome.pairs.verdict) == ("out of credit", "not-enough-runs")
+
+
+def test_a_failed_run_does_not_take_the_end_from_the_plan(tmp_path: Path) -> None:
+    """The pairs that ended are judged as planned, at the end of the plan alone."""
+    log = tmp_path / "log"
+    log.write_text("")
+    # One pair loses a run; six pairs in a row are enough at the end, and not before it.
+    program = Program(f"echo >> {log}; test $(wc -l < {log}) -ne 3 || exit 1; {AGENT}", evals_of(tmp_path, cases(7)))
+    outcome = run_pairs(program, 1, 0)
+    assert (outcome.failed, outcome.done, outcome.planned) == (1, 13, 7)
+    assert (outcome.pairs.verdict, outcome.pairs.won) == ("helps", 6)
+    log.write_text("")
+    outcome = run_pairs(program, 2, 0, most=14)
+    assert (outcome.failed, outcome.pairs.verdict, outcome.pairs.won) == (1, "not-enough-runs", 6)
+
+
+@pytest.mark.parametrize("folder", [".", "$HOME"])
+def test_a_run_that_writes_too_much_fails(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In its folder, or in its home."""
+    monkeypatch.setattr(_runs, "_MOST_RUN_FILES", 50)
+    program = f"cd {folder}; for n in $(seq 200); do echo > $n; done; echo good day; sleep 600"
+    outcome = run_pairs(Program(program, evals_of(tmp_path, cases(1))), 1, 0)
+    assert (outcome.done, outcome.failed) == (0, 2)
+    assert outcome.first_failure == "it wrote too many files, or too large ones"
+    assert run_pairs(Program("for n in $(seq 20); do echo > $n; done", evals_of(tmp_path, cases(1))), 1, 0).failed == 0
 
 
 def test_a_run_that_is_cut_off_by_the_time_of_all_does_not_count(tmp_path: Path) -> None:

@@ -51,6 +51,30 @@ def test_the_sign_flip_test_counts_all_signs() -> None:
     assert sign_flip_test(values) == Fraction(len(extreme), len(sums))
 
 
+def test_with_many_possible_sums_signs_are_sampled() -> None:
+    """Cases with different numbers of pairs have too many sums to count; memory and time are bounded."""
+    ones = [Fraction(1)] * 40
+    primes = (101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173, 179, 181, 191, 193, 197)
+    small = [Fraction(1, prime**4) for prime in primes]  # too small to change which sums are far from zero
+    for lost, verdict in ((8, HELPS), (13, HELPS), (14, NO_DIFFERENCE), (20, NO_DIFFERENCE)):
+        values = ones[lost:] + [-one for one in ones[:lost]]
+        exact = float(sign_test(40 - lost, lost))
+        # The signs of the small ones decide between equal sums of the large ones.
+        assert float(sign_test(41 - lost, lost - 1)) - 0.02 < float(sign_flip_test(values + small)) <= exact + 0.02
+        assert sign_flip_test(values) == sign_test(40 - lost, lost)
+        assert case_verdict(values) == verdict
+    assert sign_flip_test(values + small) == sign_flip_test(values + small)
+    assert case_verdict([Fraction(1, prime) for prime in primes] * 500) == HELPS
+
+
+def test_the_sign_test_of_many_pairs_ends() -> None:
+    """It is the normal distribution for many pairs: 1.96 deviations have a chance of 5 %."""
+    half, deviation = 10_000, 5_000**0.5  # of 20,000 pairs
+    for deviations, chance in ((1.96, 0.05), (2.576, 0.01)):
+        won = round(half + deviations * deviation)
+        assert abs(float(sign_test(won, 2 * half - won)) - chance) < 0.001
+
+
 def test_a_difference_is_shown_before_the_end_if_it_is_large() -> None:
     """Eleven pairs in a row have the odds 2^11 / 12, above 100; ten have 2^10 / 11, below."""
     early = judge_pairs([1] * 11, 60)

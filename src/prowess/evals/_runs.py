@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
-from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
+from prowess._internal.files import MAX_SKILL_FILES, UnreadableError, read_file, real_path, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, describe_os_error, normalize_name, quoted
@@ -38,6 +38,9 @@ _HIDDEN = ("evals/", "eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml
 """What of a skill no run sees: its own cases."""
 _MOST_BYTES = 64 * 1024 * 1024
 _RUN_SECONDS = 600.0
+_MOST_RUN_BYTES = 1024 * 1024 * 1024
+_MOST_RUN_FILES = MAX_SKILL_FILES - 1
+"""Files and folders of a run, in its folder and in its home: all of them are listed to be graded."""
 
 
 class Outcome(Frozen):
@@ -177,8 +180,13 @@ class Program:
                 trusted=True,
                 scratch=Path(folder.home),
                 env={"PATH": os.environ.get("PATH", os.defpath), "PROWESS_RUN_SEED": str(number)},
-                limits=Limits(timeout=min(seconds, _RUN_SECONDS)),
+                writable=[Path(folder.work), Path(folder.home)],
+                limits=Limits(
+                    timeout=min(seconds, _RUN_SECONDS), folder_size=_MOST_RUN_BYTES, folder_files=_MOST_RUN_FILES
+                ),
             )
+            if result.out_of_space:
+                return None, "it wrote too many files, or too large ones"
             if result.timed_out or result.exit_code:
                 lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
                 ended = "it took too long" if result.timed_out else f"it ended with {result.exit_code}"
@@ -245,7 +253,7 @@ def run_pairs(
     outcomes: list[int] = []
     by_case: dict[int, list[int]] = {}
     done = installed = failed = 0
-    first_failure, end = "", monotonic() + seconds
+    first_failure, end, is_ended = "", monotonic() + seconds, False
     for number, (index, case) in enumerate(plan):
         if most is not None and done + failed + 2 > most:
             break
@@ -270,8 +278,11 @@ def run_pairs(
             progress(number + 1, len(plan))
         if judge_pairs(outcomes, len(plan)).stopped_after is not None:
             break
+    else:
+        is_ended = True
     return Outcome(
-        pairs=judge_pairs(outcomes, len(plan)),
+        # At the end of the plan, pairs with a failed run are left out of it.
+        pairs=judge_pairs(outcomes, len(outcomes) if is_ended else len(plan)),
         cases=judge_cases(_means(by_case), seed),
         planned=len(plan),
         done=done,

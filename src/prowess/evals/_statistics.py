@@ -37,6 +37,9 @@ COMPARED_PAIRS = 60
 _MOST_COMPUTED = 150
 """Pairs up to which a chance is computed; with more it is above 99.9 %."""
 _RESAMPLES = 2000
+_MOST_SUMS = 300_000
+"""Sums of signed differences that are counted, in all steps together; of more, signs are sampled."""
+_SAMPLES = 9_999
 _Z = 1.959964
 """Of a two-sided interval of 95 %."""
 
@@ -81,8 +84,11 @@ class Verdict(Frozen):
 
 def sign_test(won: int, lost: int) -> Fraction:
     """Return the chance of a result at least as one-sided, in any direction, if both are equally likely."""
-    decided = won + lost
-    tail = sum(comb(decided, count) for count in range(max(won, lost), decided + 1))
+    decided, most = won + lost, max(won, lost)
+    ways = tail = comb(decided, most)
+    for count in range(most, decided):
+        ways = ways * (decided - count) // (count + 1)
+        tail += ways
     return min(Fraction(2 * tail, 1 << decided), Fraction(1))
 
 
@@ -119,7 +125,7 @@ def judge_pairs(outcomes: Iterable[int], planned: int, *, open_ended: bool = Fal
     pairs = won + lost + tied
     if stopped is None:
         is_ended = pairs >= planned and not open_ended
-        if is_ended and max(won, lost) >= _least_winning(won + lost, _END_ERROR):
+        if is_ended and sign_test(won, lost) <= _END_ERROR:
             verdict = HELPS if won > lost else HARMS
         else:
             verdict = NO_DIFFERENCE if is_ended and pairs >= enough_pairs() else NOT_ENOUGH
@@ -202,18 +208,38 @@ def enough_pairs() -> int:
 
 
 def sign_flip_test(differences: Sequence[Fraction]) -> Fraction:
-    """Return the chance of a sum at least as far from zero, if each difference had its sign by chance."""
+    """Return the chance of a sum at least as far from zero, if each difference had its sign by chance.
+
+    It is exact if all differences are equally large, or few sums are possible. Else it is that of a sample of signs,
+    the same on every machine, in which the observed signs count as one more.
+    """
     scale = lcm(*(value.denominator for value in differences))
     steps = [abs(int(value * scale)) for value in differences if value]
+    if len({*steps}) == 1:
+        won = sum(value > 0 for value in differences)
+        return sign_test(won, len(steps) - won)
     observed = abs(int(sum(differences) * scale))
     sums: Counter[int] = Counter({0: 1})
+    counted = 0
     for step in steps:
+        counted += 2 * len(sums)
+        if counted > _MOST_SUMS:
+            return _sampled_test(Counter(steps), observed)
         following: Counter[int] = Counter()
         for total, ways in sums.items():
             following[total + step] += ways
             following[total - step] += ways
         sums = following
     return Fraction(sum(ways for total, ways in sums.items() if abs(total) >= observed), 1 << len(steps))
+
+
+def _sampled_test(steps: Counter[int], observed: int) -> Fraction:
+    random, hits = Random(0), 0  # noqa: S311 - the same on every machine
+    for _ in range(_SAMPLES):
+        # Of several steps of one length, only how many go up matters.
+        total = sum(step * (2 * random.getrandbits(count).bit_count() - count) for step, count in steps.items())
+        hits += abs(total) >= observed
+    return Fraction(hits + 1, _SAMPLES + 1)
 
 
 def judge_cases(differences: Sequence[Fraction], seed: int) -> Verdict:
