@@ -120,6 +120,7 @@ def test_an_image_or_a_document_is_a_file_for_the_adapter(project: Path, data: b
         assert isinstance(given, FileAnswer)
         assert given == f"{line}\nhint: if you are not shown it, read it with a script"
         assert (given.file.name, given.file.media_type, given.file.data) == ("file.txt", media_type, data)
+        assert given.file.is_image == (kind == "an image")
     session.activate("pdf")
     tools_by_name(session)["read_skill_file"].call(name="pdf", path="file.txt")
     assert session.ledger[-1].files == ("file.txt",)

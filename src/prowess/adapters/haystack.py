@@ -187,7 +187,7 @@ def _content(file: WrittenFile) -> Any:
     with file.open() as opened:
         encoded = base64.b64encode(opened.read(_MAX_BYTES)).decode()
     media = read_media(file.folder, file.name)
-    if media is not None and media.media_type.startswith("image/"):
+    if media is not None and media.is_image:
         return ImageContent(encoded, media.media_type, meta={"file_path": file.name})
     return FileContent(encoded, mimetypes.guess_type(file.name)[0] or "application/octet-stream", file.name)
 

@@ -219,7 +219,7 @@ def _accepted_media(model: Any) -> str:
 def _with_file(answer: FileAnswer, state: Mapping[str, Any]) -> str | list[Any]:
     """Return the answer of a tool with its file, if the model accepts it."""
     file = answer.file
-    kind = "image" if file.media_type.startswith("image/") else "pdf"
+    kind = "image" if file.is_image else "pdf"
     if kind not in str(state.get("skills_media", "")).split():
         return str(answer)
     data = {"base64": base64.b64encode(file.data).decode(), "mime_type": file.media_type}

@@ -150,7 +150,7 @@ _MODEL_WITH_FILES = "OpenAIResponses"
 def _with_file(answer: FileAnswer) -> list[Any]:
     """Return the answer of a tool with its file, as blocks of a message."""
     file, text = answer.file, TextBlock(text=str(answer))
-    if file.media_type.startswith("image/"):
+    if file.is_image:
         return [text, ImageBlock(image=file.data, image_mimetype=file.media_type)]
     name = os.path.basename(file.name)
     return [text, DocumentBlock(data=file.data, title=name, document_mimetype=file.media_type)]

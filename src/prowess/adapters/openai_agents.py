@@ -192,7 +192,7 @@ class _ToolCall:
 def _with_file(answer: FileAnswer) -> list[Any]:
     """Return the answer of a tool with its file; a model of chat completions is sent only the text."""
     file, url = answer.file, data_url(answer.file)
-    if file.media_type.startswith("image/"):
+    if file.is_image:
         return [ToolOutputText(text=str(answer)), ToolOutputImage(image_url=url)]
     return [
         ToolOutputText(text=str(answer)),

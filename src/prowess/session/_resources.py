@@ -47,6 +47,11 @@ class MediaFile(Frozen):
     """`image/png`, `image/jpeg`, `image/gif`, `image/webp` or `application/pdf`."""
     data: bytes
 
+    @property
+    def is_image(self) -> bool:
+        """Whether it is an image; otherwise it is a document."""
+        return self.media_type.startswith("image/")
+
 
 class FileText(Frozen):
     """A part of a text file."""

@@ -50,7 +50,7 @@ class FileAnswer(str):
     @classmethod
     def of(cls, file: MediaFile) -> FileAnswer:
         """Return the answer about a file."""
-        kind = "an image" if file.media_type.startswith("image/") else "a document"
+        kind = "an image" if file.is_image else "a document"
         size = f"{len(file.data):,} bytes"
         text = f"{quoted(file.name, PATH_LIMIT)} is {kind} ({file.media_type}, {size})"
         answer = cls(escape_tags(f"{text}\nhint: if you are not shown it, read it with a script"))
