@@ -26,14 +26,14 @@ from prowess._internal.inside import OutsideError, open_or_make_inside, real_out
 from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import catalog_for
 from prowess.checks import evaluate_path
-from prowess.cli._arguments import require_paths
+from prowess.cli._arguments import hosts_in_use, require_paths
 from prowess.cli._losses import NO_AGENT_BEFORE, loss_hints, who_sees
 from prowess.cli._output import Message
 from prowess.errors import ConfigError, ProwessError, SkillValidationError
 from prowess.filesystem import Filesystem, Question, git_root
 from prowess.find import find_scan_roots
 from prowess.findings import Severity, apply_policy
-from prowess.hosts import detected_hosts, load_host, observed_hosts, skills_folder
+from prowess.hosts import detected_hosts, load_host, skills_folder
 from prowess.skill import MAX_NAME, Skill, check_skill, from_document, parse_frontmatter, render
 from prowess.visibility import compare, mount_argument, mount_command
 
@@ -78,11 +78,17 @@ class SkillPlace:
         self.project = git_root(self.cwd) or self.cwd
         self.named = tuple(dict.fromkeys(load_host(name).name for name in args.host or ()))
         self.in_use = detected_hosts(self.cwd, self.home, [self.project])
+        self._shown = hosts_in_use(args)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The agents for which it is said whether they see the skill: where none is in use, the observed ones."""
-        return self.named or self.in_use or observed_hosts()
+        """The agents for which it is said whether they see the skill: if none is named, those of the first screen."""
+        return self.named or tuple(self._shown[0])
+
+    @property
+    def no_agent_found(self) -> bool:
+        """Whether the agents are the observed ones, because none is on this machine."""
+        return not self.named and self._shown[1] is not None
 
     def folder(self, command: str, name: str) -> tuple[str, str]:
         """Return the folder of skills, and the folder that no link on the way to it may leave.
@@ -181,7 +187,7 @@ class Seen:
             searched: whether the folder was chosen for the agents; otherwise no command is suggested to reach them.
         """
         place = self.place
-        before = "" if place.named or place.in_use else NO_AGENT_BEFORE
+        before = NO_AGENT_BEFORE if place.no_agent_found else ""
         yield Message(f"{before}it is {who_sees({host: view.kind for host, view in self.views.items()})}")
         if not before and searched:
             yield from map(Message, loss_hints(self.comparison))
