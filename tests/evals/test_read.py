@@ -271,6 +271,23 @@ MISTAKES = [
     ),
     ("evals/eval.yaml", ("timeout: 120", "timeout: [1"), 22, "eval-invalid", None, None),
     ("evals/eval.yaml", ('path: "*.pdf"', ""), 13, "eval-invalid", "the grader `file-exists` names no file", None),
+    *(
+        ("evals/eval.yaml", ("exit_success", kind), 16, "eval-invalid", f"the grader `{name}` names no file", None)
+        for kind, name in (
+            ('file_contains"\n        value: "x', "file-contains"),
+            ('file_not_contains"\n        value: "x', "file-not-contains"),
+            ('file_matches"\n        pattern: "x', "file-matches"),
+            ('file_not_matches"\n        pattern: "x', "file-not-matches"),
+        )
+    ),
+    (
+        *("evals/eval.yaml", ("copy.txt", "sub/../form.txt"), 8, "eval-invalid"),
+        *("two files of the case would be `form.txt`", "give each a path of its own"),
+    ),
+    (
+        *("evals/evals.json", ('"exit-code": 0', '"exit-code": 1'), 16, "eval-invalid"),
+        *("`evals[2].expected.exit-code` can only be 0: a run that ends with another one is not graded", "remove it"),
+    ),
     ("evals/eval.yaml", ("expect_activation: false", "expect_activation: no"), 24, "eval-invalid", None, None),
 ]
 
@@ -344,3 +361,22 @@ def test_many_cases_are_read(tmp_path: Path) -> None:
     evals = read(tmp_path / "b", names)
     assert len(evals.cases) == 10_000
     assert [item.message for item in evals.findings] == ["more than 10,000 cases"]
+    evals = read(tmp_path / "c", {f"evals/trigger{part}.json": json.dumps(cases) for part in range(5)})
+    assert [item.message for item in evals.findings] == ["more than 10,000 cases"]
+    assert len(evals.files) == 2  # the others are not read
+
+
+def test_linked_folders_are_not_followed(tmp_path: Path) -> None:
+    """Nothing outside of the skill is read, whatever it links to."""
+    outside = tmp_path / "outside"
+    put(outside, {"eval.yaml": SCENARIOS, "good.md": "---\ntype: contains\n---\na secret\n"})
+    folder = put(tmp_path / "pdf", {"evals/one/prompt.md": "Do it\n"})
+    for link in ("tests", "evals/one/graders", "evals/two"):
+        (folder / link).symlink_to(outside)
+    evals = read_evals(str(folder))
+    assert [os.path.relpath(file, folder) for file in evals.files] == ["evals/one/prompt.md"]
+    assert [item.message for item in evals.findings] == ["the case has no grader"]
+    (folder / "evals/one/graders").unlink()
+    (folder / "evals").rename(folder / "cases")
+    (folder / "evals").symlink_to(folder / "cases")
+    assert read_evals(str(folder)).files == ()

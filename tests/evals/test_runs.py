@@ -197,6 +197,24 @@ def test_a_skill_is_compared_with_an_older_version(tmp_path: Path) -> None:
         Program("true", evals, str(old))
 
 
+def test_files_of_cases_are_hidden_wherever_they_are(tmp_path: Path) -> None:
+    """In both arms, also if the older version has them."""
+    evals_of(tmp_path, cases(1))
+    old, log = tmp_path / "old", tmp_path / "log"
+    for folder in (tmp_path / "greet", old):
+        skill(folder, name="greet")
+        (folder / "tests").mkdir()
+        for name in ("mine.json", "data.json"):
+            (folder / "tests" / name).write_text(json.dumps({"evals": cases(1)}))
+    (old / "words.txt").write_text("hi")
+    for top in (tmp_path / "greet", old):
+        evals = read_evals(str(tmp_path / "greet"), str(top / "tests/mine.json"))
+        log.write_text("")
+        run_pairs(Program(f"ls {SKILL} {SKILL}/tests >> {log}", evals, str(old)), 1, 0)
+        assert log.read_text().split().count("data.json") == 2
+        assert "mine.json" not in log.read_text()
+
+
 def test_a_skill_does_not_differ_from_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

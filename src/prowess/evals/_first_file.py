@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 REPLACE = "REPLACE ME: "
-"""The begin of each text that its author must replace; it is a finding until then."""
+"""The start of each text that its author must replace; it is a finding until then."""
 _MUST = (
     "the most usual task for {name}, in the words of a user",
     "a task for {name} that shares no word with its description",

@@ -31,8 +31,9 @@ class Places(Frozen):
 
 
 def read_fixtures(reader: MappingReader, places: Places) -> Iterator[Fixture]:
-    """Yield the files of a case; report those that are missing, or outside of the skill and its repository."""
+    """Yield the files of a case; report those that are missing, outside of skill and repository, or replaced."""
     readers = [reader]
+    seen: dict[str, Fixture] = {}
     for name in GROUPS:
         inner = reader.get(name)
         if inner is not None and inner.kind == "map":
@@ -43,6 +44,9 @@ def read_fixtures(reader: MappingReader, places: Places) -> Iterator[Fixture]:
             each.report_wrong_type("files", node, "a list of paths", "write each path as an item")
         for item in node.items if node is not None and node.kind == "list" else ():
             fixture = _fixture(item, each, places)
+            if fixture is not None and seen.setdefault(fixture.path, fixture) != fixture:
+                message = f"two files of the case would be {quoted(fixture.path, PATH_LIMIT)}"
+                each.report.add(message, item, "give each a path of its own")
             yield from () if fixture is None else (fixture,)
 
 

@@ -81,7 +81,7 @@ def _check_grader(report: FindingCollector, kind: str, text: str, path: str, nod
     """Report a grader that cannot pass or fail: a missing text or file, an invalid pattern."""
     if not text and kind.endswith(("contains", "matches")):
         report.add(f"the grader {quoted(kind)} has nothing to look for", node, "add `value:` or `pattern:`")
-    if not path and kind in ("file-exists", "file-not-exists"):
+    if not path and kind.startswith("file-"):
         report.add(f"the grader {quoted(kind)} names no file", node, "add `path:`")
     if kind.endswith("matches") and (problem := _pattern_problem(text)):
         report.add(f"invalid pattern {quoted(text)}: {problem}", node, "fix the regular expression")
@@ -112,7 +112,11 @@ def read_expected(reader: MappingReader) -> Iterator[Grader]:
         reader.report_wrong_type("expected", node, "a mapping", "write the keys of skill tests below it")
         return
     form = MappingReader(node, reader.report, reader.key_path("expected"))
-    yield Grader(kind="expected", config=parse_expected(form), line=node.line, column=node.column)
+    config = parse_expected(form)
+    if config["exit_code"]:
+        message = f"{quoted(form.key_path('exit-code'))} can only be 0: a run that ends with another one is not graded"
+        reader.report.add(message, form.get("exit-code"), "remove it")
+    yield Grader(kind="expected", config=config, line=node.line, column=node.column)
 
 
 def python_pattern(text: str) -> str:

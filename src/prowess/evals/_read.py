@@ -15,8 +15,9 @@ from __future__ import annotations
 import os
 import re
 from fnmatch import fnmatch
+from itertools import islice
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
+from prowess._internal.files import MAX_SKILL_FILES, SKILL_FILE, UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import did_you_mean, nearest_names, quoted
 from prowess.filesystem import git_root
@@ -119,6 +120,8 @@ def read_evals(folder: str, cases: str | None = None) -> Evals:
     reader = _Reader(skill.name or os.path.basename(folder), folder)
     for path in _eval_files(folder) if cases is None else _named_files(cases):
         reader.read(path)
+        if reader.is_full:
+            break
     return Evals(
         name=reader.name,
         folder=folder,
@@ -133,7 +136,8 @@ def read_evals(folder: str, cases: str | None = None) -> Evals:
 def _eval_files(folder: str) -> Iterator[str]:
     """Yield the files, and the folders of single cases, of a skill."""
     top = os.path.join(folder, "evals")
-    yield from (path for path in (os.path.join(folder, name) for name in _BESIDE) if os.path.isfile(path))
+    beside = [os.path.join(folder, name) for name in _BESIDE]
+    yield from (path for path in beside if os.path.isfile(path) and not os.path.islink(os.path.dirname(path)))
     yield from _named_files(top) if os.path.isdir(top) and not os.path.islink(top) else ()
 
 
@@ -142,14 +146,19 @@ def _named_files(path: str) -> Iterator[str]:
     if not os.path.isdir(path) or _is_case(path):
         yield path
         return
-    try:
-        names = sorted(os.listdir(path))
-    except OSError:
-        names = []
-    for name in names:
+    for name in _names(path):
         inner = os.path.join(path, name)
         if any(fnmatch(name.lower(), pattern) for pattern in _FILES) or (os.path.isdir(inner) and _is_case(inner)):
             yield inner
+
+
+def _names(folder: str) -> list[str]:
+    """Return the names in a folder, sorted, and at most as many as a skill may have files."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in islice(entries, MAX_SKILL_FILES))
+    except OSError:
+        return []
 
 
 def _is_case(folder: str) -> bool:
@@ -168,6 +177,8 @@ class _Reader:
         self.findings: list[Finding] = []
         self._tops = [real_path(folder), *([] if (top := git_root(folder)) is None else [top])]
         self._base = folder
+        self.is_full = False
+        """Whether there are more cases than are read."""
         self.errors = self.doubts = FindingCollector("", "eval-invalid")
 
     def read(self, path: str) -> None:
@@ -185,7 +196,8 @@ class _Reader:
                 where = f", also at line {first.line}" if first.line else ""
                 position = Node(kind="text", line=case.line, column=case.column)
                 self.errors.add(f"duplicate id {quoted(case.id)}{where}", position, "rename one of them")
-        if len(self.cases) > MAX_CASES:
+        self.is_full = len(self.cases) > MAX_CASES
+        if self.is_full:
             self.errors.add(f"more than {MAX_CASES:,} cases", hint="split the skill")
             del self.cases[MAX_CASES:]
         self._collect()
@@ -397,11 +409,9 @@ class _Reader:
 
 
 def _markdown_files(folder: str) -> list[str]:
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names]
+    """Return the Markdown files in a folder; one that is a link is not followed."""
+    names = [] if os.path.islink(folder) else _names(folder)
+    return [os.path.join(folder, name) for name in names if name.endswith(".md")]
 
 
 def _recognize(node: Node) -> tuple[_Form, tuple[Node, ...], str] | None:

@@ -35,7 +35,7 @@ PREFIX = "prowess-eval-"
 _SKILLS = ".agents/skills"
 """Where the program finds the skills of its arm, in the folder in which it starts."""
 _HIDDEN = ("evals/", "eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml")
-"""What of a skill no run sees: its own cases."""
+"""What of a skill no run sees: its own cases; neither does it see the files that were read."""
 _MOST_BYTES = 64 * 1024 * 1024
 _RUN_SECONDS = 600.0
 _MOST_RUN_BYTES = 1024 * 1024 * 1024
@@ -89,6 +89,8 @@ class Program:
     def __init__(self, command: str, evals: Evals, other: str | None = None) -> None:
         self.command, self.evals, self.is_null = command, evals, other == evals.folder
         self._bytes = 0
+        tops = [real_path(top) for top in (evals.folder, other) if top is not None]
+        self._case_files = {os.path.relpath(real_path(file), top) for file in evals.files for top in tops}
         self._arms = (self._read_skill(evals.folder), None if other is None else self._read_skill(other))
         if self._arms[0] == self._arms[1] and not self.is_null:
             hint = "name another version; `--null` runs the same one twice, to test chance"
@@ -108,7 +110,7 @@ class Program:
         return {
             name: (self._read(path), os.access(path, os.X_OK))
             for name, path in paths.items()
-            if not name.startswith(_HIDDEN)
+            if not name.startswith(_HIDDEN) and name not in self._case_files
         }
 
     def _read(self, path: str) -> bytes:
