@@ -75,6 +75,41 @@ def test_a_plan_has_a_digest_of_what_it_runs(folder: Path, capsys: pytest.Captur
     assert [plan["runs"] for plan in plans] == [3, 3, 4, 3, 3]
 
 
+def test_the_digest_of_a_plan_covers_the_files_that_its_runs_get(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the cases, those of the skill, and those of the version that it is compared with."""
+    old = skill(folder.parents[3] / "old/pdf", body="Older.").parent
+    case = {"prompt": "Fill it", "files": ["form.txt"], "assertions": [{"type": "contains", "value": "Ada"}]}
+    judged = {"prompt": "Tell a joke", "assertions": ["It is funny"]}
+    cases = folder.parents[2] / "cases.json"
+    cases.write_text(json.dumps({"evals": [case, judged]}))
+    (folder.parents[2] / "form.txt").write_text("Name:")
+    line = ["eval", "pdf", "--cases", "cases.json", "--via", "cat", "--runs", "1", "--against", str(old)]
+    found = [run(capsys, *line)]
+    for file in (folder.parents[2] / "form.txt", folder / "SKILL.md", old / "SKILL.md"):
+        file.write_text(f"{file.read_text()}changed\n")
+        found.append(run(capsys, *line))
+    found.append(run(capsys, *line))
+    assert len({result["plan"]["digest"] for result in found}) == 4
+    assert found[-1]["plan"] == found[-2]["plan"]
+    # Only the case that runs is planned; the search ranks the skill for both.
+    assert found[0]["plan"]["cases"] == ["1"]
+    assert found[0]["sound"]["power"]["pairs"] == 1
+    assert len(found[0]["found"]["ranks"]) == 2
+
+
+def test_options_of_runs_need_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They would do nothing."""
+    assert folder.is_dir()
+    for option in (["--fail-on", "harms"], ["--max-runs", "4"], ["--max-time", "9"], ["--null"], ["--against", "pdf"]):
+        assert main(["eval", "pdf", *option]) == 2
+        assert f"`{option[0]}` needs `--via`" in capsys.readouterr().err
+    for text in ("1", "0", "-2", "two"):
+        assert main(["eval", "pdf", "--via", "cat", "--max-runs", text]) == 2
+        assert "must be a whole number from 2" in capsys.readouterr().err
+
+
 def test_a_first_file_is_not_written_through_a_link(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A link of a project may not lead out of it."""
     outside = folder.parents[3] / "outside"

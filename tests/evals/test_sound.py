@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.evals import find_weaknesses, measure_power, read_evals
+from prowess.evals import _sound, find_weaknesses, measure_power, read_evals
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -83,6 +83,20 @@ def test_each_weakness_is_one_finding(name: str, tmp_path: Path) -> None:
     assert (item.code, item.path) == ("eval-unsound", str(tmp_path / "ledger/evals/evals.json"))
     assert item.line is not None
     assert item.hint
+
+
+def test_files_of_cases_are_read_up_to_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the cases; and only if a grader has an answer that was not found yet."""
+    answer = {"type": "contains", "value": "1,234.56 euros"}
+    files = {f"evals/{name}.txt": "due: 1,234.56 euros\n" for name in "abc"}
+    case = {"prompt": "Print the tax", "files": [*files], "assertions": [answer]}
+    other = {"prompt": "Name each month of the year", "files": ["evals/b.txt"], "assertions": [answer]}
+    unread = {"prompt": "Which bank is it?", "files": ["evals/c.txt"], "assertions": ["The answer is 9"]}
+    cases, size = [*GOOD, unread, case, other], len("due: 1,234.56 euros\n")
+    for budget, expected in ((2 * size, ["a", "b"]), (2 * size - 1, ["a"]), (size - 1, [])):
+        monkeypatch.setattr(_sound, "_MOST_FIXTURES_BYTES", budget)
+        found = [item.message for item in weaknesses(tmp_path / str(budget), cases, files)]
+        assert found == [f"`evals/{name}.txt` contains the answer `1,234.56 euros`" for name in expected]
 
 
 def test_what_is_observable_is_not_a_weakness(tmp_path: Path) -> None:

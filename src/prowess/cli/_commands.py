@@ -23,7 +23,7 @@ GROUPS = {
     "check": {
         "check": "report problems in skills, and how to fix them",
         "test": "run the tests of skills in a sandbox, each in a fresh copy",
-        "eval": "say whether a skill is found and helps, and its eval can show it",
+        "eval": "evaluate a skill: are its cases sound, is it found, does it help",
     },
     "use": {
         "trust": "allow a skill's tools and scripts in Prowess, until a file changes",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ._cases import EvalCase as EvalCase, Evals as Evals, Fixture as Fixture, Grader as Grader
     from ._first_file import first_evals as first_evals
     from ._found import Rank as Rank, rank_skill as rank_skill, shipped_crowd as shipped_crowd
+    from ._grade import code_graders as code_graders
     from ._plan import DEFAULT_RUNS as DEFAULT_RUNS, Plan as Plan, make_plan as make_plan
     from ._read import read_evals as read_evals
     from ._runs import Outcome as Outcome, Program as Program, run_pairs as run_pairs

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
+from prowess._internal.files import MAX_DIGEST_BYTES, UnreadableError, read_file, skill_digest
 from prowess._internal.frozen import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ._cases import Evals
 
 DEFAULT_RUNS = 3
@@ -25,7 +28,7 @@ class Plan(Frozen):
     arms: tuple[str, ...]
     seed: int
     digest: str
-    """A SHA-256 over the cases with their graders, and the rest."""
+    """A SHA-256 over the cases with their graders and files, the skills of both arms, and the rest."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
@@ -38,8 +41,17 @@ class Plan(Frozen):
         }
 
 
-def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS) -> Plan:
-    """Return the plan for the cases of a skill."""
+def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS, other: str | None = None) -> Plan:
+    """Return the plan for the cases of a skill.
+
+    Args:
+        evals: the cases that run.
+        runs: pairs for each case.
+        seed: of the order.
+        arms: their names.
+        other: the folder of the skill that the second arm has, if any.
+    """
+    sources = _digests(dict.fromkeys(fixture.source for case in evals.cases for fixture in case.fixtures))
     content = {
         "version": 1,
         "skill": evals.name,
@@ -50,12 +62,13 @@ def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS) 
                 case.skill,
                 case.triggers,
                 [[grader.kind, grader.text, grader.path, dict(grader.config)] for grader in case.graders],
-                [[fixture.path, fixture.text] for fixture in case.fixtures],
+                [[fixture.path, fixture.text, sources[fixture.source]] for fixture in case.fixtures],
             ]
             for case in evals.cases
         ],
         "runs": runs,
         "arms": arms,
+        "skills": [skill_digest(evals.folder), None if other is None else skill_digest(other)],
         "seed": seed,
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
@@ -66,3 +79,18 @@ def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS) 
         seed=seed,
         digest=f"sha256:{sha256(text.encode()).hexdigest()}",
     )
+
+
+def _digests(paths: Iterable[str]) -> dict[str, str | None]:
+    """Return the SHA-256 of each file; `None` if it cannot be read, or all of them are too large to run."""
+    left = MAX_DIGEST_BYTES
+    digests: dict[str, str | None] = {}
+    for path in paths:
+        try:
+            data = read_file(path, left) if path else b""
+        except UnreadableError:
+            digests[path] = None
+            continue
+        left -= len(data)
+        digests[path] = sha256(data).hexdigest()
+    return digests

@@ -28,6 +28,8 @@ _REPEATED_WORDS = 8
 _SHORTEST_ANSWER = 8
 """Characters of a text that is an answer if a file of the case has it."""
 _MOST_FIXTURE_BYTES = 256 * 1024
+_MOST_FIXTURES_BYTES = 64 * 1024 * 1024
+"""Of the files of all cases; a file counts for each case that has it."""
 _VAGUE = frozenset(
     """
     answer response result output task work job agent skill assistant good great well nice fine correct correctly
@@ -95,8 +97,9 @@ def find_weaknesses(evals: Evals) -> tuple[Finding, ...]:
         return () if evals.files else (_no_evals(evals),)
     found = [*_of_all(evals), *_similar(evals.cases)]
     body = _runs_of_words(f"{evals.description}\n{evals.body}")
+    texts = _Texts()
     for case in evals.cases:
-        found += _of_case(case, body)
+        found += _of_case(case, body, texts)
     return tuple(found)
 
 
@@ -144,7 +147,7 @@ def _are_alike(first: frozenset[str], second: frozenset[str]) -> bool:
     return len(first & second) >= _ALIKE * len(first | second) and len(first | second) > 3
 
 
-def _of_case(case: EvalCase, body: frozenset[tuple[str, ...]]) -> Iterator[Finding]:
+def _of_case(case: EvalCase, body: frozenset[tuple[str, ...]], texts: _Texts) -> Iterator[Finding]:
     if case.prompt.startswith(REPLACE):
         message = f"the prompt of {quoted(case.id)} is the one that `prowess eval init` wrote"
         yield _weak(case, case.path, message, "write a task as a user would")
@@ -156,7 +159,7 @@ def _of_case(case: EvalCase, body: frozenset[tuple[str, ...]]) -> Iterator[Findi
             f"no grader looks at the expected output of {quoted(case.id)}",
             "add `assertions` that say what is checked",
         )
-    answers = {fixture.path: _text_of(fixture) for fixture in case.fixtures} if case.graders else {}
+    answers = texts.find(case)
     for grader in case.graders:
         if grader.kind == "judge" and grader.text and (_is_vague(grader.text) or grader.text.startswith(REPLACE)):
             message = f"{quoted(grader.text)} names nothing that can be observed"
@@ -164,12 +167,13 @@ def _of_case(case: EvalCase, body: frozenset[tuple[str, ...]]) -> Iterator[Findi
         elif grader.kind in ("judge", "output-contains") and _runs_of_words(grader.text) & body:
             message = f"{quoted(grader.text)} repeats words of the skill, so it tests parroting, not results"
             yield _weak(grader, case.path, message, "say what the result must be, in other words")
-        if grader.kind in ("output-contains", "file-contains") and len(grader.text) >= _SHORTEST_ANSWER:
-            for path, text in answers.items():
-                if grader.text in text:
-                    message = f"{quoted(path)} contains the answer {quoted(grader.text)}"
-                    yield _weak(grader, case.path, message, "look for something that the agent must work out")
-                    break
+        if _is_answer(grader) and grader.text in answers:
+            message = f"{quoted(answers[grader.text])} contains the answer {quoted(grader.text)}"
+            yield _weak(grader, case.path, message, "look for something that the agent must work out")
+
+
+def _is_answer(grader: Grader) -> bool:
+    return grader.kind in ("output-contains", "file-contains") and len(grader.text) >= _SHORTEST_ANSWER
 
 
 def _is_vague(text: str) -> bool:
@@ -184,11 +188,33 @@ def _runs_of_words(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(words[start : start + _REPEATED_WORDS]) for start in range(len(words) - _REPEATED_WORDS + 1))
 
 
-def _text_of(fixture: Fixture) -> str:
-    """Return the text of a file of a case; empty if it is not text, or too large to be read."""
-    if not fixture.source:
-        return fixture.text
-    try:
-        return read_file(fixture.source, _MOST_FIXTURE_BYTES).decode()
-    except (UnreadableError, UnicodeDecodeError):
-        return ""
+class _Texts:
+    """Looks for answers in the files of cases: one file at a time is held, and so many bytes are read of all."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_FIXTURES_BYTES
+
+    def find(self, case: EvalCase) -> dict[str, str]:
+        """Return each answer that a file of the case contains, with the first such file."""
+        wanted = {grader.text for grader in case.graders if _is_answer(grader)}
+        found: dict[str, str] = {}
+        for fixture in case.fixtures:
+            missing = wanted - found.keys()
+            if missing:
+                text = self._text_of(fixture)
+                found |= {answer: fixture.path for answer in missing if answer in text}
+        return found
+
+    def _text_of(self, fixture: Fixture) -> str:
+        """Return the text of a file; empty if it is not text, or too large to be read."""
+        if not fixture.source:
+            return fixture.text
+        try:
+            data = read_file(fixture.source, min(_MOST_FIXTURE_BYTES, self._left))
+        except UnreadableError:
+            return ""
+        self._left -= len(data)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return ""

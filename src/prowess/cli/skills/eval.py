@@ -1,4 +1,4 @@
-"""prowess eval: say whether the eval of a skill can show anything, and whether the skill would be found."""
+"""prowess eval: say whether the cases of a skill are sound, whether it would be found, and whether it helps."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from prowess.errors import ConfigError, ProwessError
 from prowess.evals import (
     DEFAULT_RUNS,
     Program,
+    code_graders,
     find_weaknesses,
     first_evals,
     make_plan,
@@ -70,12 +71,17 @@ def options(parser: Parser) -> None:
     parser.value("--seed", "N", "the seed of the plan (default: 0)", type=int, default=0)
     parser.value("--against", "PATH", "compare with the skill in this folder, such as an older version (with --via)")
     parser.flag("--null", "compare the skill with itself, to see what chance does (with --via)")
-    parser.value("--max-runs", "N", "stop after N runs, of both arms together", type=int)
-    parser.value("--max-time", "S", "stop after S seconds; a run that is cut off does not count", type=_parse_seconds)
+    parser.value("--max-runs", "N", "stop after N runs, of both arms together (with --via)", type=_parse_max_runs)
+    parser.value(
+        "--max-time",
+        "S",
+        "stop after S seconds; a run cut off then does not count (with --via)",
+        type=_parse_seconds,
+    )
     parser.value(
         "--fail-on",
         "VERDICT",
-        "exit with 1 if the verdict on these cases is `harms`, or with `not-shown` anything but `helps`",
+        "exit with 1 if the verdict on these cases is `harms`, or with `not-shown` anything but `helps` (with --via)",
         choices=("harms", "not-shown"),
     )
     parser.add_json()
@@ -106,11 +112,14 @@ def run(args: Arguments) -> Result:
     evals = read_evals(os.path.dirname(skill.real), cases)
     other = _other(args, evals, catalog.cwd)
     arms = ("with", "without" if other is None else "with" if args.null else "against")
-    plan = make_plan(evals, args.runs, args.seed, arms)
+    planned = evals
+    if args.via is not None:
+        planned = evals.with_changes(cases=tuple(case for case in evals.cases if code_graders(case)))
+    plan = make_plan(planned, args.runs, args.seed, arms, other)
     findings = (*evals.findings, *find_weaknesses(evals))
-    power = measure_power(len(evals.cases), args.runs) if evals.cases else None
+    power = measure_power(len(planned.cases), args.runs) if planned.cases else None
     found = _rank(args, catalog, skill, evals)
-    outcome = None if args.via is None else _run(args, evals, other)
+    outcome = None if args.via is None else _run(args, planned, other)
     return _result(args, plan, findings, power, found, outcome, catalog.cwd)
 
 
@@ -120,8 +129,11 @@ def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
     Raises:
         ConfigError: there is no skill, or the options contradict each other.
     """
-    if (args.against is not None or args.null) and args.via is None:
-        raise ConfigError("`--against` and `--null` need `--via`", hint="give the command that runs the cases")
+    if args.via is None:
+        for name in ("against", "null", "max_runs", "max_time", "fail_on"):
+            if getattr(args, name) not in (None, False):
+                option = f"`--{name.replace('_', '-')}`"
+                raise ConfigError(f"{option} needs `--via`", hint="give the command that runs the cases")
     if args.null and args.against is not None:
         raise ConfigError("`--against` and `--null` exclude each other", hint="run one after the other")
     if args.null:
@@ -220,6 +232,12 @@ def _parse_runs(text: str) -> int:
     return int(text)
 
 
+def _parse_max_runs(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 2):
+        raise argparse.ArgumentTypeError("must be a whole number from 2, the runs of one pair")
+    return int(text)
+
+
 def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
@@ -269,6 +287,8 @@ def _lines(
         yield ""
     yield f"sound: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
     yield f"  {power.sentence}"
+    if left_out := len(found.ranks) - power.cases:
+        yield f"  left out: {pluralize(left_out, 'case')} that code alone cannot grade"
     yield f"found: among {pluralize(found.others, 'other skill')}, by `prowess search`"
     yield from _counts("", found.ranks)
     if found.compared is not None:
