@@ -180,11 +180,11 @@ def summarize_kinds(comparison: Comparison) -> Iterator[str]:
     total = len(comparison.distinct)
     skills = pluralize(total, "skill")
     more = len(comparison.skills) - total
-    where = (
-        f" ({more:,} more {'is a copy, or ships' if more == 1 else 'are copies, or ship'} with an agent)"
-        if more
-        else ""
-    )
+    copies = f"{'is a copy, or ships' if more == 1 else 'are copies, or ship'} with an agent"
+    if not total:
+        yield f"{pluralize(more, 'skill')} {copies}"
+        return
+    where = f" ({more:,} more {copies})" if more else ""
     where += f"; {describe_unsearched(comparison)}" if comparison.unsearched else ""
     groups: dict[tuple[int, str], list[str]] = {}
     for host, kinds in comparison.kinds.items():

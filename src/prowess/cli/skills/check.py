@@ -242,7 +242,10 @@ def _report_lines(
         from prowess.cli._first_screen import add_command
 
         command, what = add_command(offer)
-        yield from map(Message, wrap_for_terminal(f"{offer.sentence}; `{command}` installs {what}", "  "))
+        more = result.counts["skills"] - len(offer.skills) - len(offer.others.skills)
+        one = "is a copy, or is inside another skill"
+        copies = f"; {more:,} more {one if more == 1 else 'are copies, or are inside other skills'}" if more > 0 else ""
+        yield from map(Message, wrap_for_terminal(f"{offer.sentence}{copies}; `{command}` installs {what}", "  "))
     if comparison is not None and comparison.skills:
         if args.path:
             summary = [summarize_rejections(rejected_counts(comparison), len(comparison.distinct))]
