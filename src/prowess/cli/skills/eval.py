@@ -16,7 +16,16 @@ from prowess.checks import evaluate_path, find_skill_files
 from prowess.cli._arguments import catalog_from_args
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._files import place_to_write
-from prowess.cli._output import Message, ProgressLine, Result, as_dicts, finding_lines, format_table, pluralize
+from prowess.cli._output import (
+    Message,
+    ProgressLine,
+    Result,
+    as_dicts,
+    finding_lines,
+    format_table,
+    pluralize,
+    wrap_for_terminal,
+)
 from prowess.cli._references import find_skill, reference_to
 from prowess.errors import ConfigError, ProwessError
 from prowess.evals import (
@@ -286,7 +295,7 @@ def _lines(
     if findings:
         yield ""
     yield f"sound: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
-    yield f"  {power.sentence}"
+    yield from wrap_for_terminal(f"  {power.sentence}", "    ")
     if left_out := len(found.ranks) - power.cases:
         yield f"  left out: {pluralize(left_out, 'case')} that code alone cannot grade"
     yield f"found: among {pluralize(found.others, 'other skill')}, by `prowess search`"
