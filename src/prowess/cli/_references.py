@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog, Entry
     from prowess.filesystem import Filesystem, Question
+    from prowess.findings import Finding
 
 
 def find_skill(catalog: Catalog, reference: str) -> Entry:
@@ -121,6 +122,13 @@ def outdated_notes(catalog: Catalog, question: Question, filesystem: Filesystem)
     comparison = compare_mounted(catalog, question, filesystem)
     if comparison is not None:
         yield from map(Message, describe_outdated(comparison))
+
+
+def lock_findings_about(name: str, question: Question, filesystem: Filesystem) -> list[Finding]:
+    """Return that a skill of the lock is not installed, and each lock that is invalid: it may name the skill."""
+    from prowess.visibility import LOCK_INVALID, is_about, lock_findings
+
+    return [item for item in lock_findings(question, filesystem) if item.code == LOCK_INVALID or is_about(item, name)]
 
 
 def with_skill_at(catalog: Catalog, reference: str) -> Catalog:

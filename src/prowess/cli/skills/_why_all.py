@@ -20,7 +20,7 @@ from prowess.cli._output import (
     print_lines,
     wrap_for_terminal,
 )
-from prowess.cli._references import candidate_lines, chain_json, with_skill_at
+from prowess.cli._references import candidate_lines, chain_json, lock_findings_about, with_skill_at
 from prowess.errors import SkillNotFoundError
 from prowess.hosts import evidence_marks
 from prowess.visibility import (
@@ -29,8 +29,6 @@ from prowess.visibility import (
     Kind,
     compare_catalogs,
     find_offer,
-    is_about,
-    lock_findings,
     misnamed_files,
     named_files,
 )
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments
     from prowess.filesystem import Filesystem, Question
-    from prowess.findings import Finding
     from prowess.visibility import ComparedSkill, Comparison, Offer, View
 
     Chains = Mapping[str, tuple[Entry, ...]]
@@ -105,11 +102,6 @@ def explain_for_all(
             yield from candidate_lines(chain)
 
     return Result(as_dict, text())
-
-
-def lock_findings_about(name: str, question: Question, filesystem: Filesystem) -> list[Finding]:
-    """Return that a skill of the lock is not installed, and each lock that is invalid: it may name the skill."""
-    return [item for item in lock_findings(question, filesystem) if item.code == LOCK_INVALID or is_about(item, name)]
 
 
 def _files_of_repository(catalog: Catalog, name: str, filesystem: Filesystem) -> list[str]:

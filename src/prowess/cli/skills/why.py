@@ -57,15 +57,14 @@ def run(args: Arguments) -> Result | int:
 
     def make(question: Question, filesystem: Filesystem) -> Result:
         from prowess.catalog import catalog_for
-        from prowess.cli._references import outdated_notes
-
-        from ._why_all import explain_for_all, lock_findings_about
+        from prowess.cli._references import lock_findings_about, outdated_notes
 
         catalog = catalog_for(question, host, filesystem=filesystem, cache=not args.no_cache)
         if candidates := catalog.candidates(args.name, filesystem):
             about = finding_messages(lock_findings_about(args.name, question, filesystem), base=question.cwd)
             notes = (*outdated_notes(catalog, question, filesystem), *about)
             return _chain_result(args.name, catalog, candidates, notes)
+        from ._why_all import explain_for_all
 
         return explain_for_all(args, question, filesystem, [host], None)
 
