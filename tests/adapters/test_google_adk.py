@@ -263,6 +263,25 @@ def test_agents_that_run_at_once_in_one_conversation_save_their_skills(folder: P
     assert [(session.turn, len(session.ledger)) for session in sessions] == [(2, 1)] * 4
 
 
+def test_a_session_that_adk_is_saving_at_that_moment_is_saved_again(folder: Path, tmp_path: Path) -> None:
+    """Between what it writes and what it notes, ADK's databases refuse the event with which a turn begins."""
+
+    class Busy(SqliteSessionService):  # type: ignore[misc]
+        refused = 0
+
+        async def append_event(self, session: Any, event: Event) -> Event:
+            if event.content is None and self.refused < 3:
+                self.refused += 1
+                raise ValueError("stale")
+            return await super().append_event(session, event)
+
+    skills, service = Skills(discover_project(folder)), Busy(str(tmp_path / "sessions.db"))
+    agent = LlmAgent(name="counter", model=Scripted(script=[PAGES, "Done."], requests=[]), tools=[skills])
+    chat = Chat(skills, agent=agent, service=service)
+    assert chat.say("Count $pages") == "Done."
+    assert (service.refused, skills.session(chat.saved().state, "counter").turn) == (3, 1)
+
+
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated")  # ADK itself uses it
 def test_an_agent_that_is_a_tool_has_skills_of_its_own(folder: Path) -> None:
     """In each call of the tool; ADK gives it a conversation of its own."""

@@ -198,6 +198,11 @@ class _Turn:
             branch=invocation.branch,
             actions=EventActions(state_delta={self._state_key: self._record()}),
         )
+        for _ in range(_APPEND_TRIES):
+            with suppress(ValueError):  # what ADK saves for an agent that runs at the same time is not noted yet
+                await invocation.session_service.append_event(session=invocation.session, event=event)
+                return
+            await asyncio.sleep(_APPEND_PAUSE)
         await invocation.session_service.append_event(session=invocation.session, event=event)
 
     def save(self, context: ToolContext) -> None:
@@ -297,6 +302,8 @@ def _visible_texts(contents: Iterable[types.Content]) -> Iterator[str]:
 _MAX_BYTES = 16 * 1024 * 1024
 """Of all files of a skill, as in ADK; those after it are left out."""
 _MAX_DESCRIPTION = 1024
+_APPEND_TRIES, _APPEND_PAUSE = 50, 0.01
+"""How often, and after how many seconds, an event is saved again: more than the agents of one turn need."""
 
 
 class CatalogSkillRegistry(SkillRegistry):  # type: ignore[misc]
