@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._cases import EvalCase as EvalCase, Evals as Evals, Fixture as Fixture, Grader as Grader
     from ._first_file import first_evals as first_evals
-    from ._found import Rank as Rank, rank_skill as rank_skill, shipped_crowd as shipped_crowd
+    from ._found import Rank as Rank, rank_skill as rank_skill, rivals_of as rivals_of, shipped_crowd as shipped_crowd
     from ._grade import code_graders as code_graders
     from ._plan import DEFAULT_RUNS as DEFAULT_RUNS, Plan as Plan, make_plan as make_plan
     from ._read import read_evals as read_evals

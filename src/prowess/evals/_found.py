@@ -62,6 +62,12 @@ class _Description:
         """Say to the search that a body would have to be fetched."""
 
 
+def rivals_of(skill: Entry, others: Iterable[Entry]) -> list[Entry]:
+    """Return the skills among which one is ranked: the others without its copies, and without those of its name."""
+    own = normalize_name(skill.name)
+    return [entry for entry in others if entry.real != skill.real and normalize_name(entry.name) != own]
+
+
 def rank_skill(skill: Entry, others: Iterable[Entry], cases: Sequence[EvalCase]) -> tuple[Rank, ...]:
     """Return where a skill is among others, for each case.
 
@@ -70,8 +76,7 @@ def rank_skill(skill: Entry, others: Iterable[Entry], cases: Sequence[EvalCase])
         others: those it is ranked among; copies of it are left out.
         cases: of its eval.
     """
-    own = normalize_name(skill.name)
-    rivals = [entry for entry in others if entry.real != skill.real and normalize_name(entry.name) != own]
+    rivals = rivals_of(skill, others)
     entries = (skill, *rivals)
     # The search reads the bodies of skills, as `prowess search` does, except of those that are only descriptions.
     readers = {entry.path: _Description() for entry in rivals if entry.scope == "crowd"}

@@ -38,6 +38,7 @@ from prowess.evals import (
     measure_power,
     rank_skill,
     read_evals,
+    rivals_of,
     run_pairs,
     shipped_crowd,
 )
@@ -211,7 +212,7 @@ def _rank(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals) -> _Fou
     if args.description is not None:
         text = _description_at(os.path.join(catalog.cwd, os.path.expanduser(args.description)))
         compared = rank_skill(skill.with_changes(description=text), others, evals.cases)
-    count = len({entry.real for entry in others if entry.real != skill.real and entry.name != skill.name})
+    count = len({entry.real for entry in rivals_of(skill, others)})
     return _Found(others=count, ranks=ranks, compared=compared)
 
 
