@@ -20,7 +20,7 @@ from prowess.testing import AdapterClaim, Call, Step
 from prowess.testing._adapter_suite import Project, call, expect, expect_strict_roles, expect_times
 from prowess.trajectory import read_sessions
 from support.growth import END
-from support.media import PDF, PNG
+from support.media import PDF, PNG, write_media
 from support.skills import BANK_MESSAGE, GARDEN_MESSAGE, skill, write_many_skills
 
 if TYPE_CHECKING:
@@ -287,8 +287,7 @@ async def _script_folder(project: Project) -> None:
 async def _media_files(project: Project) -> None:
     """The answer about an image or a document says what it is, and the conversation goes on, also after a restart."""
     skill_text, chat = tides(project), project.chat()
-    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
-        (project.skills / "tide-tables" / name).write_bytes(data)
+    write_media(project.skills / "tide-tables")
     reads = [call("read_skill_file", name=skill_text.name, path=path) for path in ("map.png", "map.pdf")]
     requests = await chat.turn("Show them.", *reads)
     expect(f"`map.png` is an image (image/png, {len(PNG)} bytes)" in result(requests[1]), "the image", requests)

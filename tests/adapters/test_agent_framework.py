@@ -33,7 +33,7 @@ from openai import AsyncOpenAI
 from adapters.test_docs_as_installed import Model
 from prowess import Scripts, Session, Trust
 from prowess.adapters.agent_framework import Skills
-from support.media import PDF, PNG
+from support.media import PNG, write_media
 from support.sessions import discover_project
 from support.skills import GARDEN_MESSAGE, skill, write_many_skills
 
@@ -288,8 +288,7 @@ def test_agents_with_different_skills_may_share_a_conversation(folder: Path, tmp
 
 
 def test_images_and_documents_are_content_of_the_framework(folder: Path) -> None:
-    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
-        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    write_media(folder / ".agents/skills/pages")
     reads = [use("read_skill_file", name="pages", path=path) for path in ("map.png", "map.pdf")]
     chat = Chat(discover_project(folder), *reads)
     chat.say("Show them.")
@@ -309,8 +308,7 @@ def test_what_a_script_wrote_is_content_of_its_result_that_no_model_is_sent(
 ) -> None:
     """Once, in the message that the application gets and the framework stores."""
     pages = folder / ".agents/skills/pages"
-    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
-        (pages / name).write_bytes(data)
+    write_media(pages)
     code = "import pathlib, sys\nhere = pathlib.Path(__file__).parent\n"
     code += "for name in sys.argv[1:]:\n    pathlib.Path(name).write_bytes((here / name).read_bytes())\n"
     (pages / "write.py").write_text(code)

@@ -24,7 +24,7 @@ from prowess import LiveCatalog, Scripts, Trust
 from prowess.adapters.langchain import SkillsMiddleware
 from prowess.filesystem import Question
 from prowess.trajectory import read_sessions
-from support.media import PDF, PNG
+from support.media import PDF, PNG, write_media
 from support.sessions import discover_project
 from support.skills import skill
 
@@ -281,8 +281,7 @@ def test_scripts_of_one_message_run_in_its_order(with_script: Path, tmp_path: Pa
 def test_a_model_gets_the_images_and_documents_that_its_profile_names(
     folder: Path, profile: Any, kinds: list[str]
 ) -> None:
-    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
-        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    write_media(folder / ".agents/skills/pages")
     reads = [use("read_skill_file", {"name": "pages", "path": path}, path) for path in ("map.png", "map.pdf")]
     agent = Agent(folder, asks(*reads), DONE)
     agent.model.profile = profile

@@ -20,7 +20,7 @@ from llama_index.llms.openai_like import OpenAILike
 from adapters.drivers.llama_index import model_of
 from prowess import Scripts
 from prowess.adapters.llama_index import _MODEL_WITH_FILES, Skills, SkillsFunctionAgent, SkillsReActAgent
-from support.media import PDF, PNG
+from support.media import write_media
 from support.openai_server import ModelServer, results, texts, whole
 from support.sessions import discover_project
 from support.skills import skill
@@ -188,8 +188,7 @@ def test_images_and_documents_are_blocks_where_a_service_accepts_them(
     folder: Path, server: ModelServer, kind: Any
 ) -> None:
     """The real `OpenAIResponses` sends these blocks as they are."""
-    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
-        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    write_media(folder / ".agents/skills/pages")
     reads: list[Any] = [[("read_skill_file", {"name": "pages", "path": path})] for path in ("map.png", "map.pdf")]
     server.answers = [*reads, DONE]
     agent = agent_of(server, Skills(discover_project(folder)))

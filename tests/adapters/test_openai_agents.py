@@ -35,7 +35,7 @@ from prowess import LiveCatalog, Scripts, Session, discover
 from prowess.adapters.openai_agents import Skills, SkillWarning
 from prowess.errors import ConfigError
 from support.growth import END
-from support.media import PDF, PNG
+from support.media import PNG, write_media
 from support.sessions import discover_project
 from support.skills import skill
 
@@ -566,8 +566,7 @@ def test_a_live_catalog_may_be_closed(tmp_path: Path) -> None:
 
 def test_images_and_documents_are_what_the_sdk_calls_them(folder: Path) -> None:
     """A model of chat completions is sent the text alone."""
-    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
-        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    write_media(folder / ".agents/skills/pages")
     skills = Skills(discover_project(folder))
     reads = [call("read_skill_file", {"name": "pages", "path": path}, path) for path in ("map.png", "map.pdf")]
     agent, model = agent_with(skills, *reads, DONE)

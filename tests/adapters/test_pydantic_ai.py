@@ -35,7 +35,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from prowess import ConfigError, Scripts, Session, Trust, UntrustedSkill, discover
 from prowess.adapters.pydantic_ai import _MODELS_WITH_FILES, Skills
 from prowess.catalog import LiveCatalog
-from support.media import PDF as PDF_FILE, PNG
+from support.media import PDF as PDF_FILE, PNG, write_media
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -647,8 +647,7 @@ class Responses(OpenAIResponsesModel):
 @pytest.mark.parametrize("accepts", [True, False])
 def test_images_and_documents_are_binary_content_where_a_service_accepts_them(here: Path, accepts: bool) -> None:
     """Elsewhere Pydantic AI would add a message of the user, which some servers refuse after a tool."""
-    for name, data in (("map.png", PNG), ("map.pdf", PDF_FILE)):
-        (here / ".agents/skills/pdf" / name).write_bytes(data)
+    write_media(here / ".agents/skills/pdf")
     script = Script(*(call("read_skill_file", name="pdf", path=path) for path in ("map.png", "map.pdf")))
     model = WrapperModel(Responses(script)) if accepts else script.model
     Agent(model, capabilities=[Skills(discover(here))]).run_sync("Show them.")

@@ -27,7 +27,7 @@ from strands.vended_plugins.skills import AgentSkills
 from prowess import Scripts
 from prowess.adapters.strands import _MODELS_WITH_FILES, Skills, catalog_skills
 from prowess.errors import ConfigError
-from support.media import PDF, PNG
+from support.media import PDF, PNG, write_media
 from support.openai_server import ModelServer, results, whole
 from support.processes import processes_end, processes_with, wait_until
 from support.sessions import discover_project
@@ -373,8 +373,7 @@ class BedrockModel(OpenAIModel):  # type: ignore[misc]
 def test_images_and_documents_are_blocks_where_a_service_accepts_them(
     folder: Path, server: ModelServer, kind: Any
 ) -> None:
-    for name, data in (("map.png", PNG), ("map.pdf", PDF)):
-        (folder / ".agents/skills/pages" / name).write_bytes(data)
+    write_media(folder / ".agents/skills/pages")
     reads: list[Any] = [[("read_skill_file", {"name": "pages", "path": path})] for path in ("map.png", "map.pdf")]
     server.answers = [*reads, DONE]
     model = kind(
