@@ -12,9 +12,20 @@ import pytest
 
 from prowess.cli import main
 from prowess.errors import ConfigError
-from prowess.evals import Grader, Program, _grade, _runs, read_evals, run_pairs
-from prowess.evals._grade import passes
-from prowess.sandbox import Result
+from prowess.evals import (
+    Arms,
+    Command,
+    Grader,
+    Outcome,
+    Ran,
+    _agents,
+    _grade,
+    judge_runs,
+    make_plan,
+    read_evals,
+    run_pairs,
+)
+from prowess.evals._grade import grade
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -42,19 +53,29 @@ def cases(count: int, **more: Any) -> list[dict[str, Any]]:
     return [{"prompt": f"Greet {number}", "assertions": expected, **more} for number in range(count)]
 
 
+def evaluate(command: str, evals: Any, runs: int, seed: int = 0, *, other: str | None = None, **limits: Any) -> Outcome:
+    """Return what the runs of a command show."""
+    plan = make_plan(evals, runs, seed, other=other)
+    return judge_runs(plan, run_pairs(Command(command), Arms(evals, other), plan, **limits))
+
+
+def passes(graders: list[Grader], ran: Ran, folder: str, skill: str) -> bool:
+    return all(grade(graders, ran, folder, skill))
+
+
 def test_a_skill_that_changes_the_result_helps(tmp_path: Path) -> None:
     """Eleven pairs in a row are enough, of whatever is planned."""
-    outcome = run_pairs(Program(AGENT, evals_of(tmp_path, cases(8))), 5, 0)
+    outcome = evaluate(AGENT, evals_of(tmp_path, cases(8)), 5, 0)
     assert (outcome.pairs.verdict, outcome.cases.verdict) == ("helps", "helps")
     assert (outcome.pairs.won, outcome.planned, outcome.done, outcome.installed) == (11, 40, 22, 11)
 
 
 def test_a_skill_that_changes_nothing_shows_no_difference(tmp_path: Path) -> None:
     """With as many pairs as can show one; the answers are the same in both arms."""
-    outcome = run_pairs(Program("cat", evals_of(tmp_path, cases(7))), 7, 0)
+    outcome = evaluate("cat", evals_of(tmp_path, cases(7)), 7, 0)
     assert (outcome.pairs.verdict, outcome.pairs.tied) == ("no-difference-shown", 49)
     assert outcome.cases.verdict == "not-enough-runs"
-    outcome = run_pairs(Program("cat", evals_of(tmp_path, cases(2))), 2, 0)
+    outcome = evaluate("cat", evals_of(tmp_path, cases(2)), 2, 0)
     assert (outcome.pairs.verdict, outcome.pairs.more) == ("not-enough-runs", 45)
 
 
@@ -67,7 +88,7 @@ def test_each_run_has_fresh_files_and_nothing_of_the_user(tmp_path: Path) -> Non
     )
     files = {"evals/in.txt": "fresh\n", "scripts/a.sh": "#!/bin/sh\n"}
     graded = cases(1, files=["evals/in.txt"])
-    outcome = run_pairs(Program(program, evals_of(tmp_path, graded, files)), 3, 0)
+    outcome = evaluate(program, evals_of(tmp_path, graded, files), 3, 0)
     assert outcome.done == 6
     lines = log.read_text().splitlines()
     assert lines.count("fresh") == 6
@@ -86,7 +107,7 @@ def test_nothing_of_a_run_outlives_it(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     left = f"setsid sh -c 'echo $$ >> {pids}; echo 1 > begun; exec sleep 600' >/dev/null 2>&1"
     program = f"({left} &); until [ -s begun ]; do :; done; head -c 3000000 /dev/zero"
-    outcome = run_pairs(Program(program, evals_of(tmp_path, cases(1))), 1, 0)
+    outcome = evaluate(program, evals_of(tmp_path, cases(1)), 1, 0)
     assert (outcome.done, outcome.failed) == (2, 0)
     ended = pids.read_text().split()
     assert len(ended) == 2
@@ -103,9 +124,7 @@ def is_alive(pid: int) -> bool:
 
 def test_a_run_that_fails_is_no_pair(tmp_path: Path) -> None:
     """And its reason is kept; it is no failed case."""
-    outcome = run_pairs(
-        Program(f"[ -d {SKILL} ] || {{ echo out of credit >&2; exit 3; }}", evals_of(tmp_path, cases(2))), 2, 0
-    )
+    outcome = evaluate(f"[ -d {SKILL} ] || {{ echo out of credit >&2; exit 3; }}", evals_of(tmp_path, cases(2)), 2)
     assert (outcome.done, outcome.failed, outcome.pairs.difference) == (4, 4, None)
     assert (outcome.first_failure, outcome.pairs.verdict) == ("out of credit", "not-enough-runs")
 
@@ -115,30 +134,30 @@ def test_a_failed_run_does_not_take_the_end_from_the_plan(tmp_path: Path) -> Non
     log = tmp_path / "log"
     log.write_text("")
     # One pair loses a run; six pairs in a row are enough at the end, and not before it.
-    program = Program(f"echo >> {log}; test $(wc -l < {log}) -ne 3 || exit 1; {AGENT}", evals_of(tmp_path, cases(7)))
-    outcome = run_pairs(program, 1, 0)
+    program, evals = f"echo >> {log}; test $(wc -l < {log}) -ne 3 || exit 1; {AGENT}", evals_of(tmp_path, cases(7))
+    outcome = evaluate(program, evals, 1)
     assert (outcome.failed, outcome.done, outcome.planned) == (1, 13, 7)
     assert (outcome.pairs.verdict, outcome.pairs.won) == ("helps", 6)
     log.write_text("")
-    outcome = run_pairs(program, 2, 0, most=14)
+    outcome = evaluate(program, evals, 2, most=14)
     assert (outcome.failed, outcome.pairs.verdict, outcome.pairs.won) == (1, "not-enough-runs", 6)
 
 
 @pytest.mark.parametrize("folder", [".", "$HOME"])
 def test_a_run_that_writes_too_much_fails(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In its folder, or in its home."""
-    monkeypatch.setattr(_runs, "_MOST_RUN_FILES", 50)
+    monkeypatch.setattr(_agents, "_MOST_RUN_FILES", 50)
     program = f"cd {folder}; for n in $(seq 200); do echo > $n; done; echo good day; sleep 600"
-    outcome = run_pairs(Program(program, evals_of(tmp_path, cases(1))), 1, 0)
+    outcome = evaluate(program, evals_of(tmp_path, cases(1)), 1, 0)
     assert (outcome.done, outcome.failed) == (0, 2)
     assert outcome.first_failure == "it wrote too many files, or too large ones"
-    assert run_pairs(Program("for n in $(seq 20); do echo > $n; done", evals_of(tmp_path, cases(1))), 1, 0).failed == 0
+    assert evaluate("for n in $(seq 20); do echo > $n; done", evals_of(tmp_path, cases(1)), 1, 0).failed == 0
 
 
 def test_a_run_that_is_cut_off_by_the_time_of_all_does_not_count(tmp_path: Path) -> None:
     """Neither as done nor as failed, and no further pair begins."""
     log = tmp_path / "log"
-    outcome = run_pairs(Program(f"echo begun >> {log}; sleep 600", evals_of(tmp_path, cases(3))), 3, 0, seconds=1)
+    outcome = evaluate(f"echo begun >> {log}; sleep 600", evals_of(tmp_path, cases(3)), 3, 0, seconds=1)
     assert (outcome.done, outcome.failed, outcome.installed, outcome.planned) == (0, 0, 0, 9)
     assert outcome.pairs.verdict == "not-enough-runs"
     assert not log.exists() or log.read_text() == "begun\n"
@@ -149,7 +168,7 @@ def test_the_order_follows_the_seed(tmp_path: Path) -> None:
     evals, orders = evals_of(tmp_path, cases(6)), list[list[str]]()
     for seed in (1, 1, 2):
         log = tmp_path / f"log{len(orders)}"
-        run_pairs(Program(f"(cat; echo; test -d {SKILL}; echo $? $PROWESS_RUN_SEED) >> {log}", evals), 2, seed, most=20)
+        evaluate(f"(cat; echo; test -d {SKILL}; echo $? $PROWESS_RUN_SEED) >> {log}", evals, 2, seed, most=20)
         orders.append(log.read_text().splitlines())
     assert orders[0] == orders[1] != orders[2]
     assert len(orders[0]) == 40
@@ -162,7 +181,7 @@ def test_a_case_that_brings_the_skill_is_refused_before_the_first_run(place: str
     """The arm without the skill would have it after all."""
     bring = [{"path": f"{place}/SKILL.md", "content": "---\nname: greet\ndescription: A copy.\n---\nDo it.\n"}]
     with pytest.raises(ConfigError, match="is found in"):
-        Program(f"touch {tmp_path}/ran", evals_of(tmp_path, [*cases(1), *cases(1, files=bring)]))
+        Arms(evals_of(tmp_path, [*cases(1), *cases(1, files=bring)]))
     assert not (tmp_path / "ran").exists()
 
 
@@ -170,7 +189,7 @@ def test_a_skill_that_no_agent_would_load_is_refused(tmp_path: Path) -> None:
     evals = evals_of(tmp_path, cases(1))
     (tmp_path / "greet/SKILL.md").write_text("---\nname: greet\n---\nDo it.\n")
     with pytest.raises(ConfigError, match="an agent would not load `greet`"):
-        Program("true", evals)
+        Arms(evals)
 
 
 def test_files_that_do_not_fit_into_one_folder_are_an_error(tmp_path: Path) -> None:
@@ -178,7 +197,7 @@ def test_files_that_do_not_fit_into_one_folder_are_an_error(tmp_path: Path) -> N
     for paths in (["a", "a/b"], [".agents"], ["."], ["a\0b"]):
         files = [{"path": path, "content": "x"} for path in paths]
         with pytest.raises(ConfigError, match="the files of case `1` cannot be written"):
-            Program("true", evals_of(tmp_path / str(len(paths)), cases(1, files=files)))
+            Arms(evals_of(tmp_path / str(len(paths)), cases(1, files=files)))
 
 
 def test_a_skill_is_compared_with_an_older_version(tmp_path: Path) -> None:
@@ -189,12 +208,12 @@ def test_a_skill_is_compared_with_an_older_version(tmp_path: Path) -> None:
     (old / "words.txt").write_text("hi\n")
     (old / "evals").mkdir()
     (old / "evals/evals.json").write_text("[]")
-    outcome = run_pairs(Program(f"cat {SKILL}/words.txt; ls {SKILL}", evals, str(old)), 2, 0)
+    outcome = evaluate(f"cat {SKILL}/words.txt; ls {SKILL}", evals, 2, other=str(old))
     assert (outcome.pairs.verdict, outcome.pairs.won, outcome.failed) == ("helps", 11, 0)
     (old / "words.txt").write_text("good day\n")
     (old / "SKILL.md").write_bytes((tmp_path / "greet/SKILL.md").read_bytes())
     with pytest.raises(ConfigError, match="the files of both versions are the same"):
-        Program("true", evals, str(old))
+        Arms(evals, str(old))
 
 
 def test_files_of_cases_are_hidden_wherever_they_are(tmp_path: Path) -> None:
@@ -210,7 +229,7 @@ def test_files_of_cases_are_hidden_wherever_they_are(tmp_path: Path) -> None:
     for top in (tmp_path / "greet", old):
         evals = read_evals(str(tmp_path / "greet"), str(top / "tests/mine.json"))
         log.write_text("")
-        run_pairs(Program(f"ls {SKILL} {SKILL}/tests >> {log}", evals, str(old)), 1, 0)
+        evaluate(f"ls {SKILL} {SKILL}/tests >> {log}", evals, 1, other=str(old))
         assert log.read_text().split().count("data.json") == 2
         assert "mine.json" not in log.read_text()
 
@@ -231,9 +250,13 @@ def test_a_skill_does_not_differ_from_itself(
     assert "no skill in" in capsys.readouterr().err
 
 
-def test_cases_for_a_judge_alone_cannot_be_run(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no case has a grader that needs no judge"):
-        run_pairs(Program("true", evals_of(tmp_path, [{"prompt": "Greet", "assertions": ["It is polite"]}])), 1, 0)
+def test_cases_for_a_judge_alone_cannot_be_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evals_of(tmp_path, [{"prompt": "Greet", "assertions": ["It is polite"]}])
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "./greet", "--via", "true"]) == 2
+    assert "no case has a grader that needs no judge" in capsys.readouterr().err
 
 
 OUTPUT = "Total: 12\nGood day\n"
@@ -260,10 +283,8 @@ GRADES = [
 ]
 
 
-def result(stdout: str) -> Result:
-    data = stdout.encode()
-    more: dict[str, Any] = {"stderr": b"", "stderr_size": 0, "duration": 0.1, "killed": 0, "backend": "none"}
-    return Result(exit_code=0, timed_out=False, stdout=data, stdout_size=len(data), **more)
+def result(stdout: str) -> Ran:
+    return Ran(answer=stdout.encode())
 
 
 @pytest.mark.parametrize(("kind", "fields", "passed"), GRADES)
@@ -309,9 +330,9 @@ def test_a_file_of_the_skill_is_no_output(tmp_path: Path) -> None:
     """Only one arm has it."""
     graded = [{"prompt": f"Write {number}", "assertions": [ANY_PYTHON]} for number in range(7)]
     evals = evals_of(tmp_path, graded, {"scripts/a.py": "pass\n"})
-    outcome = run_pairs(Program("true", evals), 2, 0)
+    outcome = evaluate("true", evals, 2, 0)
     assert (outcome.pairs.won, outcome.pairs.tied) == (0, 14)
-    outcome = run_pairs(Program(f"cp {SKILL}/scripts/a.py b.py || true", evals), 2, 0)
+    outcome = evaluate(f"cp {SKILL}/scripts/a.py b.py || true", evals, 2, 0)
     assert outcome.pairs.verdict == "helps"
 
 

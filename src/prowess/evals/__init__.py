@@ -1,20 +1,23 @@
 """Say whether a skill helps: read the cases of its eval, find what they cannot show, and rank the skill among others.
 
 Front door: `read_evals` (a folder in, `Evals` out), `find_weaknesses` and `measure_power` (level 0), `rank_skill`
-(level 1), `run_pairs` (level 3), and the verdicts on runs, `judge_pairs` and `judge_cases`.
+(level 1), `run_pairs` (an agent and the two arms in, runs out), and `judge_runs`, the verdicts on runs.
 """
 
 from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._agents import Agent as Agent, Command as Command, Ran as Ran
+    from ._arms import Arms as Arms
     from ._cases import EvalCase as EvalCase, Evals as Evals, Fixture as Fixture, Grader as Grader
     from ._first_file import first_evals as first_evals
     from ._found import Rank as Rank, rank_skill as rank_skill, rivals_of as rivals_of, shipped_crowd as shipped_crowd
     from ._grade import code_graders as code_graders
+    from ._outcome import Outcome as Outcome, judge_runs as judge_runs
     from ._plan import DEFAULT_RUNS as DEFAULT_RUNS, Plan as Plan, make_plan as make_plan
     from ._read import read_evals as read_evals
-    from ._runs import Outcome as Outcome, Program as Program, run_pairs as run_pairs
+    from ._runs import Run as Run, run_pairs as run_pairs
     from ._sound import Power as Power, find_weaknesses as find_weaknesses, measure_power as measure_power
     from ._statistics import Verdict as Verdict, judge_cases as judge_cases, judge_pairs as judge_pairs
 else:  # otherwise every misspelt name would have a type

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from prowess._internal.files import UnreadableError, read_file, skill_files
-from prowess.sandbox import Limits, run
+from prowess.sandbox import Limits, Result, run
 from prowess.testing import Case, decode_output, failures
 
 from ._graders import python_pattern
@@ -18,8 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prowess.sandbox import Result
-
+    from ._agents import Ran
     from ._cases import EvalCase, Grader
 
 _CODE_KINDS = ("output-", "file-", "exit-success", "expected")
@@ -35,47 +34,68 @@ def code_graders(case: EvalCase) -> tuple[Grader, ...]:
     return tuple(grader for grader in case.graders if grader.kind.startswith(_CODE_KINDS))
 
 
-def passes(graders: Sequence[Grader], result: Result, folder: str, skill: str) -> bool:
-    """Return whether a run passes all of some graders.
+def grade(graders: Sequence[Grader], ran: Ran, folder: str, skill: str = "") -> tuple[bool | None, ...]:
+    """Return whether a run passes each grader; `None` for one that code alone cannot decide.
 
     Args:
-        graders: those of `code_graders`.
-        result: of the program.
+        graders: of the case.
+        ran: the run.
         folder: in which it worked. Links in it are not followed.
         skill: the path in it at which one arm has the skill: what is below it is no output.
     """
-    output = decode_output(result.stdout)
-    paths = [path for path, _ in skill_files(folder) if not path.startswith(f"{skill}/")]
+    output = decode_output(ran.answer)
+    paths = [path for path, _ in skill_files(folder) if not (skill and path.startswith(f"{skill}/"))]
     files = {path: os.path.join(folder, *path.split("/")) for path in paths}
-    patterns: list[tuple[str, list[str], bool]] = []
+    grades: list[bool | None] = []
+    patterns: list[tuple[int, str, list[str], bool]] = []
     for grader in graders:
         subject, _, what = grader.kind.partition("-")
         wanted = not what.startswith("not-")
         what = what.removeprefix("not-")
-        if grader.kind == "expected":
-            case = Case(name="run", file="", command="", **grader.config)
-            ok = not any(failures(case, result))
+        ok: bool | None
+        if not grader.kind.startswith(_CODE_KINDS):
+            ok = None
+        elif grader.kind == "expected":
+            ok = not any(failures(Case(name="run", file="", command="", **grader.config), _result_of(ran)))
         elif grader.kind == "exit-success":
             ok = bool(output.strip())
         else:
             named = [file for path, file in files.items() if fnmatchcase(path, grader.path)]
             texts = [output] if subject == "output" else [_text_of(file) for file in named]
             if what == "matches":
-                patterns.append((python_pattern(grader.text), texts, wanted))
-                ok = bool(texts) or not wanted
+                ok = not wanted
+                if texts:
+                    patterns.append((len(grades), python_pattern(grader.text), texts, wanted))
             else:
                 found = bool(named) if what == "exists" else any(grader.text in text for text in texts)
                 ok = found is wanted
-        if not ok:
-            return False
-    return _match_all(patterns, folder)
+        grades.append(ok)
+    for (number, *_), found in zip(patterns, _match_all(patterns, folder), strict=True):
+        grades[number] = found
+    return tuple(grades)
 
 
-def _match_all(patterns: list[tuple[str, list[str], bool]], folder: str) -> bool:
-    """Return whether each pattern is found, or not found, as it should be; one that takes too long fails."""
+def _result_of(ran: Ran) -> Result:
+    """Return a run as what the checks of skill tests look at."""
+    more = int(ran.is_cut)
+    return Result(
+        exit_code=0,
+        timed_out=False,
+        stdout=ran.answer,
+        stderr=ran.errors,
+        stdout_size=len(ran.answer) + more,
+        stderr_size=len(ran.errors) + more,
+        duration=ran.seconds,
+        killed=0,
+        backend="none",
+    )
+
+
+def _match_all(patterns: list[tuple[int, str, list[str], bool]], folder: str) -> list[bool]:
+    """Return for each pattern whether it is found, or not found, as it should be; one that takes too long fails."""
     if not patterns:
-        return True
-    data = json.dumps([(pattern, texts) for pattern, texts, _ in patterns])
+        return []
+    data = json.dumps([(pattern, texts) for _, pattern, texts, _ in patterns])
     result = run(
         [sys.executable, "-I", "-S", "-c", _SEARCH],
         cwd=Path(folder),
@@ -84,10 +104,9 @@ def _match_all(patterns: list[tuple[str, list[str], bool]], folder: str) -> bool
         trusted=True,
         limits=Limits(timeout=_PATTERN_SECONDS),
     )
-    found = [line == b"1" for line in result.stdout.split()]
-    return len(found) == len(patterns) and all(
-        hit is wanted for hit, (_, _, wanted) in zip(found, patterns, strict=True)
-    )
+    found = [line == b"1" for line in result.stdout.split()][: len(patterns)]
+    hits = [hit is wanted for hit, (*_, wanted) in zip(found, patterns, strict=False)]
+    return hits + [False] * (len(patterns) - len(hits))
 
 
 def _text_of(file: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from random import Random
 
 from prowess._internal.files import MAX_DIGEST_BYTES, UnreadableError, read_file, skill_digest
 from prowess._internal.frozen import Frozen
@@ -39,6 +40,34 @@ class Plan(Frozen):
             "seed": self.seed,
             "digest": self.digest,
         }
+
+
+class Pair(Frozen):
+    """Two runs of one case, one in each arm."""
+
+    number: int
+    """From 0."""
+    case: int
+    """The place of the case in the plan, from 0."""
+    arms: tuple[int, ...]
+    """In which order the arms run; 0 has the skill."""
+
+
+def pairs_of(plan: Plan) -> tuple[Pair, ...]:
+    """Return the pairs of a plan in the order in which they run.
+
+    Each round has all cases, so that a slow hour of a server touches both arms and all of them.
+    """
+    random = Random(plan.seed)  # noqa: S311 - the order is the same on every machine
+    pairs: list[Pair] = []
+    for _ in range(plan.runs):
+        cases = list(range(len(plan.cases)))
+        random.shuffle(cases)
+        for case in cases:
+            arms = [0, 1]
+            random.shuffle(arms)
+            pairs.append(Pair(number=len(pairs), case=case, arms=tuple(arms)))
+    return tuple(pairs)
 
 
 def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS, other: str | None = None) -> Plan:

@@ -30,10 +30,12 @@ from prowess.cli._references import find_skill, reference_to
 from prowess.errors import ConfigError, ProwessError
 from prowess.evals import (
     DEFAULT_RUNS,
-    Program,
+    Arms,
+    Command,
     code_graders,
     find_weaknesses,
     first_evals,
+    judge_runs,
     make_plan,
     measure_power,
     rank_skill,
@@ -129,7 +131,7 @@ def run(args: Arguments) -> Result:
     findings = (*evals.findings, *find_weaknesses(evals))
     power = measure_power(len(planned.cases), args.runs) if planned.cases else None
     found = _rank(args, catalog, skill, evals)
-    outcome = None if args.via is None else _run(args, planned, other)
+    outcome = None if args.via is None else _run(args, planned, plan, other)
     return _result(args, plan, findings, power, found, outcome, catalog.cwd)
 
 
@@ -156,7 +158,7 @@ def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
     return folder
 
 
-def _run(args: Arguments, evals: Evals, other: str | None) -> Outcome:
+def _run(args: Arguments, evals: Evals, plan: Plan, other: str | None) -> Outcome:
     """Run the program on the cases.
 
     Raises:
@@ -164,16 +166,20 @@ def _run(args: Arguments, evals: Evals, other: str | None) -> Outcome:
     """
     if not evals.is_valid:
         raise ConfigError("a file of evals is invalid, so nothing runs", hint="`prowess check` shows the errors")
+    if not evals.cases:
+        hint = "add `expected`, or assertions with a type such as `contains` or `file-exists`"
+        raise ConfigError("no case has a grader that needs no judge", hint=hint)
     progress = None if args.json else ProgressLine()
     try:
-        return run_pairs(
-            Program(args.via, evals, other),
-            args.runs,
-            args.seed,
+        runs = run_pairs(
+            Command(args.via),
+            Arms(evals, other),
+            plan,
             most=args.max_runs,
             seconds=inf if args.max_time is None else args.max_time,
             progress=None if progress is None else lambda done, all_: progress.show(f"{done:,} of {all_:,} pairs"),
         )
+        return judge_runs(plan, runs)
     finally:
         # `__main__` ends the process with `os._exit`, which skips exit handlers.
         stop()
@@ -277,8 +283,7 @@ def _result(
         "found": found.as_dict(),
         "chosen": None,
         "helps": outcome and outcome.as_dict(),
-        # What a command shows to its model, and what that uses, is not known.
-        "exposure": outcome and {"installed": outcome.installed, "offered": None, "used": None},
+        "exposure": outcome and outcome.exposure(),
         "runs": {"done": outcome.done if outcome else 0, "failed": outcome.failed if outcome else 0},
     }
     verdict = outcome.pairs.verdict if outcome else "not-enough-runs"

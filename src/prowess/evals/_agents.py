@@ -1,0 +1,130 @@
+"""Run an agent once: what it is asked, where it works, and what is known of the run afterwards.
+
+An agent is anything with the attributes and the method of `Agent`. `Command` is a program of the user's.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from prowess._internal.files import MAX_SKILL_FILES
+from prowess._internal.frozen import Frozen
+from prowess.sandbox import Limits, run
+
+from ._arms import SKILLS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Protocol
+
+    from ._arms import Place
+
+    class Agent(Protocol):
+        """What runs the cases."""
+
+        name: str
+        """As in the manifest of a record."""
+        version: str
+        """Of the agent or the model; empty if it is unknown."""
+        skills: str
+        """Where it looks for skills, relative to its folder."""
+        host: str
+        """By whose rules it finds them."""
+
+        def run(self, place: Place, prompt: str, number: int, seconds: float) -> Ran:
+            """Run it on a prompt.
+
+            Args:
+                place: its folder, with the files of the case and the skill of the arm, and its home.
+                prompt: of the case.
+                number: of the pair, from 0.
+                seconds: after which it must have ended, with all its processes.
+            """
+
+
+RUN_SECONDS = 600.0
+_MOST_RUN_BYTES = 1024 * 1024 * 1024
+_MOST_RUN_FILES = MAX_SKILL_FILES - 1
+"""Files and folders of a run, in its folder and in its home: all of them are listed to be graded."""
+
+
+class Ran(Frozen):
+    """What an agent did in one run; what is not known is `None`."""
+
+    failure: str = ""
+    """Why the run failed: it is no result then, and no failed case."""
+    answer: bytes = b""
+    """Its beginning, if it is long."""
+    errors: bytes = b""
+    """What a program wrote to stderr."""
+    is_cut: bool = False
+    """Whether `answer` or `errors` is only the beginning."""
+    steps: tuple[Mapping[str, Any], ...] | None = None
+    """The steps of ATIF 1.7, without the prompt."""
+    offered: bool | None = None
+    """Whether the model was shown that there is the skill."""
+    used: bool | None = None
+    """Whether the model loaded the skill."""
+    tokens: int | None = None
+    """That the model read and wrote, together."""
+    cost: float | None = None
+    """In US dollars."""
+    seconds: float = 0.0
+    """That it took."""
+
+
+class Command:
+    """A program that gets a prompt on its standard input and answers on its standard output.
+
+    Args:
+        command: for `/bin/sh -c`.
+    """
+
+    version = ""
+    skills, host = SKILLS, "prowess"
+
+    def __init__(self, command: str) -> None:
+        self.name = command
+
+    def run(self, place: Place, prompt: str, number: int, seconds: float) -> Ran:
+        """Run the program; an exit status other than 0 is a failed run."""
+        return run_program(["/bin/sh", "-c", self.name], place, prompt, seconds, env={"PROWESS_RUN_SEED": str(number)})
+
+
+def run_program(argv: list[str], place: Place, prompt: str, seconds: float, env: Mapping[str, str]) -> Ran:
+    """Run a program in the folder of a run until it ends; no process of it is left then.
+
+    Args:
+        argv: the program and its arguments.
+        place: of the run.
+        prompt: for its standard input.
+        seconds: that it may take; never more than ten minutes.
+        env: variables, beside `PATH` of this process and `HOME`.
+    """
+    result = run(
+        [Path(argv[0]), *argv[1:]],
+        cwd=Path(place.work),
+        stdin=prompt.encode(),
+        sandbox="none",
+        trusted=True,
+        scratch=Path(place.home),
+        env={"PATH": os.environ.get("PATH", os.defpath), **env},
+        writable=[Path(place.work), Path(place.home)],
+        limits=Limits(timeout=min(seconds, RUN_SECONDS), folder_size=_MOST_RUN_BYTES, folder_files=_MOST_RUN_FILES),
+    )
+    failure = ""
+    if result.out_of_space:
+        failure = "it wrote too many files, or too large ones"
+    elif result.timed_out or result.exit_code:
+        lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
+        ended = "it took too long" if result.timed_out else f"it ended with {result.exit_code}"
+        failure = lines[-1] if lines else ended
+    return Ran(
+        failure=failure,
+        answer=result.stdout,
+        errors=result.stderr,
+        is_cut=result.stdout_size > len(result.stdout) or result.stderr_size > len(result.stderr),
+        seconds=result.duration,
+    )

@@ -1,0 +1,161 @@
+"""Give each run its arm: a fresh folder with the files of the case and the skill of the arm, and a home beside it."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
+from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
+from prowess._internal.text import PATH_LIMIT, describe_os_error, normalize_name, quoted
+from prowess.catalog import discover
+from prowess.errors import ConfigError
+from prowess.skill import is_portable_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from ._cases import EvalCase, Evals
+
+    _Files = Mapping[str, tuple[bytes, bool]]
+
+PREFIX = "prowess-eval-"
+SKILLS = ".agents/skills"
+"""Where an agent finds the skills of its arm by default, in the folder in which it starts."""
+_HIDDEN = ("evals/", "eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml")
+"""What of a skill no run sees: its own cases; neither does it see the files that were read."""
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+class Place:
+    """A fresh folder to work in, and a home beside it; both are removed at the end."""
+
+    work: str
+    home: str
+
+    def __enter__(self) -> Self:
+        self._folder = TemporaryDirectory(PREFIX, temporary_directory_root(contained=False))
+        self.work, self.home = (os.path.join(self._folder.path, name) for name in ("work", "home"))
+        for path in (self.work, self.home):
+            os.mkdir(path, 0o700)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.close()
+
+
+class Arms:
+    """The two sets of skills that are compared: the skill, and no skill or another version of it.
+
+    The skill and the files of all cases are read when this is made, so that no run changes what another one gets.
+
+    Args:
+        evals: the cases.
+        other: the folder of the skill that the second arm has: an older version, or the same one to test chance. By
+            default the second arm has no skill.
+        skills: where the agent looks for skills, relative to its folder.
+        host: by whose rules it is predicted what each arm sees.
+
+    Raises:
+        ConfigError: a file cannot be read, the files are too large, a case brings a skill, or the arms do not differ.
+    """
+
+    def __init__(self, evals: Evals, other: str | None = None, *, skills: str = SKILLS, host: str = "prowess") -> None:
+        self.evals, self.is_null = evals, other == evals.folder
+        name = evals.name if is_portable_name(evals.name) else os.path.basename(evals.folder)
+        self.skill_folder = f"{skills}/{name}"
+        """Where a run has the skill, relative to its folder."""
+        self._host = host
+        self._bytes = 0
+        tops = [real_path(top) for top in (evals.folder, other) if top is not None]
+        self._case_files = {os.path.relpath(real_path(file), top) for file in evals.files for top in tops}
+        self._skills = (self._read_skill(evals.folder), None if other is None else self._read_skill(other))
+        if self._skills[0] == self._skills[1] and not self.is_null:
+            hint = "name another version; `--null` runs the same one twice, to test chance"
+            raise ConfigError("the files of both versions are the same", hint=hint)
+        self._fixtures = {
+            id(case): {  # two files may have the same ids
+                fixture.path: (self._read(fixture.source) if fixture.source else fixture.text.encode(), False)
+                for fixture in case.fixtures
+            }
+            for case in evals.cases
+        }
+        self._check()
+
+    def _read_skill(self, folder: str) -> _Files:
+        """Return the files of a skill that a run sees, and whether each may be executed."""
+        paths = {name: os.path.join(folder, *name.split("/")) for name, _ in skill_files(folder)}
+        return {
+            name: (self._read(path), os.access(path, os.X_OK))
+            for name, path in paths.items()
+            if not name.startswith(_HIDDEN) and name not in self._case_files
+        }
+
+    def _read(self, path: str) -> bytes:
+        try:
+            data = read_file(path, _MOST_BYTES)
+        except UnreadableError as error:
+            message = f"{quoted(path, PATH_LIMIT)} cannot be read: {error.message}"
+            raise ConfigError(message, hint="a file of a case must be a regular file") from None
+        self._bytes += len(data)
+        if self._bytes > _MOST_BYTES:
+            raise ConfigError("the skill and the files of its cases have more than 64 MiB", hint="use smaller files")
+        return data
+
+    def _check(self) -> None:
+        """Predict what the program finds in each arm.
+
+        Raises:
+            ConfigError: the skill is not what an agent would load, or the arm without it has it too.
+        """
+        without_files = [case for case in self.evals.cases if not case.fixtures]
+        # All cases without files have the same folder.
+        for case in [*without_files[:1], *(case for case in self.evals.cases if case.fixtures)]:
+            for arm in (1, 0):
+                with Place() as place:
+                    self.fill(place, case, arm)
+                    catalog = discover(place.work, host=self._host, home=place.home, cache=False)
+                    own = normalize_name(self.evals.name)
+                    seen = [entry for entry in catalog.skills if normalize_name(entry.name) == own]
+                    active = [entry.real for entry in seen if entry.state == "active"]
+                    own_folder = os.path.join(real_path(place.work), *self.skill_folder.split("/"), "")
+                    if self._skills[arm] is None:
+                        if seen:
+                            message = f"without the skill, {quoted(self.evals.name)} is found in {quoted(seen[0].root)}"
+                            hint = f"remove it there, or from the files of case {quoted(case.id)}"
+                            raise ConfigError(message, hint=hint)
+                    elif not any(real.startswith(own_folder) for real in active):
+                        reason = f": {seen[0].state}, {seen[0].reason}" if seen else ""
+                        message = f"an agent would not load {quoted(self.evals.name)}{reason}"
+                        raise ConfigError(message, hint="`prowess check` says why")
+
+    def fill(self, place: Place, case: EvalCase, arm: int) -> None:
+        """Write the files of a case, and the skill that an arm has.
+
+        Args:
+            place: the folders of the run.
+            case: of the eval.
+            arm: 0 has the skill; 1 has no skill, or another version.
+
+        Raises:
+            ConfigError: they do not fit into one folder.
+        """
+        try:
+            _write(place.work, self._fixtures[id(case)])
+            _write(os.path.join(place.work, *self.skill_folder.split("/")), self._skills[arm] or {})
+        except (OSError, ValueError) as error:
+            message = f"the files of case {quoted(case.id)} cannot be written: {describe_os_error(error)}"
+            raise ConfigError(
+                message, hint="give each file a path of its own, which is not the folder of another"
+            ) from None
+
+
+def _write(top: str, files: _Files) -> None:
+    for name, (data, is_executable) in files.items():
+        path = os.path.join(top, *name.split("/"))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "xb") as file:
+            file.write(data)
+        if is_executable:
+            os.chmod(path, 0o700)
