@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import discover
+from prowess.cli import main
 from prowess.hosts import evidence_note, host_names
 from prowess.prompt._prompt import render
 from support.project_commands import run_in
@@ -75,3 +76,22 @@ def test_a_message_chooses_what_is_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert data["chars"] <= 1_500
     assert f"left out: {len(data['omitted'])};" in data["text"]
     assert run(tmp_path, "--query", BANK_MESSAGE) == run(tmp_path) == 0
+
+
+@pytest.mark.parametrize("query", ["--", "-", "-x", "--json", "--query=--", "---"])
+def test_a_query_that_looks_like_an_option_is_a_query(
+    query: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also for the words of `search`; Python before 3.13 reads `--query=--` as the end of the options."""
+    write_many_skills(tmp_path / ".agents/skills")
+    assert run(tmp_path, "--no-cache", "--budget", "1500", f"--query={query}") == 0
+    assert "<available_skills>" in capsys.readouterr().out
+    place = ["--cwd", str(tmp_path), "--home", str(tmp_path.parent / "home")]
+    assert main(["search", "--json", "--no-cache", *place, "--", query]) == 0
+    assert json.loads(capsys.readouterr().out)["query"] == query
+
+
+def test_an_option_with_fixed_values_refuses_two_hyphens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it refuses every other word."""
+    assert run(tmp_path, "--format=--") == 2
+    assert capsys.readouterr().err.startswith("error: `--format` cannot be '--'\n")

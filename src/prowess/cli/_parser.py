@@ -124,6 +124,17 @@ class Parser(_Options, argparse.ArgumentParser):
         )
         group.flag("--no-cache", "read every file again, even if it has not changed (or set PROWESS_NO_CACHE=1)")
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """Return the value of an option or an argument; `--query=--` has the value `--`.
+
+        Before 3.13, Python takes it for the `--` that ends the options, and returns a list.
+        """
+        if action.option_strings and arg_strings == ["--"]:
+            value = self._get_value(action, "--")
+            self._check_value(action, value)
+            return value
+        return super()._get_values(action, arg_strings)
+
     def error(self, message: str) -> NoReturn:
         print_error(*self._describe_error(message))
         self.exit(USAGE)
