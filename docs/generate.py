@@ -388,12 +388,13 @@ def finding_page(code: str, text: str) -> str:
     return text if line is None else re.sub(r"^Rejected by: .*$", line, text, flags=re.MULTILINE)
 
 
-def _finding_text(code: str) -> tuple[str, str]:
-    page = (DOCS / "findings" / f"{code}.md").read_text(encoding="utf-8")
-    page = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
+def _finding_text(code: str) -> tuple[str, str, str]:
+    whole = (DOCS / "findings" / f"{code}.md").read_text(encoding="utf-8")
+    page = re.sub(r"^```.*?^```$", "", whole, flags=re.DOTALL | re.MULTILINE)
     meaning = page.split("\n\n")[2]
     fix = page.split("\n## How to fix it\n")[1].split("\n## ")[0].strip().split("\n\n")[0]
-    return _absolute_links(_one_line(meaning)), _absolute_links(_one_line(fix))
+    text = whole.split("\n", 4)[4]  # below the title and the severities
+    return _absolute_links(_one_line(meaning)), _absolute_links(_one_line(fix)), _absolute_links(text.strip())
 
 
 def _absolute_links(text: str) -> str:

@@ -78,7 +78,7 @@ def test_the_commands_of_the_shell_work() -> None:
     strict, with_baseline = blocks("sh")
     code, output = run(strict)
     assert code == 1
-    assert "[name-not-folder]" in output
+    assert "[loads/name-not-folder]" in output
     code, output = run(with_baseline)
     assert (code, "1 in the baseline" in output) == (0, True)
 
@@ -144,7 +144,7 @@ def test_all_versions_are_the_same() -> None:
 def test_the_comment_and_the_table_ignore_the_finding(repository: Path) -> None:
     """Each alone makes a strict check pass."""
     (comment,) = (text for text in blocks("yaml") if text.startswith("---"))
-    (table,) = blocks("toml")
+    table, severities = blocks("toml")
     check = ["check", "skills", "--strict", "--quiet"]
     assert main(check) == 1
     write_file(repository / "pyproject.toml", table)
@@ -152,3 +152,8 @@ def test_the_comment_and_the_table_ignore_the_finding(repository: Path) -> None:
     (repository / "pyproject.toml").unlink()
     write_file(repository / "skills/pdf-forms/SKILL.md", f"{comment}Do it.\n")
     assert main(check) == 0
+    # The severities make another finding one that fails without `--strict`.
+    write_file(repository / "skills/pdf-forms/SKILL.md", f"{comment}Read [it](no.md).\n")
+    assert main(["check", "skills"]) == 0
+    write_file(repository / "pyproject.toml", severities)
+    assert main(["check", "skills"]) == 1

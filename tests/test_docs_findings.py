@@ -76,7 +76,8 @@ def test_the_index_lists_all_codes() -> None:
     index = (PAGES / "README.md").read_text(encoding="utf-8")
     rows = [line for line in index.split("\n") if line.startswith("| [`")]
     assert rows == [
-        f"| [`{code.code}`]({code.code}.md) | {code.guide} | {code.spec} | {code.title} |" for code in CODES.values()
+        f"| [`{code.code}`]({code.code}.md) | {code.group} | {code.guide} | {code.spec} | {code.title} |"
+        for code in CODES.values()
     ]
 
 

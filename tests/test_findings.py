@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.findings import CODES, DOCS_URL, Finding, Severity, apply_policy, explain, finding
+from prowess.findings import CODES, DOCS_URL, GROUPS, Finding, Severity, apply_policy, explain, finding
 
 TOP = Path(__file__).parent.parent
 
@@ -32,6 +32,13 @@ def test_a_finding_has_the_severity_of_guide() -> None:
         "message": "m",
         "hint": "h",
     }
+
+
+def test_every_code_is_in_a_group() -> None:
+    """Outside `loads`, a rule is a warning or information, unless a file cannot be read."""
+    assert {code.group for code in CODES.values()} == set(GROUPS)
+    not_errors = [code for code in CODES.values() if code.group not in ("loads", "evals")]
+    assert not [code.code for code in not_errors if Severity.ERROR in (code.guide, code.spec)]
 
 
 def test_an_unknown_code_is_an_error() -> None:
@@ -81,5 +88,6 @@ def test_every_code_is_explained() -> None:
         for text in (explanation.meaning, explanation.fix):
             assert text.endswith(".")
             assert "\n" not in text
+        assert "\n## How to fix it\n" in explanation.page
     with pytest.raises(KeyError):
         explain("no-such-code")

@@ -22,6 +22,7 @@ __all__ = [
     "ALWAYS_ERRORS",
     "CODES",
     "DOCS_URL",
+    "GROUPS",
     "Code",
     "Explanation",
     "Finding",
@@ -58,6 +59,11 @@ class Finding(Frozen):
     agents: tuple[str, ...] = ()
     """The agents that do not load the skill because of it, among those that `check` was asked about."""
 
+    @property
+    def group(self) -> str:
+        """The group of its code, a key of `GROUPS`."""
+        return CODES[self.code].group
+
     def as_dict(self) -> dict[str, object]:
         """Return the finding in the shape of every `--json` output."""
         return {
@@ -82,6 +88,8 @@ class Code(Frozen, kw_only=False):
     guide: Severity
     spec: Severity
     title: str
+    group: str
+    """A key of `GROUPS`."""
 
     @property
     def url(self) -> str:
@@ -89,11 +97,30 @@ class Code(Frozen, kw_only=False):
         return f"{DOCS_URL}/findings/{self.code}.md"
 
 
+GROUPS: Mapping[str, str] = {
+    "loads": "whether agents load the skill",
+    "routes": "whether a model would choose it",
+    "files": "the body, and the files beside it",
+    "safety": "facts for the person who decides whether to use it",
+    "evals": "the tests and evals of the skill",
+}
+"""What the findings of each group are about."""
+
+_NOT_LOADS: Mapping[str, tuple[str, ...]] = {
+    "routes": ("description-placeholder",),
+    "files": ("body-empty", "body-too-long", "link-missing", "link-escapes"),
+    "safety": ("description-hidden", "special-token", "code-hidden"),
+    "evals": ("test-invalid", "eval-invalid", "eval-unknown", "eval-unsound"),
+}
+"""The codes of each group but `loads`, which has all others."""
+
+_GROUP_OF = {code: group for group, codes in _NOT_LOADS.items() for code in codes}
+
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 # In the order of reading: the file, its encoding, fences, YAML, fields and body; then its place in the catalog.
 CODES: Mapping[str, Code] = {
-    code: Code(code, guide, spec, title)
+    code: Code(code, guide, spec, title, _GROUP_OF.get(code, "loads"))
     for code, guide, spec, title in (
         ("file-missing", _E, _E, "SKILL.md is missing"),
         ("file-not-regular", _E, _E, "SKILL.md is not a regular file"),
@@ -280,6 +307,8 @@ class Explanation(Frozen):
 
     meaning: str
     fix: str
+    page: str
+    """All of the page below its title."""
 
 
 def explain(code: str) -> Explanation:
@@ -293,9 +322,9 @@ def explain(code: str) -> Explanation:
         from pkgutil import get_data
 
         _explanations.update(json.loads(get_data(__package__, "finding_texts.json") or b"{}"))
-    meaning, fix = _explanations[code]
-    return Explanation(meaning=meaning, fix=fix)
+    meaning, fix, page = _explanations[code]
+    return Explanation(meaning=meaning, fix=fix, page=page)
 
 
-_explanations: dict[str, tuple[str, str]] = {}
+_explanations: dict[str, tuple[str, str, str]] = {}
 """Read from `finding_texts.json`, which `make docs` writes from the pages."""

@@ -14,7 +14,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from prowess.checks._accepted import Accepted, OwnFiles, accept_findings, fingerprints, read_baseline
-from prowess.checks._ignore_rules import comment_rules, option_rules, project_rules, read_table
+from prowess.checks._ignore_rules import (
+    ProjectRules,
+    comment_rules,
+    option_rules,
+    project_rules,
+    read_table,
+    selected_codes,
+)
 from prowess.errors import ConfigError
 from prowess.findings import finding
 from support.growth import ends
@@ -48,9 +55,13 @@ def skill(top: Path, path: str, *comments: str) -> str:
 def accept(top: Path, *findings: Finding, **arguments: Any) -> Accepted:
     """Accept findings in the repository, by its own rules and comments."""
     skills = [item.path for item in findings if item.path is not None]
-    rules = (*project_rules(str(top)), *arguments.pop("rules", ()))
+    project = project_rules(str(top))
+    rules = (*project.ignore, *arguments.pop("rules", ()))
     return accept_findings(
-        findings, base=str(top), home=str(top.parent), **{"skills": skills, "rules": rules, **arguments}
+        findings,
+        base=str(top),
+        home=str(top.parent),
+        **{"skills": skills, "rules": rules, "severity": project.severity, **arguments},
     )
 
 
@@ -120,7 +131,7 @@ def test_a_link_inside_the_repository_leads_to_its_own_file(top: Path) -> None:
 
 
 def test_without_a_file_or_a_table_there_are_no_rules(top: Path) -> None:
-    assert project_rules(str(top)) == ()
+    assert project_rules(str(top)) == ProjectRules()
     for text in (
         "",
         "[tool.ruff]\n",
@@ -129,14 +140,54 @@ def test_without_a_file_or_a_table_there_are_no_rules(top: Path) -> None:
         "[tool]\nx = 'prowess'\n",
     ):
         write(top, "pyproject.toml", text)
-        assert project_rules(str(top)) == ()
+        assert project_rules(str(top)) == ProjectRules()
+
+
+def test_the_project_sets_severities(top: Path) -> None:
+    """Of a group, and of a code in it; for its own files, and never of what is always an error."""
+    write(top, "pyproject.toml", "[tool.prowess.severity]\nlink-missing = 'error'\nfiles = 'info'\nloads = 'info'\n")
+    own = skill(top, "a/SKILL.md")
+    codes = ("link-missing", "body-empty", "frontmatter-code", "description-placeholder")
+    findings = [finding(code, "m", path=own) for code in codes]
+    findings += [finding("body-empty", "m", path=skill(top, "../other/SKILL.md")), finding("host-disabled", "m")]
+    accepted = accept(top, *findings)
+    assert [item.severity for item in accepted.counting] == ["error", "info", "error", "warning", "warning", "info"]
+
+
+def test_a_group_is_ignored_by_options_rules_and_comments(top: Path) -> None:
+    """With or without its group before it, a code means the same."""
+    write(top, "pyproject.toml", RULE.format("a").replace("name-case", "loads"))
+    own = skill(top, "a/SKILL.md", "# prowess: ignore files/link-missing: known", "# prowess: ignore routes: known")
+    codes = ("name-case", "frontmatter-code", "link-missing", "body-empty", "description-placeholder", "eval-unknown")
+    accepted = accept(top, *(finding(code, "m", path=own) for code in codes), rules=option_rules(["evals"]))
+    assert kinds(accepted) == ["project", None, "comment", None, "comment", "option"]
+    assert accepted.notes == ()
+
+
+def test_select_reports_the_named_codes_and_groups_only(top: Path) -> None:
+    """The notes about the baseline and unused rules are about all findings."""
+    assert selected_codes([]) is None
+    selected = selected_codes(["files", "loads/name-case"])
+    assert selected is not None
+    assert {"name-case", "link-missing"} <= selected
+    own = skill(top, "a/SKILL.md", "# prowess: ignore name-type: known")
+    codes = ("name-case", "name-type", "link-missing", "eval-unknown")
+    accepted = accept(top, *(finding(code, "m", path=own) for code in codes), select=selected)
+    assert [item.finding.code for item in accepted.findings] == ["name-case", "link-missing"]
+    assert accepted.notes == ()
+
+
+@pytest.mark.parametrize("word", ["name-cas", "file", "files/name-case", "/name-case", "loads/", "loads/loads", ""])
+def test_an_unknown_word_of_select_is_an_error(word: str) -> None:
+    with pytest.raises(ConfigError, match="`--select`: unknown code or group of findings"):
+        selected_codes([word])
 
 
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
         ("tool.prowess.ignores = []", "`tool.prowess`: unknown key `ignores`", "did you mean `ignore`?"),
-        ("tool.prowess.x = 1", "`tool.prowess`: unknown key `x`", "the keys are ignore"),
+        ("tool.prowess.x = 1", "`tool.prowess`: unknown key `x`", "the keys are ignore, severity"),
         ("tool.prowess = 1", "`tool.prowess` is not a table", "/docs/ci.md"),
         ("tool.prowess.ignore = {}", "`tool.prowess.ignore` is not a list of tables", "[[tool.prowess.ignore]]"),
         ("tool.prowess.ignore = [1]", "`tool.prowess.ignore` 1 is not a table", ""),
@@ -150,7 +201,7 @@ def test_without_a_file_or_a_table_there_are_no_rules(top: Path) -> None:
         (RULE.replace("skill = '{}'\n", ""), "1: missing key `skill`", ""),
         (
             RULE.replace("name-case", "name-cast"),
-            "1: unknown code of a finding `name-cast`",
+            "1: unknown code or group of findings `name-cast`",
             "did you mean `name-case`?",
         ),
         (RULE.replace("'name-case'", "7"), "1: `code` is not a text", ""),
@@ -160,6 +211,11 @@ def test_without_a_file_or_a_table_there_are_no_rules(top: Path) -> None:
         ("prowess = " + "[" * 5000, "is not valid TOML", "fix the file"),
         ("[tool.prowess]\nx = " + "[" * 100_000 + "]" * 100_000, "it is nested too deeply", ""),
         ("tool.prowess" + ".a" * 5000 + " = 1", "too many parts", ""),
+        ("tool.prowess.severity = 1", "`tool.prowess.severity` is not a table", "/docs/ci.md"),
+        ("tool.prowess.severity.name-cas = 'info'", "unknown code or group of findings `name-cas`", "`name-case`"),
+        ("tool.prowess.severity.name-case = 'warn'", "`name-case` is not a severity", "error, warning, info"),
+        ("tool.prowess.severity.name-case = 1", "`name-case` is not a severity", "error, warning, info"),
+        ("tool.prowess.severity.frontmatter-code = 'info'", "`frontmatter-code` is always an error", "--ignore"),
         (RULE * 1001, "has more than 1,000 entries", "pattern"),
         ("# prowess " + "x" * 1024 * 1024, "larger than 1 MiB", ""),
         ("tool.prowess.'\x1b[31m' = 1", "is not valid TOML", ""),
@@ -328,7 +384,7 @@ def test_an_option_ignores_a_code_everywhere() -> None:
 
 
 def test_an_unknown_code_is_an_error() -> None:
-    with pytest.raises(ConfigError, match="`--ignore`: unknown code of a finding `name-cas`") as raised:
+    with pytest.raises(ConfigError, match="`--ignore`: unknown code or group of findings `name-cas`") as raised:
         option_rules(["name-case", "name-cas"])
     assert raised.value.hint == "did you mean `name-case`?"
 
@@ -461,5 +517,5 @@ def test_any_bytes_are_rules_or_an_error(content: bytes, before: bytes) -> None:
 @given(value=JSON)
 def test_any_table_is_rules_or_an_error(value: object) -> None:
     with suppress(ConfigError):
-        for rule in read_table(value, "pyproject.toml"):
+        for rule in read_table(value, "pyproject.toml").ignore:
             rule.matches(finding("name-case", "m", path="/r/a/SKILL.md"), "/r")

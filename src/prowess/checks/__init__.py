@@ -18,6 +18,13 @@ if TYPE_CHECKING:
         evaluate_path as evaluate_path,
         find_skill_files as find_skill_files,
     )
-    from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
+    from ._ignore_rules import (
+        IgnoreRule as IgnoreRule,
+        ProjectRules as ProjectRules,
+        option_rules as option_rules,
+        project_rules as project_rules,
+        read_code as read_code,
+        selected_codes as selected_codes,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

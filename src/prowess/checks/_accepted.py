@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from prowess.find import IgnoreFile
-    from prowess.findings import Finding
+    from prowess.findings import Finding, Severity
 
 
 class ReportedFinding(Frozen):
@@ -66,6 +66,8 @@ def accept_findings(
     home: str,
     skills: Sequence[str] = (),
     rules: Sequence[IgnoreRule] = (),
+    severity: Mapping[str, Severity] | None = None,
+    select: frozenset[str] | None = None,
     baseline: Baseline | None = None,
     identify: bool = True,
     whole: bool = True,
@@ -79,6 +81,8 @@ def accept_findings(
         home: the user's home, without links.
         skills: the files that were checked. Those of the repository itself may have comments.
         rules: of `pyproject.toml` and of options.
+        severity: by code, for the repository's own files.
+        select: the codes that are wanted; all by default.
         baseline: findings that were accepted before.
         identify: whether fingerprints are needed; a baseline needs them anyway.
         whole: whether the whole repository was checked, so that a rule that matches nothing is worth a note.
@@ -103,10 +107,14 @@ def accept_findings(
             kind, reason = "baseline", f"in the baseline {baseline.place}"
         else:
             kind, reason = None, ""
+        if severity and item.code in severity and item.path is not None and in_project.contains(item.path):
+            item = item.with_changes(severity=severity[item.code])  # noqa: PLW2901
         reported.append(ReportedFinding(finding=item, fingerprint=fingerprint, kind=kind, reason=reason))
     notes += _unused(comments, rules if whole else _rules_of(rules, skills, base), used, base)
     if baseline is not None:
         notes += _fixed(baseline, {item.fingerprint for item in reported}, skills, base)
+    if select is not None:
+        reported = [item for item in reported if item.finding.code in select]
     return Accepted(findings=tuple(reported), notes=tuple(notes))
 
 
@@ -119,12 +127,14 @@ class _ProjectFiles:
 
     def may_ignore(self, rule: IgnoreRule, item: Finding) -> bool:
         """Return whether a rule that matches a finding counts for it."""
-        if rule.kind != "project" or item.path is None:
-            return True
-        if item.path not in self.known:
-            inside = self.own.contains(item.path) if self.own.is_repository else True
-            self.known[item.path] = inside and relative_path(item.path, self.own.base) is not None
-        return self.known[item.path]
+        return rule.kind != "project" or item.path is None or self.contains(item.path)
+
+    def contains(self, path: str) -> bool:
+        """Return whether a file is the project's own."""
+        if path not in self.known:
+            inside = self.own.contains(path) if self.own.is_repository else True
+            self.known[path] = inside and relative_path(path, self.own.base) is not None
+        return self.known[path]
 
 
 def _comments(skills: Sequence[str], own: OwnFiles) -> tuple[dict[str, list[IgnoreRule]], list[str]]:

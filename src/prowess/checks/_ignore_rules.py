@@ -1,4 +1,4 @@
-"""Read which findings a project ignores: `[tool.prowess]` in its `pyproject.toml`, and comments in its skills.
+"""Read which findings a project ignores, and how severe others are: `[tool.prowess]` in its `pyproject.toml`, and comments in its skills.
 
 Both are files of the repository that is checked, so they may be hostile. They count for the repository's own files
 only, never for `ALWAYS_ERRORS`, and each needs a reason.
@@ -17,7 +17,7 @@ from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.clients.settings import parse_toml
 from prowess.errors import ConfigError
 from prowess.filesystem import Filesystem
-from prowess.findings import ALWAYS_ERRORS, CODES, DOCS_URL, Finding, relative_path
+from prowess.findings import ALWAYS_ERRORS, CODES, DOCS_URL, GROUPS, Finding, Severity, relative_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,14 +32,15 @@ _MAX_PROBLEMS = 10
 _OWN_LINE = "write the comment on a line of its own, without blanks before it"
 
 _COMMENT = re.compile(r"(.*)# *prowess: *ignore\b(.*)")
-_COMMENT_PARTS = re.compile(r"[ \t]+([A-Za-z0-9_-]+)[ \t]*(?::[ \t]*(.*))?")
+_COMMENT_PARTS = re.compile(r"[ \t]+([A-Za-z0-9_/-]+)[ \t]*(?::[ \t]*(.*))?")
 _FENCE = re.compile(r"-{3,}[ \t]*")
 
 
 class IgnoreRule(Frozen):
-    """Findings of one code that are ignored."""
+    """Findings of one code, or of one group of codes, that are ignored."""
 
     code: str
+    """A code, or a group of codes."""
     skill: str = "*"
     """The name of a skill's folder, or a path relative to the repository, with `*` and `?`; for a comment the path of
     its file."""
@@ -51,10 +52,12 @@ class IgnoreRule(Frozen):
 
     def matches(self, item: Finding, base: str) -> bool:
         """Return whether the rule is about a finding; those of files need `OwnFiles` too."""
-        if item.code != self.code:
+        if item.code != self.code and CODES[item.code].group != self.code:
             return False
         if self.kind == "option":
             return True
+        if item.code in ALWAYS_ERRORS:
+            return False
         if item.path is None:
             return False
         if self.kind == "comment":
@@ -73,36 +76,64 @@ class IgnoreRule(Frozen):
         return any(matches(name) for name in names if name)
 
 
-def check_code(code: str, place: str) -> None:
-    """Check that a code exists.
+_WHERE_CODES_ARE = "each finding ends with its group and its code in brackets"
+
+
+def read_code(word: str, place: str) -> str:
+    """Return the code or the group that a word names; a code may have its group before it, as in `files/link-missing`.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: it does not exist.
     """
-    if code not in CODES:
-        hint = did_you_mean(code, CODES, "each finding ends with its code in brackets")
-        raise ConfigError(f"{place}: unknown code of a finding {quoted(code)}", hint=hint)
+    code = _find_code(word)
+    if code is None:
+        hint = did_you_mean(word, [*CODES, *GROUPS], _WHERE_CODES_ARE)
+        raise ConfigError(f"{place}: unknown code or group of findings {quoted(word)}", hint=hint)
+    return code
 
 
-def option_rules(codes: Iterable[str]) -> tuple[IgnoreRule, ...]:
+def _find_code(word: str) -> str | None:
+    group, slash, code = word.rpartition("/")
+    if code in GROUPS and not slash:
+        return code
+    return code if code in CODES and (not slash or CODES[code].group == group) else None
+
+
+def option_rules(words: Iterable[str]) -> tuple[IgnoreRule, ...]:
     """Return the rules of `--ignore`.
 
     Raises:
-        ConfigError: a code is unknown.
+        ConfigError: a code or a group is unknown.
     """
-    for code in codes:
-        check_code(code, "`--ignore`")
+    codes = dict.fromkeys(read_code(word, "`--ignore`") for word in words)
     return tuple(
-        IgnoreRule(code=code, reason=f"--ignore {code}", kind="option", place=f"--ignore {code}")
-        for code in dict.fromkeys(codes)
+        IgnoreRule(code=code, reason=f"--ignore {code}", kind="option", place=f"--ignore {code}") for code in codes
     )
+
+
+def selected_codes(words: Iterable[str]) -> frozenset[str] | None:
+    """Return the codes that `--select` names, or `None` if it names none: all are selected.
+
+    Raises:
+        ConfigError: a code or a group is unknown.
+    """
+    chosen = {read_code(word, "`--select`") for word in words}
+    return frozenset(code for code in CODES if chosen & {code, CODES[code].group}) if chosen else None
 
 
 # ── pyproject.toml ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def project_rules(base: str, filesystem: Filesystem | None = None) -> tuple[IgnoreRule, ...]:
-    """Return the rules of `[[tool.prowess.ignore]]` in the `pyproject.toml` of a folder.
+class ProjectRules(Frozen):
+    """What `[tool.prowess]` says of findings."""
+
+    ignore: tuple[IgnoreRule, ...] = ()
+    severity: Mapping[str, Severity] = {}
+    """By code."""
+
+
+def project_rules(base: str, filesystem: Filesystem | None = None) -> ProjectRules:
+    """Return the rules of `[tool.prowess]` in the `pyproject.toml` of a folder.
 
     Args:
         base: the folder.
@@ -116,10 +147,10 @@ def project_rules(base: str, filesystem: Filesystem | None = None) -> tuple[Igno
         data = (filesystem or Filesystem()).data(path, _MAX_CONFIG_BYTES, follow=False)
     except UnreadableError as error:
         if error.code == "file-missing":
-            return ()
+            return ProjectRules()
         raise ConfigError(f"{quoted(path, PATH_LIMIT)} cannot be read: {error.message}", hint=error.hint) from None
     if b"prowess" not in data:
-        return ()
+        return ProjectRules()
     try:
         tool = parse_toml(data).get("tool")
     except (ValueError, RecursionError) as error:
@@ -127,16 +158,39 @@ def project_rules(base: str, filesystem: Filesystem | None = None) -> tuple[Igno
         message = f"{quoted(path, PATH_LIMIT)} is not valid TOML: {quoted(reason, 120)}"
         raise ConfigError(message, hint="fix the file") from None
     table = tool.get("prowess") if isinstance(tool, Mapping) else None
-    return () if table is None else tuple(read_table(table, "pyproject.toml"))
+    return ProjectRules() if table is None else read_table(table, "pyproject.toml")
 
 
-def read_table(table: Any, place: str) -> Iterator[IgnoreRule]:
-    """Yield the rules in a table `tool.prowess`.
+def read_table(table: Any, place: str) -> ProjectRules:
+    """Return the rules in a table `tool.prowess`.
 
     Raises:
         ConfigError: it is invalid.
     """
-    _check_keys(table, ("ignore",), f"{place}: `tool.prowess`")
+    _check_keys(table, ("ignore", "severity"), f"{place}: `tool.prowess`")
+    return ProjectRules(ignore=tuple(_read_ignore(table, place)), severity=_read_severities(table, place))
+
+
+def _read_severities(table: Any, place: str) -> dict[str, Severity]:
+    """Return the table `severity`: a code, or a group for all of its codes; a code counts more than its group."""
+    place = f"{place}: `tool.prowess.severity`"
+    words = table.get("severity", {})
+    if not isinstance(words, Mapping):
+        raise ConfigError(f"{place} is not a table", hint=f"see {DOCS_URL}/ci.md")
+    found: dict[str, Severity] = {}
+    for word, value in sorted(words.items(), key=lambda pair: pair[0] not in GROUPS):
+        code = read_code(word, place)
+        if not isinstance(value, str) or value not in [*Severity]:
+            hint = f"the severities are {', '.join(Severity)}"
+            raise ConfigError(f"{place}: {quoted(word)} is not a severity", hint=hint)
+        if code in ALWAYS_ERRORS:
+            raise ConfigError(f"{place}: {quoted(code)} is always an error", hint=f"use `--ignore {code}`")
+        codes = [code] if code in CODES else [each for each in CODES if CODES[each].group == code]
+        found |= {each: Severity(value) for each in codes if each not in ALWAYS_ERRORS}
+    return found
+
+
+def _read_ignore(table: Any, place: str) -> Iterator[IgnoreRule]:
     rules = table.get("ignore", [])
     if not isinstance(rules, list):
         raise ConfigError(
@@ -161,8 +215,7 @@ def _read_rule(rule: Any, place: str) -> IgnoreRule:
             raise ConfigError(f"{place}: `{key}` is not a text", hint="it needs `code`, `skill` and `reason`")
         if len(value) > limit:
             raise ConfigError(f"{place}: `{key}` is longer than {limit} characters", hint="shorten it")
-    code = rule["code"]
-    check_code(code, place)
+    code = read_code(rule["code"], place)
     if code in ALWAYS_ERRORS:
         raise ConfigError(f"{place}: `{code}` cannot be ignored in a file", hint=f"use `--ignore {code}`")
     skill = rule["skill"].removeprefix("./").rstrip("/")
@@ -213,10 +266,11 @@ def _read_comment(text: str, path: str, line: int) -> IgnoreRule | str:
     match = _COMMENT_PARTS.fullmatch(text.rstrip())
     if match is None:
         return "write the comment as `# prowess: ignore CODE: REASON`"
-    code, reason = match[1], (match[2] or "").strip()[:_MAX_REASON_CHARS]
-    if code not in CODES:
-        hint = did_you_mean(code, CODES, "each finding ends with its code in brackets")
-        return f"the comment ignores an unknown code {quoted(code)}; {hint}"
+    word, reason = match[1], (match[2] or "").strip()[:_MAX_REASON_CHARS]
+    code = _find_code(word)
+    if code is None:
+        hint = did_you_mean(word, [*CODES, *GROUPS], _WHERE_CODES_ARE)
+        return f"the comment ignores an unknown code {quoted(word)}; {hint}"
     if code in ALWAYS_ERRORS:
         return f"a comment cannot ignore `{code}`"
     if not reason:

@@ -357,7 +357,13 @@ def _escape_ci_commands(line: str) -> str:
 
 
 def format_finding(
-    item: Finding, *, base: str = "", stream: TextIO | None = None, excerpt: Iterable[str] = (), indent: str = ""
+    item: Finding,
+    *,
+    base: str = "",
+    stream: TextIO | None = None,
+    excerpt: Iterable[str] = (),
+    indent: str = "",
+    group: bool = False,
 ) -> list[str]:
     """Format a finding as text: place, severity, message and code, then the agents that it costs, and a hint.
 
@@ -367,12 +373,13 @@ def format_finding(
         stream: where it will be printed; stdout by default.
         excerpt: lines of the file, which come after the message.
         indent: of each line.
+        group: whether the code has its group before it.
     """
     path = item.path or ""
     if base and path.startswith(base + os.sep):
         path = path[len(base) + 1 :]
     place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
-    severity, code = f"{item.severity.value}:", f"[{item.code}]"
+    severity, code = f"{item.severity.value}:", f"[{f'{item.group}/' if group else ''}{item.code}]"
     before = f"{indent}{place}: " if place else indent
     first, *more = wrap_for_terminal(f"{before}{severity} {neutral(item.message)} {code}", f"{indent}    ", stream)
     if first.startswith(f"{before}{severity}"):

@@ -32,7 +32,7 @@ def text(findings: Iterable[Finding], base: str) -> Iterator[str]:
         first = False
         lines = _SourceLines(path)
         for item in group:
-            head, *more = format_finding(item, base=base, excerpt=lines.excerpt(item))
+            head, *more = format_finding(item, base=base, excerpt=lines.excerpt(item), group=True)
             # At the beginning of a line, a CI system takes these for a command.
             yield f"./{head}" if head.startswith(("::", "##[")) else head
             yield from more
@@ -57,9 +57,10 @@ def grouped(findings: Iterable[Finding], base: str) -> Iterator[str]:
         groups.items(), key=lambda pair: (severities.index(pair[0][0]), -len(pair[1]))
     ):
         times = pluralize(len(items), "time")
-        first, *more = wrap_for_terminal(f"{severity}: {CODES[code].title} [{code}], {times}")
+        word = f"[{items[0].group}/{code}]"
+        first, *more = wrap_for_terminal(f"{severity}: {CODES[code].title} {word}, {times}")
         lines = [first.replace(f"{severity}:", paint(f"{severity}:", severity), 1), *more]
-        yield from (line.replace(f"[{code}]", paint(f"[{code}]", "dim")) for line in lines)
+        yield from (line.replace(word, paint(word, "dim")) for line in lines)
         for item in items[:_MAX_OF_CODE]:
             path = (item.path or "").removeprefix(base + os.sep)
             place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))

@@ -16,7 +16,9 @@ from prowess.checks import (
     option_rules,
     project_rules,
     read_baseline,
+    read_code,
     report,
+    selected_codes,
 )
 from prowess.cli._arguments import (
     catalog_from_args,
@@ -37,13 +39,15 @@ from prowess.cli._output import (
     note,
     pluralize,
     print_error,
+    print_lines,
+    print_result,
     print_stderr,
     wrap_for_terminal,
 )
 from prowess.errors import ConfigError, SkillFileError
 from prowess.filesystem import Filesystem, git_root
 from prowess.find import find_repository_skills
-from prowess.findings import Severity
+from prowess.findings import GROUPS, Severity
 from prowess.visibility import InstalledSkills, named_files
 
 TYPE_CHECKING = False
@@ -87,7 +91,10 @@ def options(parser: Parser) -> None:
     group = parser.group("which findings count")
     baseline = "accept the findings in this file, which `prowess check --json` wrote: only new ones count"
     group.value("--baseline", "FILE", baseline)
-    group.values("--ignore", "CODE", "ignore findings with this code (repeatable)")
+    select = f"report only these findings: a code, or a group ({', '.join(GROUPS)}; repeatable)"
+    group.values("--select", "RULE", select)
+    group.values("--ignore", "RULE", "ignore these findings: a code, or a group (repeatable)")
+    group.value("--explain", "CODE", "print what a code means and how to fix it, and with PATH what was found there")
     parser.add_all()
     parser.discovery(host="many")
 
@@ -100,11 +107,20 @@ def run(args: Arguments) -> Result | int:
             "a path is empty", hint="an unset variable of a shell is an empty path; `.` checks everything here"
         )
     args.json = args.format in ("json", "sarif", "gitlab")
+    if args.explain is not None:
+        from ._explain_rule import explanation
+
+        code = read_code(args.explain, "`--explain`")
+        status = print_result(explanation(code), is_json=args.json)
+        if not args.path or args.json:
+            return status
+        print_lines([""])
+        args.select = [code]
     question, hosts = question_from_args(args), chosen_hosts(args)
     # A fix changes what is checked, and lines for GitHub must not be mistaken for data.
     if args.path or args.fix or args.baseline is not None or args.format == "github":
         return _check(args, hosts, question, Filesystem())
-    names = ("format", "policy", "strict", "full", "all", "quiet", "ignore", "allow_empty", "host", "cwd")
+    names = ("format", "policy", "strict", "full", "all", "quiet", "select", "ignore", "allow_empty", "host", "cwd")
     purpose = f"check {[getattr(args, name) for name in names]} {hosts}"
     return print_for_question(args, question, purpose, lambda *recorded: _check(args, hosts, *recorded))
 
@@ -120,7 +136,8 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
     """
     cwd, home = filesystem.real(args.cwd or "."), filesystem.real(args.home or os.path.expanduser("~"))
     base = git_root(cwd, filesystem=filesystem) or cwd
-    rules = (*option_rules(args.ignore), *project_rules(base, filesystem))  # before anything is checked
+    project, selected = project_rules(base, filesystem), selected_codes(args.select)  # before anything is checked
+    rules = (*option_rules(args.ignore), *project.ignore)
     baseline = None if args.baseline is None else read_baseline(args.baseline)
     fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
     progress = ProgressLine()
@@ -143,6 +160,8 @@ def _check(args: Arguments, hosts: tuple[list[str], str | None], question: Quest
         home=home,
         skills=result.skills,
         rules=rules,
+        severity=project.severity,
+        select=selected,
         baseline=baseline,
         identify=args.json,
         whole=not args.path,
@@ -198,7 +217,12 @@ def _report_data(
     value: dict[str, object] = {
         "root": base,
         "findings": [
-            {**item.finding.as_dict(), "agents": [*item.finding.agents], "fingerprint": item.fingerprint}
+            {
+                **item.finding.as_dict(),
+                "group": item.finding.group,
+                "agents": [*item.finding.agents],
+                "fingerprint": item.fingerprint,
+            }
             for item in reported
             if item.kind is None
         ],
@@ -302,7 +326,7 @@ def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool
     from prowess.skill import fix_file
 
     fixed: list[tuple[str, tuple[str, ...]]] = []
-    failed = False
+    failed = is_left = False
     cwd = real_path(args.cwd or ".")
     locked = InstalledSkills(question_from_args(args), Filesystem())
     for path, top in dict(_files_to_fix(args)).items():
@@ -326,6 +350,7 @@ def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool
             continue
         shown = new_path[len(cwd) + 1 :] if new_path.startswith(cwd + os.sep) else new_path
         if done and instead:
+            is_left = True
             print_stderr(f"note: {neutral(shown)} is as the lock says, and was not fixed: {instead}")
         elif done:
             fixed.append((new_path, done))
@@ -333,6 +358,8 @@ def _fix_files(args: Arguments) -> tuple[list[tuple[str, tuple[str, ...]]], bool
             named = absolute_paths(args.path, args.cwd or ".")
             args.path = [new_path if each == path else each for each in named]
             print_stderr(f"fixed {neutral(shown)}: {neutral(', '.join(done))}")
+    if not (fixed or failed or is_left):
+        print_stderr("nothing to fix automatically")
     return fixed, failed
 
 
