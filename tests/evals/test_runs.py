@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess import sandbox
 from prowess.cli import main
 from prowess.errors import ConfigError
 from prowess.evals import (
@@ -20,12 +21,13 @@ from prowess.evals import (
     Ran,
     _agents,
     _grade,
+    _runs,
     judge_runs,
     make_plan,
     read_evals,
     run_pairs,
 )
-from prowess.evals._grade import grade
+from prowess.evals._grade import grade, grade_all
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -68,6 +70,14 @@ def test_a_skill_that_changes_the_result_helps(tmp_path: Path) -> None:
     outcome = evaluate(AGENT, evals_of(tmp_path, cases(8)), 5, 0)
     assert (outcome.pairs.verdict, outcome.cases.verdict) == ("helps", "helps")
     assert (outcome.pairs.won, outcome.planned, outcome.done, outcome.installed) == (11, 40, 22, 11)
+
+
+def test_each_pair_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ran before."""
+    looks = []
+    monkeypatch.setattr(_runs, "is_shown_early", lambda *counts: looks.append(counts))
+    evaluate(AGENT, evals_of(tmp_path, cases(4)), 2)
+    assert looks == [(number, 0) for number in range(1, 9)]
 
 
 def test_a_skill_that_changes_nothing_shows_no_difference(tmp_path: Path) -> None:
@@ -342,6 +352,38 @@ def test_a_pattern_that_takes_too_long_fails(tmp_path: Path, monkeypatch: pytest
     for kind in ("output-matches", "output-not-matches"):
         slow = [Grader(kind=kind, text="(a+)+$")]
         assert not passes(slow, result("a" * 60 + "!"), str(tmp_path), SKILL)
+
+
+def test_the_patterns_of_many_runs_are_searched_by_one_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pattern that takes too long, or ends the program, fails alone."""
+    programs: list[object] = []
+
+    def counted(*args: Any, **named: Any) -> Any:
+        programs.append(args)
+        return sandbox.run(*args, **named)
+
+    monkeypatch.setattr(_grade, "run", counted)
+    monkeypatch.setattr(_grade, "_PATTERN_SECONDS", 0.5)
+    plain, slow = Grader(kind="output-matches", text="^[0-4]$"), Grader(kind="output-not-matches", text="(a+)+$")
+    runs: list[Any] = [((plain,), result(str(number)), {}) for number in range(8)]
+    runs.insert(5, ((slow, plain), result("a" * 60 + "!"), {}))
+    expected = [(True,)] * 5 + [(False, False)] + [(False,)] * 3
+    assert [*grade_all(runs)] == expected
+    assert len(programs) == 1
+    monkeypatch.setattr(_grade, "_MOST_BATCH", 2)
+    assert [*grade_all(runs)] == expected
+    assert len(programs) == 6
+    programs.clear()
+    ending = _grade._SEARCH.replace("    try:", "    if '+' in pattern: sys.exit()\n    try:")
+    monkeypatch.setattr(_grade, "_SEARCH", ending)
+    monkeypatch.setattr(_grade, "_MOST_BATCH", 100)
+    assert [*grade_all(runs)] == expected
+    assert len(programs) == 2
+
+
+def test_a_plan_has_a_largest_size(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="101 cases with 1,000 runs are more than 100,000 pairs"):
+        make_plan(evals_of(tmp_path, cases(101)), 1_000, 0)
 
 
 def test_the_command_says_both_verdicts(

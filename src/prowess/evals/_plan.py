@@ -8,6 +8,7 @@ from random import Random
 
 from prowess._internal.files import MAX_DIGEST_BYTES, UnreadableError, read_file, skill_digest
 from prowess._internal.frozen import Frozen
+from prowess.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 DEFAULT_RUNS = 3
 ARMS = ("with", "without")
+MOST_PAIRS = 100_000
+"""Of a plan."""
 
 
 class Plan(Frozen):
@@ -79,7 +82,13 @@ def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS, 
         seed: of the order.
         arms: their names.
         other: the folder of the skill that the second arm has, if any.
+
+    Raises:
+        ConfigError: the plan is too large.
     """
+    if len(evals.cases) * runs > MOST_PAIRS:
+        message = f"{len(evals.cases):,} cases with {runs:,} runs are more than {MOST_PAIRS:,} pairs"
+        raise ConfigError(message, hint="plan fewer runs with `--runs`, or fewer cases with `--cases`")
     sources = _digests(dict.fromkeys(fixture.source for case in evals.cases for fixture in case.fixtures))
     content = {
         "version": 1,

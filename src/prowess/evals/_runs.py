@@ -10,7 +10,7 @@ from prowess._internal.frozen import Frozen
 from ._arms import Place
 from ._grade import grade
 from ._plan import pairs_of
-from ._statistics import judge_pairs
+from ._statistics import is_shown_early
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run_pairs(
     """
     pairs = pairs_of(plan)
     runs: list[Run] = []
-    outcomes: list[int] = []
+    won = lost = 0
     end = monotonic() + seconds
     for pair in pairs:
         if most is not None and 2 * (pair.number + 1) > most:
@@ -98,11 +98,10 @@ def run_pairs(
             break
         runs += both
         outcome = outcome_of(both)
-        if outcome is not None:
-            outcomes.append(outcome)
+        won, lost = won + (outcome == 1), lost + (outcome == -1)
         if progress is not None:
             progress(pair.number + 1, len(pairs))
-        if outcome and judge_pairs(outcomes, len(pairs)).stopped_after is not None:
+        if outcome and is_shown_early(won, lost):
             break
     return tuple(runs)
 

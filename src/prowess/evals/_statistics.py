@@ -98,6 +98,11 @@ def log_evidence(won: int, lost: int) -> float:
     return decided * log(2) + lgamma(won + 1) + lgamma(lost + 1) - lgamma(decided + 2)
 
 
+def is_shown_early(won: int, lost: int, *, open_ended: bool = False) -> bool:
+    """Return whether a difference is shown so far, by the test that holds however often one looks."""
+    return log_evidence(won, lost) >= log(1 / (ERROR if open_ended else _EARLY_ERROR))
+
+
 @lru_cache(maxsize=1 << 12)
 def _least_winning(decided: int, error: Fraction) -> int:
     """Return how many decided pairs one arm must win for the exact test; more than all of them if none is enough."""
@@ -115,12 +120,11 @@ def judge_pairs(outcomes: Iterable[int], planned: int, *, open_ended: bool = Fal
         planned: how many pairs the plan has.
         open_ended: whether the plan has no end: then all of the error is for stopping early.
     """
-    threshold = log(1 / (ERROR if open_ended else _EARLY_ERROR))
     won = lost = tied = 0
     stopped: int | None = None
     for outcome in outcomes:
         won, lost, tied = won + (outcome > 0), lost + (outcome < 0), tied + (not outcome)
-        if stopped is None and outcome and log_evidence(won, lost) >= threshold:
+        if stopped is None and outcome and is_shown_early(won, lost, open_ended=open_ended):
             stopped, verdict = won + lost + tied, HELPS if won > lost else HARMS
     pairs = won + lost + tied
     if stopped is None:
