@@ -58,6 +58,8 @@ class Finding(Frozen):
     hint: str | None = None
     agents: tuple[str, ...] = ()
     """The agents that do not load the skill because of it, among those that `check` was asked about."""
+    cause: str = ""
+    """What findings of several skills have in common; those with the same cause are reported once by `check`."""
 
     @property
     def group(self) -> str:
@@ -108,7 +110,7 @@ GROUPS: Mapping[str, str] = {
 
 _NOT_LOADS: Mapping[str, tuple[str, ...]] = {
     "routes": ("description-placeholder",),
-    "files": ("body-empty", "body-too-long", "link-missing", "link-escapes"),
+    "files": ("body-empty", "body-too-long", "link-missing", "link-escapes", "link-beside"),
     "safety": ("description-hidden", "special-token", "code-hidden"),
     "evals": ("test-invalid", "eval-invalid", "eval-unknown", "eval-unsound"),
 }
@@ -188,6 +190,7 @@ CODES: Mapping[str, Code] = {
         ("body-too-long", _I, _I, "SKILL.md is longer than 500 lines"),
         ("link-missing", _W, _I, "the body links to a missing file"),
         ("link-escapes", _W, _I, "the body links to a file outside the skill"),
+        ("link-beside", _I, _I, "the body links to another skill by its path"),
         ("code-hidden", _I, _I, "a hidden file may run"),
         ("folder-unreadable", _W, _W, "a folder cannot be listed"),
         ("folder-skipped", _I, _I, "a skipped folder contains a skill"),

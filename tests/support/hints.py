@@ -562,7 +562,7 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     r"write what the agent should do": (write_body,),
     r"move details into files in `references/`": (move_body,),
     r"fix the link, or add the file": (add_linked_file,),
-    r"move the file into the skill, and link to it there": (move_linked_file,),
+    r"put the file into the skill, and link to it there": (move_linked_file,),
     # the reader
     r"save it as UTF-8 without a byte order mark": (encode,),
     r"save the file as UTF-8": (encode,),

@@ -34,6 +34,8 @@ class ReportedFinding(Frozen):
     kind: str | None = None
     """Why it is accepted: a `comment`, a rule of the `project`, an `option` or the `baseline`; `None` if it counts."""
     reason: str = ""
+    also: tuple[ReportedFinding, ...] = ()
+    """Those of other skills with the same cause, which are reported here."""
 
 
 class Accepted(Frozen):
@@ -108,14 +110,41 @@ def accept_findings(
         else:
             kind, reason = None, ""
         if severity and item.code in severity and item.path is not None and in_project.contains(item.path):
-            item = item.with_changes(severity=severity[item.code])  # noqa: PLW2901
+            item = item.with_changes(severity=severity[item.code])
         reported.append(ReportedFinding(finding=item, fingerprint=fingerprint, kind=kind, reason=reason))
     notes += _unused(comments, rules if whole else _rules_of(rules, skills, base), used, base)
     if baseline is not None:
         notes += _fixed(baseline, {item.fingerprint for item in reported}, skills, base)
     if select is not None:
         reported = [item for item in reported if item.finding.code in select]
-    return Accepted(findings=tuple(reported), notes=tuple(notes))
+    return Accepted(findings=tuple(_once_per_cause(reported)), notes=tuple(notes))
+
+
+_MAX_NAMED = 3
+"""Skills that a finding names; the others are counted."""
+
+
+def _once_per_cause(reported: Sequence[ReportedFinding]) -> Iterator[ReportedFinding]:
+    """Yield findings, of those that count and have one cause the first, which says where the others are."""
+    groups: dict[tuple[str, str, str], list[ReportedFinding]] = {}
+    for item in reported:
+        if item.kind is None and item.finding.cause:
+            groups.setdefault((item.finding.code, item.finding.severity, item.finding.cause), []).append(item)
+    others = {id(item) for group in groups.values() for item in group[1:]}
+    first = {id(group[0]): tuple(group[1:]) for group in groups.values() if len(group) > 1}
+    for item in reported:
+        if also := first.get(id(item)):
+            yield item.with_changes(finding=_with_others(item.finding, also), also=also)
+        elif id(item) not in others:
+            yield item
+
+
+def _with_others(item: Finding, also: Sequence[ReportedFinding]) -> Finding:
+    paths = dict.fromkeys(other.finding.path or "" for other in also)
+    names = [quoted(os.path.basename(os.path.dirname(path))) for path in [*paths][:_MAX_NAMED]]
+    left = len(paths) - len(names)
+    more = f" and {left:,} more" if left else ""
+    return item.with_changes(message=f"{item.message}; also in {', '.join(names)}{more}")
 
 
 class _ProjectFiles:
@@ -226,6 +255,10 @@ def read_baseline(path: str) -> Baseline:
         if not isinstance(item.get("code"), str) or item["code"] not in CODES:
             _reject(path, "a finding has no known `code`")
         files[fingerprint] = _relative_path(item.get("path"), root)
+        also = item.get("also", [])
+        for other in also if isinstance(also, list) else ():
+            if isinstance(other, dict) and isinstance(other.get("fingerprint"), str):
+                files[other["fingerprint"]] = _relative_path(other.get("path"), root)
     return Baseline(place=path, files=files)
 
 

@@ -29,6 +29,8 @@ from prowess.skill import (
     unreadable_skill,
 )
 
+from ._links import check_escaping_links
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -141,6 +143,7 @@ def _whole_file_findings(skill: Skill, rule: str, filesystem: Filesystem) -> Ite
     yield from check_body(skill)
     folder = os.path.dirname(skill.path or "")
     yield from check_links(skill, lambda path: _file_exists(folder, path, filesystem))
+    yield from check_escaping_links(skill, filesystem)
     yield from check_sidecars(skill, filesystem, None if rule in ("guide", "spec") else (rule,))
     yield from _check_hidden_code(skill, filesystem)
 

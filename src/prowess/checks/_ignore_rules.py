@@ -1,4 +1,4 @@
-"""Read which findings a project ignores, and how severe others are: `[tool.prowess]` in its `pyproject.toml`, and comments in its skills.
+"""Read which findings a project ignores, and how severe others are: `pyproject.toml` and comments in its skills.
 
 Both are files of the repository that is checked, so they may be hostile. They count for the repository's own files
 only, never for `ALWAYS_ERRORS`, and each needs a reason.

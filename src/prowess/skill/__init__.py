@@ -9,7 +9,11 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._body_rules import check_body as check_body, check_links as check_links
+    from ._body_rules import (
+        check_body as check_body,
+        check_links as check_links,
+        find_body_links as find_body_links,
+    )
     from ._code import (
         FIRST_BYTES as FIRST_BYTES,
         find_code as find_code,

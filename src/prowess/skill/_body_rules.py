@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
@@ -110,24 +109,28 @@ _MAX_LINKS = 1000
 def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
     """Check that the links of the body lead to files of the skill: specification, "File references".
 
+    A missing file is reported once. Links that lead out of the skill's folder are left out.
+
     Args:
         skill: the skill, with its body.
         exists: tells whether a path inside the skill's folder exists.
     """
-    counts: Counter[str] = Counter()
-    checked: dict[str, bool] = {}
+    checked: set[str] = set()
+    missing = 0
     for target, line, column in find_body_links(skill):
         path = os.path.normpath(target)
-        if os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
-            code, message = "link-escapes", f"the link {quoted(target)} leads out of the skill's folder"
-            hint = "move the file into the skill, and link to it there"
-        elif len(checked) >= _MAX_LINKS and path not in checked:
-            return
-        elif not (checked[path] if path in checked else checked.setdefault(path, exists(path))):
-            code, message = "link-missing", f"the link {quoted(target)} leads to a missing file"
-            hint = "fix the link, or add the file"
-        else:
+        if path in checked or os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
             continue
-        counts[code] += 1
-        if counts[code] <= MAX_FINDINGS_PER_CODE:
-            yield finding(code, message, path=skill.path, line=line, column=column, hint=hint)
+        checked.add(path)
+        if not exists(path):
+            missing += 1
+            yield finding(
+                "link-missing",
+                f"the link {quoted(target)} leads to a missing file",
+                path=skill.path,
+                line=line,
+                column=column,
+                hint="fix the link, or add the file",
+            )
+        if missing == MAX_FINDINGS_PER_CODE or len(checked) == _MAX_LINKS:
+            return

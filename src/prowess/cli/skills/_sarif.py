@@ -98,21 +98,27 @@ def _escape(text: str) -> str:
 
 def _result(reported: ReportedFinding, base: str) -> dict[str, object]:
     item = reported.finding
-    location: dict[str, object] = {"artifactLocation": _artifact(item.path or "", base)}
-    if item.line is not None:
-        location["region"] = {"startLine": item.line, **({"startColumn": item.column} if item.column else {})}
     result: dict[str, object] = {
         "ruleId": item.code,
         "ruleIndex": list(CODES).index(item.code),
         "level": _LEVELS[item.severity],
         "message": {"text": _escape(message_with_hint(item))},
-        "locations": [{"physicalLocation": location}],
+        "locations": [_location(item, base)],
         "partialFingerprints": {_FINGERPRINT: reported.fingerprint},
     }
+    if reported.also:
+        result["relatedLocations"] = [_location(other.finding, base) for other in reported.also]
     if reported.kind is not None:
         kind = "inSource" if reported.kind == "comment" else "external"
         result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": neutral(reported.reason)}]
     return result
+
+
+def _location(item: Finding, base: str) -> dict[str, object]:
+    location: dict[str, object] = {"artifactLocation": _artifact(item.path or "", base)}
+    if item.line is not None:
+        location["region"] = {"startLine": item.line, **({"startColumn": item.column} if item.column else {})}
+    return {"physicalLocation": location}
 
 
 def _notification(item: Finding) -> dict[str, object]:

@@ -222,6 +222,15 @@ def _report_data(
                 "group": item.finding.group,
                 "agents": [*item.finding.agents],
                 "fingerprint": item.fingerprint,
+                "also": [
+                    {
+                        "path": other.finding.path,
+                        "line": other.finding.line,
+                        "column": other.finding.column,
+                        "fingerprint": other.fingerprint,
+                    }
+                    for other in item.also
+                ],
             }
             for item in reported
             if item.kind is None
