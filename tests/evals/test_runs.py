@@ -75,7 +75,7 @@ def test_a_skill_that_changes_the_result_helps(tmp_path: Path) -> None:
 def test_each_pair_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ran before."""
     looks = []
-    monkeypatch.setattr(_runs, "is_shown_early", lambda *counts: looks.append(counts))
+    monkeypatch.setattr(_runs, "is_shown_early", lambda *counts, **_: looks.append(counts))
     evaluate(AGENT, evals_of(tmp_path, cases(4)), 2)
     assert looks == [(number, 0) for number in range(1, 9)]
 
@@ -405,6 +405,28 @@ def test_the_command_says_both_verdicts(
         assert main([*line, "echo good day", "--max-runs", "4", "--fail-on", verdict, "--json"]) == code
         data = json.loads(capsys.readouterr().out)
         assert (data["helps"]["on_these_cases"], data["runs"]["done"]) == ("not-enough-runs", 4)
+
+
+def test_a_plan_without_an_end_stops_at_the_first_sign_or_at_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight pairs in a row are enough then; without a limit it does not start."""
+    evals_of(tmp_path, cases(3))
+    monkeypatch.chdir(tmp_path)
+    line = ["eval", "./greet", "--open-ended", "--json", "--via"]
+    assert main([*line, "touch ran"]) == 2
+    assert "`--open-ended` needs a limit" in capsys.readouterr().err
+    assert main([*line, AGENT, "--max-time", "600"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["plan"]["open_ended"], data["helps"]["on_these_cases"], data["helps"]["pairs"]["won"]) == (
+        True,
+        "helps",
+        8,
+    )
+    assert main([*line, "cat", "--max-runs", "10"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["helps"]["pairs"]["tied"], data["helps"]["on_these_cases"]) == (5, "not-enough-runs")
+    assert main(["eval", "./greet", "--open-ended", "--max-runs", "4"]) == 2
 
 
 def test_invalid_cases_do_not_run(

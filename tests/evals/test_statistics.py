@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import product
+from itertools import cycle, product
 from random import Random
 
 import pytest
@@ -20,8 +20,11 @@ from prowess.evals._statistics import (
     case_verdict,
     chance_shown,
     enough_pairs,
+    is_shown_early,
     judge_cases,
     judge_pairs,
+    least_cases,
+    measure_verdicts,
     paired_difference,
     sign_flip_test,
     sign_test,
@@ -161,6 +164,29 @@ def test_an_interval_contains_the_difference() -> None:
     assert missed / 2000 < 0.07
 
 
+def test_several_measures_are_corrected_for_their_number() -> None:
+    """As Holm did: the smallest chance counts four times, the next one three times."""
+    ten, eight, six = [Fraction(1)] * 10, [Fraction(1)] * 8, [Fraction(1)] * 6
+    assert least_cases(1) == 6  # 2 of 64 are 3.1 %
+    assert least_cases(4) == 8  # 4 times 2 of 256 are 3.1 %
+    assert measure_verdicts({"a": six, "b": ten}) == {"a": HELPS, "b": HELPS}  # 2 times 0.2 %, then 3.1 %
+    assert measure_verdicts({"a": six, "b": six}) == {"a": NOT_ENOUGH, "b": NOT_ENOUGH}  # 2 times 3.1 %
+    tied = {name: [Fraction(1), Fraction(-1)] * 5 for name in "cd"}
+    words = measure_verdicts({"a": eight, "b": six, **tied})
+    assert words == {"a": HELPS, "b": NOT_ENOUGH, "c": NO_DIFFERENCE, "d": NO_DIFFERENCE}
+
+
+def test_a_plan_without_an_end_says_what_it_excludes() -> None:
+    """Once there are as many pairs as show an improvement; the exact test has no end to wait for."""
+    enough = enough_pairs(open_ended=True)
+    assert chance_shown(enough, open_ended=True) >= ENOUGH > chance_shown(enough - 1, open_ended=True)
+    pairs = [1, 0, -1] * enough
+    assert judge_pairs(pairs[:enough], 10_000, open_ended=True).verdict == NO_DIFFERENCE
+    early = judge_pairs(pairs[: enough - 1], 10_000, open_ended=True)
+    assert (early.verdict, early.more) == (NOT_ENOUGH, 1)
+    assert judge_pairs([1] * 6, 6, open_ended=True).verdict == NOT_ENOUGH
+
+
 def test_a_bootstrap_is_the_same_on_every_machine() -> None:
     """The generator of Python is specified: the same seed gives the same interval."""
     values = [Fraction(number, 3) for number in (1, 2, -1, 3, 0, 2, 1)]
@@ -178,28 +204,68 @@ def _pairs(random: Random, count: int, before: float, after: float, errs: float 
     return [passes(after) - passes(before) for _ in range(count)]
 
 
-def _null(random: Random) -> tuple[list[int], list[Fraction]]:
-    """Return the pairs of an evaluation without an effect, interleaved by case, and the mean of each case."""
+def _null(random: Random) -> list[tuple[int, int]]:
+    """Return the pairs of an evaluation without an effect, as the case and the outcome, in the order of a plan."""
     cases, runs = random.randint(1, 30), random.randint(1, 10)
     errs = random.choice((0.0, 0.2))
-    outcomes = [_pairs(random, runs, rate, rate, errs) for rate in (random.uniform(0.05, 0.95) for _ in range(cases))]
-    order = [case for case in range(cases) for _ in range(runs)]
-    random.shuffle(order)
-    left = [iter(case) for case in outcomes]
-    return [next(left[case]) for case in order], [Fraction(sum(case), runs) for case in outcomes]
+    rates = [random.uniform(0.05, 0.95) for _ in range(cases)]
+    order = [case for _ in range(runs) for case in random.sample(range(cases), cases)]
+    return [(case, _pairs(random, 1, rates[case], rates[case], errs)[0]) for case in order]
+
+
+def _until_shown(pairs: list[tuple[int, int]], *, open_ended: bool) -> list[tuple[int, int]]:
+    """Return the pairs that run: those until the first sign of a difference."""
+    won = lost = 0
+    for number, (_, outcome) in enumerate(pairs, 1):
+        won, lost = won + (outcome > 0), lost + (outcome < 0)
+        if outcome and is_shown_early(won, lost, open_ended=open_ended):
+            return pairs[:number]
+    return pairs
+
+
+def _means(pairs: list[tuple[int, int]]) -> list[Fraction]:
+    found: dict[int, list[int]] = {}
+    for case, outcome in pairs:
+        found.setdefault(case, []).append(outcome)
+    return [Fraction(sum(values), len(values)) for values in found.values()]
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("open_ended", [False, True])
 def test_without_an_effect_at_most_one_verdict_of_twenty_is_wrong(open_ended: bool) -> None:
-    """For any number of cases and runs, any pass rates, and a judge that errs; also if one looks after each pair."""
+    """For any number of cases and runs, any pass rates, and a judge that errs; looked at after each pair, too.
+
+    Beside passing there are four measures without an effect, of which one is passing again: any wrong verdict on one
+    of them counts.
+    """
     random, total = Random(2026), short_or_long(1_000, 10_000)  # noqa: S311 - a simulation
+    wrong_pairs = wrong_cases = wrong_measures = 0
+    for _ in range(total):
+        planned = _null(random)
+        pairs = _until_shown(planned, open_ended=open_ended)
+        verdict = judge_pairs((outcome for _, outcome in pairs), len(planned), open_ended=open_ended)
+        wrong_pairs += verdict.verdict in SHOWN
+        means = _means(pairs)
+        wrong_cases += case_verdict(means, open_ended=open_ended) in SHOWN
+        noise = {f"noise {n}": [Fraction(random.choice((-3, -2, -1, 1, 2, 3))) for _ in means] for n in range(3)}
+        words = measure_verdicts({"score": means, **noise}, open_ended=open_ended)
+        wrong_measures += any(word in SHOWN for word in words.values())
+    assert wrong_pairs / total <= 0.05
+    assert wrong_cases / total <= 0.05
+    assert wrong_measures / total <= 0.05
+
+
+@pytest.mark.proof
+def test_an_evaluation_without_an_end_errs_no_more_the_longer_it_runs() -> None:
+    """A thousand pairs that are looked at one by one, and the cases when that stops."""
+    random, total = Random(11), short_or_long(300, 4_000)  # noqa: S311 - a simulation
     wrong_pairs = wrong_cases = 0
     for _ in range(total):
-        pairs, means = _null(random)
-        verdict = judge_pairs(pairs, len(pairs), open_ended=open_ended)
-        wrong_pairs += verdict.verdict in SHOWN
-        wrong_cases += case_verdict(means) in SHOWN
+        cases = random.randint(6, 30)
+        pairs = list(zip(cycle(range(cases)), _pairs(random, 1_000, 0.5, 0.5), strict=False))
+        ran = _until_shown(pairs, open_ended=True)
+        wrong_pairs += len(ran) < len(pairs)
+        wrong_cases += case_verdict(_means(ran), open_ended=True) in SHOWN
     assert wrong_pairs / total <= 0.05
     assert wrong_cases / total <= 0.05
 

@@ -102,6 +102,7 @@ class Console:
     def _placed(self, text: str) -> str:
         """Replace the times of a text by placeholders, and leave out durations."""
         text = without_durations(text).replace(time.strftime("%Y-%m-%d", time.gmtime()), "{today}")
+        text = re.sub(r"[+-]?\d[\d,]*\.\d\d s\b", "{seconds}", text)  # of runs, in `prowess eval`
         return re.sub(r"\{today\}T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)", "{now}", text)
 
     def _shell(self, line: str, env: Mapping[str, str], data: bytes = b"") -> tuple[bytes, bytes, int]:

@@ -12,13 +12,31 @@ if TYPE_CHECKING:
     from ._arms import Arms as Arms
     from ._cases import EvalCase as EvalCase, Evals as Evals, Fixture as Fixture, Grader as Grader
     from ._first_file import first_evals as first_evals
-    from ._found import Rank as Rank, rank_skill as rank_skill, rivals_of as rivals_of, shipped_crowd as shipped_crowd
+    from ._found import (
+        Found as Found,
+        Rank as Rank,
+        rank_skill as rank_skill,
+        rivals_of as rivals_of,
+        shipped_crowd as shipped_crowd,
+    )
     from ._grade import code_graders as code_graders
-    from ._outcome import Outcome as Outcome, judge_runs as judge_runs
+    from ._outcome import (
+        ConstantGrade as ConstantGrade,
+        Measure as Measure,
+        Outcome as Outcome,
+        judge_runs as judge_runs,
+    )
     from ._plan import DEFAULT_RUNS as DEFAULT_RUNS, Plan as Plan, make_plan as make_plan
     from ._read import read_evals as read_evals
     from ._runs import Run as Run, run_pairs as run_pairs
     from ._sound import Power as Power, find_weaknesses as find_weaknesses, measure_power as measure_power
-    from ._statistics import Verdict as Verdict, judge_cases as judge_cases, judge_pairs as judge_pairs
+    from ._statistics import (
+        Difference as Difference,
+        Verdict as Verdict,
+        judge_cases as judge_cases,
+        judge_measures as judge_measures,
+        judge_pairs as judge_pairs,
+        least_cases as least_cases,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -55,6 +55,21 @@ class Rank(Frozen):
         }
 
 
+class Found(Frozen):
+    """Where a skill is among others."""
+
+    others: int
+    ranks: tuple[Rank, ...]
+    compared: tuple[Rank, ...] | None = None
+    """The same with another description."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `--json`."""
+        ranks = [rank.as_dict() for rank in self.ranks]
+        compared = None if self.compared is None else {"ranks": [rank.as_dict() for rank in self.compared]}
+        return {"others": self.others, "ranks": ranks, "compared": compared}
+
+
 class _Description:
     """A skill that is only a description: nothing of it is read from a file."""
 

@@ -3,20 +3,67 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from statistics import median
 
 from prowess._internal.frozen import Frozen
 
 from ._plan import pairs_of
 from ._runs import outcome_of
-from ._statistics import judge_cases, judge_pairs
+from ._statistics import judge_cases, judge_measures, judge_pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ._plan import Plan
     from ._runs import Run
-    from ._statistics import Verdict
+    from ._statistics import Difference, Verdict
+
+MEASURES: dict[str, Callable[[Run], Fraction | float | None]] = {
+    "score": lambda run: run.score,
+    "tokens": lambda run: run.ran.tokens,
+    "time": lambda run: run.ran.seconds or None,
+    "cost": lambda run: run.ran.cost,
+}
+"""What is measured of a run beside passing; of all but the score, less is better."""
+
+
+class Measure(Frozen):
+    """What one measure shows, over the pairs in which both runs are graded."""
+
+    verdict: Verdict
+    """A case is won if the skill is better in it."""
+    difference: Difference | None
+    """How much more the runs with the skill have, in the mean of the cases."""
+    medians: tuple[float, float]
+    """Of the runs with the skill, and of the others."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `--json`."""
+        verdict = self.verdict
+        return {
+            "verdict": verdict.verdict,
+            "cases": {"won": verdict.won, "lost": verdict.lost, "tied": verdict.tied},
+            "difference": None if self.difference is None else self.difference.as_dict(),
+            "medians": [round(value, 4) for value in self.medians],
+        }
+
+
+class ConstantGrade(Frozen):
+    """A grader that all runs of both arms pass, or that all fail: it says nothing about the skill."""
+
+    case: int
+    """The place of its case in the plan, from 0."""
+    id: str
+    """Of the case."""
+    grader: int
+    """Its place in the case, from 0."""
+    passed: bool
+    runs: int
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `--json`."""
+        return {"case": self.id, "grader": self.grader, "passed": self.passed, "runs": self.runs}
 
 
 class Outcome(Frozen):
@@ -30,6 +77,10 @@ class Outcome(Frozen):
     """Pairs of the plan."""
     done: int
     """Runs that ended and were graded, of both arms."""
+    measures: Mapping[str, Measure]
+    """Of `MEASURES`, those that are known of all runs."""
+    constant: tuple[ConstantGrade, ...]
+    open_ended: bool
     failed: int
     installed: int
     """Those of `done` that had the skill."""
@@ -49,6 +100,8 @@ class Outcome(Frozen):
             "pairs": {"won": self.pairs.won, "lost": self.pairs.lost, "tied": self.pairs.tied},
             "difference": None if difference is None else difference.as_dict(),
             "more": self.pairs.more,
+            "measures": {name: self.measures[name].as_dict() if name in self.measures else None for name in MEASURES},
+            "same_in_all_runs": [grade.as_dict() for grade in self.constant],
         }
 
     def exposure(self) -> dict[str, int | None]:
@@ -66,30 +119,75 @@ def judge_runs(plan: Plan, runs: Iterable[Run]) -> Outcome:
     by_pair: dict[int, list[Run]] = {}
     for run in runs:
         by_pair.setdefault(run.pair, []).append(run)
-    planned = len(pairs_of(plan))
-    outcomes: list[int] = []
-    by_case: dict[int, list[int]] = {}
-    for _, both in sorted(by_pair.items()):
-        outcome = outcome_of(both)
-        if outcome is not None:
-            outcomes.append(outcome)
-            by_case.setdefault(both[0].case, []).append(outcome)
     ordered = [run for _, both in sorted(by_pair.items()) for run in both]
+    judged = [
+        (both[0], both[1]) if both[0].arm == 0 else (both[1], both[0])
+        for _, both in sorted(by_pair.items())
+        if outcome_of(both) is not None
+    ]
+    outcomes = [outcome_of(both) or 0 for both in judged]
     graded = [run for run in ordered if run.passed is not None]
     failed = [run.ran.failure for run in ordered if run.ran.failure]
     having = [run.ran for run in graded if run.arm == 0]
+    planned = len(pairs_of(plan))
+    passing = _by_case(judged, lambda run: bool(run.passed))
     return Outcome(
         # At the end of the plan, pairs with a failed run are left out of it.
-        pairs=judge_pairs(outcomes, len(outcomes) if len(by_pair) == planned else planned),
-        cases=judge_cases([Fraction(sum(values), len(values)) for values in by_case.values()], plan.seed),
+        pairs=judge_pairs(outcomes, len(outcomes) if len(by_pair) == planned else planned, open_ended=plan.open_ended),
+        cases=judge_cases(passing, plan.seed, open_ended=plan.open_ended),
         planned=planned,
         done=len(graded),
+        measures=_measure(plan, judged),
+        constant=tuple(_constant_grades(plan, graded)),
+        open_ended=plan.open_ended,
         failed=len(failed),
         installed=len(having),
         offered=_count([ran.offered for ran in having]),
         used=_count([ran.used for ran in having]),
         first_failure=failed[0] if failed else "",
     )
+
+
+def _by_case(pairs: Iterable[tuple[Run, Run]], value: Callable[[Run], Fraction | float | None]) -> list[Fraction]:
+    """Return for each case the mean difference of its pairs."""
+    found: dict[int, list[Fraction]] = {}
+    for first, second in pairs:
+        found.setdefault(first.case, []).append(Fraction(value(first) or 0) - Fraction(value(second) or 0))
+    return [sum(values, Fraction()) / len(values) for values in found.values()]
+
+
+def _measure(plan: Plan, pairs: Sequence[tuple[Run, Run]]) -> dict[str, Measure]:
+    """Return what each measure shows that is known of all runs of some pairs."""
+    runs = [run for pair in pairs for run in pair]
+    known = {name: value for name, value in MEASURES.items() if all(value(run) is not None for run in runs)}
+    if all(len(run.grades) < 2 for run in runs):
+        del known["score"]  # it is the same as passing
+    gains = {
+        name: [difference if name == "score" else -difference for difference in _by_case(pairs, value)]
+        for name, value in known.items()
+    }
+    measures = {}
+    for name, verdict in judge_measures(gains, plan.seed, open_ended=plan.open_ended).items() if runs else ():
+        gain = verdict.difference
+        with_it, without = ([float(known[name](pair[arm]) or 0) for pair in pairs] for arm in (0, 1))
+        measures[name] = Measure(
+            verdict=verdict,
+            difference=gain if name == "score" or gain is None else gain.negated(),
+            medians=(median(with_it), median(without)),
+        )
+    return measures
+
+
+def _constant_grades(plan: Plan, runs: Iterable[Run]) -> Iterator[ConstantGrade]:
+    found: dict[tuple[int, int], list[tuple[int, bool]]] = {}
+    for run in runs:
+        for number, passed in enumerate(run.grades):
+            if passed is not None:
+                found.setdefault((run.case, number), []).append((run.arm, passed))
+    for (case, number), grades in sorted(found.items()):
+        if len({passed for _, passed in grades}) == 1 and len({arm for arm, _ in grades}) == 2:
+            passed = grades[0][1]
+            yield ConstantGrade(case=case, id=plan.cases[case], grader=number, passed=passed, runs=len(grades))
 
 
 def _count(values: list[bool | None]) -> int | None:

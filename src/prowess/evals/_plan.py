@@ -33,6 +33,8 @@ class Plan(Frozen):
     seed: int
     digest: str
     """A SHA-256 over the cases with their graders and files, the skills of both arms, and the rest."""
+    open_ended: bool = False
+    """Whether pairs run until a difference is shown or a limit is reached; `runs` is then the most of each case."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
@@ -41,6 +43,7 @@ class Plan(Frozen):
             "runs": self.runs,
             "arms": list(self.arms),
             "seed": self.seed,
+            "open_ended": self.open_ended,
             "digest": self.digest,
         }
 
@@ -73,7 +76,15 @@ def pairs_of(plan: Plan) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS, other: str | None = None) -> Plan:
+def make_plan(
+    evals: Evals,
+    runs: int,
+    seed: int,
+    arms: tuple[str, ...] = ARMS,
+    other: str | None = None,
+    *,
+    open_ended: bool = False,
+) -> Plan:
     """Return the plan for the cases of a skill.
 
     Args:
@@ -82,6 +93,7 @@ def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS, 
         seed: of the order.
         arms: their names.
         other: the folder of the skill that the second arm has, if any.
+        open_ended: whether it has no end but a limit: then `runs` is only the most of each case.
 
     Raises:
         ConfigError: the plan is too large.
@@ -108,6 +120,7 @@ def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS, 
         "arms": arms,
         "skills": [skill_digest(evals.folder), None if other is None else skill_digest(other)],
         "seed": seed,
+        **({"open_ended": True} if open_ended else {}),
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
     return Plan(
@@ -115,6 +128,7 @@ def make_plan(evals: Evals, runs: int, seed: int, arms: tuple[str, ...] = ARMS, 
         runs=runs,
         arms=arms,
         seed=seed,
+        open_ended=open_ended,
         digest=f"sha256:{sha256(text.encode()).hexdigest()}",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import inf
 from time import monotonic
 
@@ -49,6 +50,12 @@ class Run(Frozen):
         """Whether it passes all graders; `None` if it failed, or nothing can be said."""
         known = [value for value in self.grades if value is not None]
         return None if self.ran.failure or not known else all(known)
+
+    @property
+    def score(self) -> Fraction:
+        """The share of its graders that it passes, from 0 to 1, of those that can be said; 0 if it has no grades."""
+        known = [value for value in self.grades if value is not None]
+        return Fraction(sum(known), len(known) or 1)
 
 
 def run_pairs(
@@ -101,7 +108,7 @@ def run_pairs(
         won, lost = won + (outcome == 1), lost + (outcome == -1)
         if progress is not None:
             progress(pair.number + 1, len(pairs))
-        if outcome and is_shown_early(won, lost):
+        if outcome and is_shown_early(won, lost, open_ended=plan.open_ended):
             break
     return tuple(runs)
 

@@ -84,11 +84,11 @@ def _of_100(chance: float) -> str:
     return f"{min(round(chance * 100), 99)} of 100"
 
 
-def measure_power(cases: int, runs: int) -> Power:
+def measure_power(cases: int, runs: int, *, open_ended: bool = False) -> Power:
     """Return how often a plan with some cases and runs of each shows an improvement."""
     pairs = cases * runs
-    compared = chance_shown(COMPARED_PAIRS) if pairs < COMPARED_PAIRS else None
-    return Power(cases=cases, runs=runs, shown=chance_shown(pairs), compared=compared)
+    compared = chance_shown(COMPARED_PAIRS, open_ended=open_ended) if pairs < COMPARED_PAIRS else None
+    return Power(cases=cases, runs=runs, shown=chance_shown(pairs, open_ended=open_ended), compared=compared)
 
 
 def find_weaknesses(evals: Evals) -> tuple[Finding, ...]:

@@ -4,6 +4,11 @@ A pair is one run with the skill and one without it, of the same case; it is won
 are for an exact sign test at the planned end, and 1 for stopping early, by a test that holds however often one looks:
 a mixture martingale over the share of won pairs, a Bayes factor for a uniform prior (Ville's inequality; Robbins,
 "Statistical methods related to the law of the iterated logarithm", 1970). Exact tests count with whole numbers.
+
+Passing is the claim for which runs are planned, and has all of this error. What is measured beside it (score, tokens,
+time, cost) is looked at together, with an error of its own that is corrected for their number (Holm, "A simple
+sequentially rejective multiple test procedure", 1979): one of them can say that a skill costs more, and none of them
+that it helps with its task. FDA, "Multiple Endpoints in Clinical Trials" (2022), calls them primary and secondary.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from prowess._internal.frozen import Frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 HELPS, HARMS = "helps", "harms"
 NO_DIFFERENCE, NOT_ENOUGH = "no-difference-shown", "not-enough-runs"
@@ -56,6 +61,10 @@ class Difference(Frozen):
     def largest(self) -> float:
         """The largest difference, in any direction, that the runs do not exclude."""
         return max(abs(self.low), abs(self.high))
+
+    def negated(self) -> Difference:
+        """Return the difference in the other direction."""
+        return Difference(median=-self.median, low=-self.high, high=-self.low)
 
     def as_dict(self) -> dict[str, float]:
         """Return it in the shape of `--json`."""
@@ -127,12 +136,13 @@ def judge_pairs(outcomes: Iterable[int], planned: int, *, open_ended: bool = Fal
         if stopped is None and outcome and is_shown_early(won, lost, open_ended=open_ended):
             stopped, verdict = won + lost + tied, HELPS if won > lost else HARMS
     pairs = won + lost + tied
+    enough = enough_pairs(open_ended=open_ended)
     if stopped is None:
         is_ended = pairs >= planned and not open_ended
         if is_ended and sign_test(won, lost) <= _END_ERROR:
             verdict = HELPS if won > lost else HARMS
         else:
-            verdict = NO_DIFFERENCE if is_ended and pairs >= enough_pairs() else NOT_ENOUGH
+            verdict = NO_DIFFERENCE if (is_ended or open_ended) and pairs >= enough else NOT_ENOUGH
     return Verdict(
         verdict=verdict,
         won=won,
@@ -140,7 +150,7 @@ def judge_pairs(outcomes: Iterable[int], planned: int, *, open_ended: bool = Fal
         tied=tied,
         difference=paired_difference(won, lost, tied),
         stopped_after=stopped if stopped is not None and stopped < planned else None,
-        more=max(enough_pairs(), planned) - pairs if verdict == NOT_ENOUGH else 0,
+        more=max(enough, 0 if open_ended else planned) - pairs if verdict == NOT_ENOUGH else 0,
     )
 
 
@@ -157,13 +167,14 @@ def paired_difference(won: int, lost: int, tied: int) -> Difference | None:
 # ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def chance_shown(pairs: int, before: float = BEFORE, after: float = AFTER) -> float:
+def chance_shown(pairs: int, before: float = BEFORE, after: float = AFTER, *, open_ended: bool = False) -> float:
     """Return the chance that a plan shows an improvement, by the rule of `judge_pairs`.
 
     Args:
         pairs: of the plan.
         before: the share of runs without the skill that pass.
         after: the share with it; a pair's two runs are independent.
+        open_ended: whether the plan has no end; then the chance to stop within so many pairs.
     """
     pairs = min(pairs, _MOST_COMPUTED)
     gained, lost = after * (1 - before), before * (1 - after)
@@ -171,7 +182,7 @@ def chance_shown(pairs: int, before: float = BEFORE, after: float = AFTER) -> fl
     if not decided_share:
         return 0.0
     chance, stopped = 0.0, 0.0
-    threshold = log(1 / _EARLY_ERROR)
+    threshold = log(1 / (ERROR if open_ended else _EARLY_ERROR))
     share = gained / decided_share
     going: dict[int, float] = {0: 1.0}  # won pairs to the chance of not having stopped
     for decided in range(pairs + 1):
@@ -187,7 +198,7 @@ def chance_shown(pairs: int, before: float = BEFORE, after: float = AFTER) -> fl
                 elif won * 2 > decided:
                     stopped += weight
         least = _least_winning(decided, _END_ERROR)
-        at_end = sum(weight for won, weight in going.items() if won >= least and won * 2 > decided)
+        at_end = sum(weight for won, weight in going.items() if won >= least and won * 2 > decided and not open_ended)
         chance += _binomial(pairs, decided, decided_share) * (stopped + at_end)
     return chance
 
@@ -199,11 +210,11 @@ def _binomial(count: int, hits: int, share: float) -> float:
     return exp(logarithm + hits * log(share) + (count - hits) * log(1 - share))
 
 
-@lru_cache(maxsize=1)
-def enough_pairs() -> int:
+@lru_cache(maxsize=2)
+def enough_pairs(*, open_ended: bool = False) -> int:
     """Return from how many pairs on a plan shows the improvement from `BEFORE` to `AFTER` with a chance of `ENOUGH`."""
     pairs = 1
-    while chance_shown(pairs) < ENOUGH:
+    while chance_shown(pairs, open_ended=open_ended) < ENOUGH:
         pairs += 1
     return pairs
 
@@ -246,16 +257,21 @@ def _sampled_test(steps: Counter[int], observed: int) -> Fraction:
     return Fraction(hits + 1, _SAMPLES + 1)
 
 
-def judge_cases(differences: Sequence[Fraction], seed: int) -> Verdict:
+def judge_cases(differences: Sequence[Fraction], seed: int, *, open_ended: bool = False) -> Verdict:
     """Return the verdict on tasks like these: a case is one observation, the mean of its pairs.
 
     Args:
         differences: one for each case: how much better its runs with the skill are, in the mean.
         seed: of the interval, which is a bootstrap by case.
+        open_ended: whether the plan has no end.
     """
+    return _describe_cases(differences, seed, case_verdict(differences, open_ended=open_ended))
+
+
+def _describe_cases(differences: Sequence[Fraction], seed: int, verdict: str) -> Verdict:
     won, lost = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
     return Verdict(
-        verdict=case_verdict(differences),
+        verdict=verdict,
         won=won,
         lost=lost,
         tied=len(differences) - won - lost,
@@ -263,13 +279,55 @@ def judge_cases(differences: Sequence[Fraction], seed: int) -> Verdict:
     )
 
 
-def case_verdict(differences: Sequence[Fraction]) -> str:
+def case_verdict(differences: Sequence[Fraction], *, open_ended: bool = False) -> str:
     """Return the word of `judge_cases`."""
-    if sum(bool(value) for value in differences) < MIN_CASES:
-        return NOT_ENOUGH
-    if sign_flip_test(differences) > _END_ERROR:
-        return NO_DIFFERENCE
-    return HELPS if sum(differences) > 0 else HARMS
+    if sign_flip_test(differences) <= _case_error(open_ended=open_ended):
+        return HELPS if sum(differences) > 0 else HARMS
+    enough = least_cases(1, open_ended=open_ended)
+    return NO_DIFFERENCE if sum(map(bool, differences)) >= enough else NOT_ENOUGH
+
+
+def _case_error(*, open_ended: bool) -> Fraction:
+    """Return the error of the test over cases: what stopping by the pairs leaves, as cases are looked at then too."""
+    return _EARLY_ERROR if open_ended else _END_ERROR
+
+
+def judge_measures(
+    measures: Mapping[str, Sequence[Fraction]], seed: int, *, open_ended: bool = False
+) -> dict[str, Verdict]:
+    """Return the verdicts on what is measured beside passing.
+
+    Args:
+        measures: by name, of each case how much better its runs with the skill are, in the mean.
+        seed: of the intervals.
+        open_ended: whether the plan has no end.
+    """
+    words = measure_verdicts(measures, open_ended=open_ended)
+    return {name: _describe_cases(values, seed, words[name]) for name, values in measures.items()}
+
+
+def measure_verdicts(measures: Mapping[str, Sequence[Fraction]], *, open_ended: bool = False) -> dict[str, str]:
+    """Return the words of `judge_measures`, corrected for their number as Holm did."""
+    error, enough = _case_error(open_ended=open_ended), least_cases(len(measures), open_ended=open_ended)
+    chances = {name: sign_flip_test(values) for name, values in measures.items()}
+    words: dict[str, str] = {}
+    corrected = Fraction(0)
+    for place, name in enumerate(sorted(chances, key=lambda name: chances[name])):
+        values = measures[name]
+        corrected = max(corrected, chances[name] * (len(chances) - place))
+        if corrected <= error:
+            words[name] = HELPS if sum(values) > 0 else HARMS
+        else:
+            words[name] = NO_DIFFERENCE if sum(map(bool, values)) >= enough else NOT_ENOUGH
+    return words
+
+
+def least_cases(measures: int, *, open_ended: bool = False) -> int:
+    """Return how many cases must differ so that one of several measures can be shown, if they all agree."""
+    cases = MIN_CASES
+    while sign_test(cases, 0) * measures > _case_error(open_ended=open_ended):
+        cases += 1
+    return cases
 
 
 def bootstrap(values: Sequence[Fraction], seed: int) -> Difference:

@@ -8,7 +8,6 @@ import shlex
 from math import inf
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
-from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.catalog import State
@@ -16,22 +15,14 @@ from prowess.checks import evaluate_path, find_skill_files
 from prowess.cli._arguments import catalog_from_args
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._files import place_to_write
-from prowess.cli._output import (
-    Message,
-    ProgressLine,
-    Result,
-    as_dicts,
-    finding_lines,
-    format_table,
-    pluralize,
-    wrap_for_terminal,
-)
+from prowess.cli._output import Message, ProgressLine, Result, as_dicts
 from prowess.cli._references import find_skill, reference_to
 from prowess.errors import ConfigError, ProwessError
 from prowess.evals import (
     DEFAULT_RUNS,
     Arms,
     Command,
+    Found,
     code_graders,
     find_weaknesses,
     first_evals,
@@ -46,13 +37,13 @@ from prowess.evals import (
 )
 from prowess.sandbox import remove_runtime_folder, stop
 
+from ._eval_text import lines
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
-    from prowess.evals import Evals, Outcome, Plan, Power, Rank
+    from prowess.evals import Evals, Outcome, Plan, Power
     from prowess.findings import Finding
 
 EPILOG = f"""\
@@ -68,6 +59,8 @@ _INIT = "init"
 _FIRST_FILE = "evals/evals.json"
 _MOST_DESCRIPTION_BYTES = 64 * 1024
 _MOST_RUNS = 1_000
+_MOST_PAIRS = 10_000
+"""Of a plan without an end."""
 
 
 def options(parser: Parser) -> None:
@@ -81,6 +74,10 @@ def options(parser: Parser) -> None:
     )
     parser.value("--via", "CMD", "run this command on each case, with the skill and without it, and judge the pairs")
     parser.value("--seed", "N", "the seed of the plan (default: 0)", type=int, default=0)
+    parser.flag(
+        "--open-ended",
+        "go on until a difference is shown or a limit is reached, whatever --runs is (with --via, and a limit)",
+    )
     parser.value("--against", "PATH", "compare with the skill in this folder, such as an older version (with --via)")
     parser.flag("--null", "compare the skill with itself, to see what chance does (with --via)")
     parser.value("--max-runs", "N", "stop after N runs, of both arms together (with --via)", type=_parse_max_runs)
@@ -127,12 +124,13 @@ def run(args: Arguments) -> Result:
     planned = evals
     if args.via is not None:
         planned = evals.with_changes(cases=tuple(case for case in evals.cases if code_graders(case)))
-    plan = make_plan(planned, args.runs, args.seed, arms, other)
+    runs = _most_rounds(args, len(planned.cases)) if args.open_ended else args.runs
+    plan = make_plan(planned, runs, args.seed, arms, other, open_ended=args.open_ended)
     findings = (*evals.findings, *find_weaknesses(evals))
-    power = measure_power(len(planned.cases), args.runs) if planned.cases else None
+    power = measure_power(len(planned.cases), runs, open_ended=args.open_ended) if planned.cases else None
     found = _rank(args, catalog, skill, evals)
     outcome = None if args.via is None else _run(args, planned, plan, other)
-    return _result(args, plan, findings, power, found, outcome, catalog.cwd)
+    return _result(args, plan, findings, power, found, outcome, catalog.cwd, planned)
 
 
 def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
@@ -142,7 +140,7 @@ def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
         ConfigError: there is no skill, or the options contradict each other.
     """
     if args.via is None:
-        for name in ("against", "null", "max_runs", "max_time", "fail_on"):
+        for name in ("against", "null", "open_ended", "max_runs", "max_time", "fail_on"):
             if getattr(args, name) not in (None, False):
                 option = f"`--{name.replace('_', '-')}`"
                 raise ConfigError(f"{option} needs `--via`", hint="give the command that runs the cases")
@@ -156,6 +154,18 @@ def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
     if not os.path.isfile(os.path.join(folder, SKILL_FILE)):
         raise ConfigError(f"`--against`: no skill in {neutral(folder)}", hint="name the folder of a skill")
     return folder
+
+
+def _most_rounds(args: Arguments, cases: int) -> int:
+    """Return how many pairs of each case a plan without an end can have.
+
+    Raises:
+        ConfigError: it has no limit.
+    """
+    if args.max_runs is None and args.max_time is None:
+        raise ConfigError("`--open-ended` needs a limit", hint="add `--max-runs N` or `--max-time S`")
+    pairs = _MOST_PAIRS if args.max_runs is None else min(args.max_runs // 2, _MOST_PAIRS)
+    return max(-(-pairs // max(cases, 1)), 1)
 
 
 def _run(args: Arguments, evals: Evals, plan: Plan, other: str | None) -> Outcome:
@@ -188,21 +198,7 @@ def _run(args: Arguments, evals: Evals, plan: Plan, other: str | None) -> Outcom
             progress.clear()
 
 
-class _Found(Frozen):
-    """Where a skill is among others."""
-
-    others: int
-    ranks: tuple[Rank, ...]
-    compared: tuple[Rank, ...] | None = None
-    """The same with another description."""
-
-    def as_dict(self) -> dict[str, object]:
-        """Return it in the shape of `--json`."""
-        compared = None if self.compared is None else {"ranks": as_dicts(self.compared)}
-        return {"others": self.others, "ranks": as_dicts(self.ranks), "compared": compared}
-
-
-def _rank(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals) -> _Found:
+def _rank(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals) -> Found:
     """Return where the skill is, with its own description and that of `--description`.
 
     Raises:
@@ -219,7 +215,7 @@ def _rank(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals) -> _Fou
         text = _description_at(os.path.join(catalog.cwd, os.path.expanduser(args.description)))
         compared = rank_skill(skill.with_changes(description=text), others, evals.cases)
     count = len({entry.real for entry in rivals_of(skill, others)})
-    return _Found(others=count, ranks=ranks, compared=compared)
+    return Found(others=count, ranks=ranks, compared=compared)
 
 
 def _crowd_of(folder: str, host: str) -> tuple[Entry, ...]:
@@ -272,9 +268,10 @@ def _result(
     plan: Plan,
     findings: tuple[Finding, ...],
     power: Power | None,
-    found: _Found,
+    found: Found,
     outcome: Outcome | None,
     cwd: str,
+    planned: Evals,
 ) -> Result:
     """Return the levels: those that need runs are `null`."""
     data = {
@@ -288,86 +285,7 @@ def _result(
     }
     verdict = outcome.pairs.verdict if outcome else "not-enough-runs"
     fails = verdict == "harms" or (verdict != "helps" and args.fail_on == "not-shown")
-    return Result(data, _lines(findings, power, found, outcome, cwd), FAILED if args.fail_on and fails else OK)
-
-
-def _lines(
-    findings: tuple[Finding, ...], power: Power | None, found: _Found, outcome: Outcome | None, cwd: str
-) -> Iterator[str]:
-    yield from finding_lines(findings, base=cwd)
-    if power is None:
-        yield Message("no cases")
-        return
-    if findings:
-        yield ""
-    yield f"sound: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
-    yield from wrap_for_terminal(f"  {power.sentence}", "    ")
-    if left_out := len(found.ranks) - power.cases:
-        yield f"  left out: {pluralize(left_out, 'case')} that code alone cannot grade"
-    yield f"found: among {pluralize(found.others, 'other skill')}, by `prowess search`"
-    yield from _counts("", found.ranks)
-    if found.compared is not None:
-        yield from _counts("with the other description ", found.compared)
-    wrong = [rank for rank in found.ranks if not rank.is_right]
-    if wrong:
-        rows = [("CASE", "SHOULD", "RANK", "CONFUSED WITH", "WORDS THAT BOTH CLAIM")]
-        rows += [
-            (
-                rank.case.id,
-                "use it" if rank.case.triggers else "not use it",
-                str(rank.rank or "-"),
-                rank.rival or "-",
-                ", ".join(rank.words),
-            )
-            for rank in wrong
-        ]
-        yield ""
-        yield from format_table(rows)
-    if outcome is None:
-        yield Message("not measured: whether agents choose it, and whether the result is better with it")
-        return
-    yield ""
-    yield from _verdict_lines(outcome)
-
-
-_VERDICTS = {
-    "helps": "it helps",
-    "harms": "it harms",
-    "no-difference-shown": "no difference shown",
-    "not-enough-runs": "not enough runs",
-}
-
-
-def _verdict_lines(outcome: Outcome) -> Iterator[str]:
-    """Yield both verdicts, each with what it rests on."""
-    pairs, cases = outcome.pairs, outcome.cases
-    words = _VERDICTS[pairs.verdict]
-    if pairs.difference is not None and pairs.verdict == "no-difference-shown":
-        words = f"no difference larger than {pairs.difference.largest * 100:.0f} points shown"
-    yield f"on these cases: {words}" + (f" (about {pairs.more:,} more pairs)" if pairs.more else "")
-    counts = f"{pairs.won:,} won, {pairs.lost:,} lost, {pairs.tied:,} tied"
-    yield f"  {pluralize(pairs.won + pairs.lost + pairs.tied, 'pair')} of {outcome.planned:,}: {counts}"
-    if pairs.difference is not None:
-        low, middle, high = (pairs.difference.low, pairs.difference.median, pairs.difference.high)
-        yield f"  passes more often by {middle * 100:+.0f} points, from {low * 100:+.0f} to {high * 100:+.0f}"
-    yield f"on tasks like these: {_VERDICTS[cases.verdict]}"
-    counts = f"{cases.won:,} better, {cases.lost:,} worse, {cases.tied:,} equal"
-    yield f"  {pluralize(cases.won + cases.lost + cases.tied, 'case')}: {counts}"
-    if outcome.failed:
-        yield Message(f"{pluralize(outcome.failed, 'run')} failed; the first: {neutral(outcome.first_failure)}")
-    yield Message("not measured: whether agents choose it, which a command does not say")
-
-
-def _counts(which: str, ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield how often the skill is first: where it should be, and where it should not."""
-    must = [rank for rank in ranks if rank.case.triggers]
-    must_not = [rank for rank in ranks if not rank.case.triggers]
-    if must:
-        first = sum(rank.is_right for rank in must)
-        yield f"  {which}first for {first} of {pluralize(len(must), 'prompt')} that should use it"
-    if must_not:
-        first = sum(not rank.is_right for rank in must_not)
-        yield f"  {which}first for {first} of {pluralize(len(must_not), 'prompt')} that should not"
+    return Result(data, lines(findings, power, found, outcome, cwd, planned), FAILED if args.fail_on and fails else OK)
 
 
 def _write_first(skill: Entry, catalog: Catalog) -> Result:
