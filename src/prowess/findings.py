@@ -111,7 +111,10 @@ GROUPS: Mapping[str, str] = {
 _NOT_LOADS: Mapping[str, tuple[str, ...]] = {
     "routes": ("description-placeholder",),
     "files": ("body-empty", "body-too-long", "link-missing", "link-escapes", "link-beside"),
-    "safety": ("description-hidden", "special-token", "code-hidden"),
+    "safety": (
+        *("description-hidden", "special-token", "code-hidden", "text-hidden", "secret-likely", "download-runs"),
+        *("code-encoded", "command-on-load", "tools-unlimited", "file-binary", "file-unsearched"),
+    ),
     "evals": ("test-invalid", "eval-invalid", "eval-unknown", "eval-unsound"),
 }
 """The codes of each group but `loads`, which has all others."""
@@ -191,6 +194,14 @@ CODES: Mapping[str, Code] = {
         ("link-missing", _W, _I, "the body links to a missing file"),
         ("link-escapes", _W, _I, "the body links to a file outside the skill"),
         ("link-beside", _I, _I, "the body links to another skill by its path"),
+        ("text-hidden", _W, _W, "a file has hidden characters"),
+        ("secret-likely", _W, _W, "a file has what looks like a secret"),
+        ("download-runs", _I, _I, "a download runs as soon as it is there"),
+        ("code-encoded", _W, _W, "encoded text runs"),
+        ("command-on-load", _I, _I, "an agent runs a command when it loads the skill"),
+        ("tools-unlimited", _I, _I, "a tool is granted without limits"),
+        ("file-binary", _I, _I, "a file is a program or an archive"),
+        ("file-unsearched", _I, _I, "a file is too large to be searched for facts"),
         ("code-hidden", _I, _I, "a hidden file may run"),
         ("folder-unreadable", _W, _W, "a folder cannot be listed"),
         ("folder-skipped", _I, _I, "a skipped folder contains a skill"),

@@ -559,6 +559,8 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     r"did you mean `(?P<name>\w+)`\?": (rename_key,),
     r"keep it for these agents, or remove it to follow the specification": (remove_entry,),
     r"write `(?P<line>policy: [^`]+)` into `(?P<file>[^`]+)` beside SKILL.md": (write_sidecar,),
+    r"name what is needed, such as `(?P<tool>[^`]+)`; other agents ask as usual": (set_field("Bash(git log:*)"),),
+    r"other agents do not run it; remove it if nothing should run": (remove_entry,),
     r"write what the agent should do": (write_body,),
     r"move details into files in `references/`": (move_body,),
     r"fix the link, or add the file": (add_linked_file,),

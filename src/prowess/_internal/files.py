@@ -206,6 +206,21 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
     raise UnreadableError("file-too-large", f"it is larger than {words}", "move the text into files beside it")
 
 
+def read_start(path: str, limit: int) -> bytes:
+    """Read the first `limit` bytes of a regular file, or all of a shorter one; a link is not followed.
+
+    Raises:
+        UnreadableError: it is missing, not a regular file, or unreadable.
+    """
+    fd, _ = _open_regular(path, False)
+    try:
+        return read_up_to(fd, limit - 1)
+    except OSError as error:
+        raise _unreadable_error(error, path, follow=False) from None
+    finally:
+        os.close(fd)
+
+
 def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes, bool, os.stat_result]:
     """Read the beginning of a regular file, until `end` finds the end of the part that is needed.
 

@@ -146,6 +146,23 @@ def _whole_file_findings(skill: Skill, rule: str, filesystem: Filesystem) -> Ite
     yield from check_escaping_links(skill, filesystem)
     yield from check_sidecars(skill, filesystem, None if rule in ("guide", "spec") else (rule,))
     yield from _check_hidden_code(skill, filesystem)
+    yield from _facts(skill, filesystem)
+
+
+def _facts(skill: Skill, filesystem: Filesystem) -> tuple[Finding, ...]:
+    """Return the facts about a skill, which the rules of all agents share."""
+    path = skill.path or ""
+    if skill.document is None or not path:
+        return ()
+    key = "facts", path
+    if key not in filesystem.kept:
+        from prowess.capabilities import fact_findings
+
+        name = os.path.basename(path)
+        listed = filesystem.files(path) if is_skill_file(path) else [(name, len(skill.document.text))]
+        filesystem.kept[key] = tuple(fact_findings(skill, listed))
+    found: tuple[Finding, ...] = filesystem.kept[key]
+    return found
 
 
 _MAX_NAMED = 3

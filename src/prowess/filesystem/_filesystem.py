@@ -105,6 +105,8 @@ class Filesystem:
         """Bytes that may still be read of lists, manifests and catalogs of plugins."""
         self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
         """By folder of a skill: its files with their sizes, and the fingerprints of its folders and files."""
+        self.kept: dict[tuple[str, str], Any] = {}
+        """What others have found out about a path, once for a command: by their own name and the path."""
         self._digests: dict[tuple[str, str], str | None] = {}
         self._digest_bytes_left = 2 * MAX_DIGEST_BYTES
         """Bytes that may still be read for digests."""
