@@ -156,7 +156,7 @@ def test_a_failed_run_does_not_take_the_end_from_the_plan(tmp_path: Path) -> Non
 @pytest.mark.parametrize("folder", [".", "$HOME"])
 def test_a_run_that_writes_too_much_fails(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In its folder, or in its home."""
-    monkeypatch.setattr(_agents, "_MOST_RUN_FILES", 50)
+    monkeypatch.setattr(_agents, "MOST_RUN_FILES", 50)
     program = f"cd {folder}; for n in $(seq 200); do echo > $n; done; echo good day; sleep 600"
     outcome = evaluate(program, evals_of(tmp_path, cases(1)), 1, 0)
     assert (outcome.done, outcome.failed) == (0, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from prowess.evals import Arms, Ran, judge_runs, make_plan, read_evals, run_pair
 from support.proofs import short_or_long
 
 if TYPE_CHECKING:
-    from prowess.evals._arms import Place
+    from prowess.evals._place import Place
 
 GOOD = "Say good day."
 BODIES = {"helps": GOOD, "no-difference-shown": "Be kind."}
@@ -31,13 +32,14 @@ class Scripted:
 
     name, version = "scripted", "1"
     skills, host = ".agents/skills", "prowess"
+    says_steps = says_cost = False
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
-    def run(self, place: Place, prompt: str, number: int, seconds: float) -> Ran:
+    def run(self, place: Place, prompt: str, number: int, seconds: float, cost: float = inf) -> Ran:
         """Answer to a prompt, the same each time."""
-        del seconds
+        del seconds, cost
         file = Path(place.work, ".agents/skills/greet/SKILL.md")
         has_words = file.exists() and GOOD in file.read_text(encoding="utf-8")
         share = 0.7 if has_words else 0.3

@@ -8,9 +8,10 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._agents import Agent as Agent, Command as Command, Ran as Ran
+    from ._agents import Agent as Agent, Command as Command
     from ._arms import Arms as Arms
     from ._cases import EvalCase as EvalCase, Evals as Evals, Fixture as Fixture, Grader as Grader
+    from ._chosen import Chosen as Chosen, judge_choices as judge_choices
     from ._first_file import first_evals as first_evals
     from ._found import (
         Found as Found,
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
         rivals_of as rivals_of,
         shipped_crowd as shipped_crowd,
     )
-    from ._grade import code_graders as code_graders
+    from ._graders import code_graders as code_graders
+    from ._model import Model as Model
     from ._outcome import (
         ConstantGrade as ConstantGrade,
         Measure as Measure,
         Outcome as Outcome,
         judge_runs as judge_runs,
     )
+    from ._place import Ran as Ran
     from ._plan import DEFAULT_RUNS as DEFAULT_RUNS, Plan as Plan, make_plan as make_plan
     from ._read import read_evals as read_evals
     from ._runs import Run as Run, run_pairs as run_pairs
@@ -38,5 +41,6 @@ if TYPE_CHECKING:
         judge_pairs as judge_pairs,
         least_cases as least_cases,
     )
+    from ._steps import with_trajectory as with_trajectory
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -6,20 +6,21 @@ An agent is anything with the attributes and the method of `Agent`. `Command` is
 from __future__ import annotations
 
 import os
+from math import inf
 from pathlib import Path
 
 from prowess._internal.files import MAX_SKILL_FILES
-from prowess._internal.frozen import Frozen
 from prowess.sandbox import Limits, run
 
-from ._arms import SKILLS
+from ._place import SKILLS, Ran
+from ._steps import with_trajectory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol
+    from typing import Protocol
 
-    from ._arms import Place
+    from ._place import Place
 
     class Agent(Protocol):
         """What runs the cases."""
@@ -33,46 +34,29 @@ if TYPE_CHECKING:
         host: str
         """By whose rules it finds them."""
 
-        def run(self, place: Place, prompt: str, number: int, seconds: float) -> Ran:
-            """Run it on a prompt.
+        says_steps: bool
+        """Whether it says what it did, so that cases run that show only whether the skill is chosen."""
+        says_cost: bool
+        """Whether it may say what a run costs."""
+
+        def run(self, place: Place, prompt: str, number: int, seconds: float, cost: float = inf) -> Ran:
+            """Run it on a prompt; whatever goes wrong is the failure of the run.
 
             Args:
                 place: its folder, with the files of the case and the skill of the arm, and its home.
                 prompt: of the case.
                 number: of the pair, from 0.
                 seconds: after which it must have ended, with all its processes.
+                cost: US dollars; a run that costs more must end then.
             """
 
 
+TRAJECTORY = "PROWESS_RUN_TRAJECTORY"
+"""The variable with the path of the file in which a program may write what it did, in ATIF."""
 RUN_SECONDS = 600.0
-_MOST_RUN_BYTES = 1024 * 1024 * 1024
-_MOST_RUN_FILES = MAX_SKILL_FILES - 1
+MOST_RUN_BYTES = 1024 * 1024 * 1024
+MOST_RUN_FILES = MAX_SKILL_FILES - 1
 """Files and folders of a run, in its folder and in its home: all of them are listed to be graded."""
-
-
-class Ran(Frozen):
-    """What an agent did in one run; what is not known is `None`."""
-
-    failure: str = ""
-    """Why the run failed: it is no result then, and no failed case."""
-    answer: bytes = b""
-    """Its beginning, if it is long."""
-    errors: bytes = b""
-    """What a program wrote to stderr."""
-    is_cut: bool = False
-    """Whether `answer` or `errors` is only the beginning."""
-    steps: tuple[Mapping[str, Any], ...] | None = None
-    """The steps of ATIF 1.7, without the prompt."""
-    offered: bool | None = None
-    """Whether the model was shown that there is the skill."""
-    used: bool | None = None
-    """Whether the model loaded the skill."""
-    tokens: int | None = None
-    """That the model read and wrote, together."""
-    cost: float | None = None
-    """In US dollars."""
-    seconds: float = 0.0
-    """That it took."""
 
 
 class Command:
@@ -84,13 +68,16 @@ class Command:
 
     version = ""
     skills, host = SKILLS, "prowess"
+    says_cost = True
 
     def __init__(self, command: str) -> None:
         self.name = command
+        self.says_steps = TRAJECTORY in command
 
-    def run(self, place: Place, prompt: str, number: int, seconds: float) -> Ran:
+    def run(self, place: Place, prompt: str, number: int, seconds: float, cost: float = inf) -> Ran:  # noqa: ARG002 - it is said afterwards
         """Run the program; an exit status other than 0 is a failed run."""
-        return run_program(["/bin/sh", "-c", self.name], place, prompt, seconds, env={"PROWESS_RUN_SEED": str(number)})
+        env = {"PROWESS_RUN_SEED": str(number), TRAJECTORY: place.trajectory}
+        return with_trajectory(run_program(["/bin/sh", "-c", self.name], place, prompt, seconds, env), place)
 
 
 def run_program(argv: list[str], place: Place, prompt: str, seconds: float, env: Mapping[str, str]) -> Ran:
@@ -111,8 +98,8 @@ def run_program(argv: list[str], place: Place, prompt: str, seconds: float, env:
         trusted=True,
         scratch=Path(place.home),
         env={"PATH": os.environ.get("PATH", os.defpath), **env},
-        writable=[Path(place.work), Path(place.home)],
-        limits=Limits(timeout=min(seconds, RUN_SECONDS), folder_size=_MOST_RUN_BYTES, folder_files=_MOST_RUN_FILES),
+        writable=[*map(Path, place.folders)],
+        limits=Limits(timeout=min(seconds, RUN_SECONDS), folder_size=MOST_RUN_BYTES, folder_files=MOST_RUN_FILES),
     )
     failure = ""
     if result.out_of_space:

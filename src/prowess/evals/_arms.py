@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
-from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, describe_os_error, normalize_name, quoted
 from prowess.catalog import discover
 from prowess.errors import ConfigError
+from prowess.sandbox import find_backend
 from prowess.skill import is_portable_name
+
+from ._grade import grade, run_check
+from ._place import SKILLS, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Self
 
     from ._cases import EvalCase, Evals
+    from ._place import Ran
 
     _Files = Mapping[str, tuple[bytes, bool]]
 
-PREFIX = "prowess-eval-"
-SKILLS = ".agents/skills"
-"""Where an agent finds the skills of its arm by default, in the folder in which it starts."""
 _HIDDEN = ("evals/", "eval.yaml", "eval.yml", "tests/eval.yaml", "tests/eval.yml")
 """What of a skill no run sees: its own cases; neither does it see the files that were read."""
 _MOST_BYTES = 64 * 1024 * 1024
-
-
-class Place:
-    """A fresh folder to work in, and a home beside it; both are removed at the end."""
-
-    work: str
-    home: str
-
-    def __enter__(self) -> Self:
-        self._folder = TemporaryDirectory(PREFIX, temporary_directory_root(contained=False))
-        self.work, self.home = (os.path.join(self._folder.path, name) for name in ("work", "home"))
-        for path in (self.work, self.home):
-            os.mkdir(path, 0o700)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._folder.close()
 
 
 class Arms:
@@ -59,6 +43,7 @@ class Arms:
 
     Raises:
         ConfigError: a file cannot be read, the files are too large, a case brings a skill, or the arms do not differ.
+        SandboxError: a case is graded by a command, and this machine has no sandbox.
     """
 
     def __init__(self, evals: Evals, other: str | None = None, *, skills: str = SKILLS, host: str = "prowess") -> None:
@@ -66,6 +51,8 @@ class Arms:
         name = evals.name if is_portable_name(evals.name) else os.path.basename(evals.folder)
         self.skill_folder = f"{skills}/{name}"
         """Where a run has the skill, relative to its folder."""
+        self.is_alone = other is None
+        """Whether only the first arm has the skill."""
         self._host = host
         self._bytes = 0
         tops = [real_path(top) for top in (evals.folder, other) if top is not None]
@@ -81,7 +68,22 @@ class Arms:
             }
             for case in evals.cases
         }
+        self._checks = {
+            folder: self._read_checks(folder)
+            for folder in {
+                os.path.dirname(case.path)
+                for case in evals.cases
+                if any(grader.kind == "command" for grader in case.graders)
+            }
+        }
+        if self._checks:
+            find_backend("auto")
         self._check()
+
+    def _read_checks(self, folder: str) -> _Files:
+        """Return the files beside a case, for the commands that grade it; no run sees them."""
+        paths = {name: os.path.join(folder, *name.split("/")) for name, _ in skill_files(folder)}
+        return {name: (self._read(path), os.access(path, os.X_OK)) for name, path in paths.items()}
 
     def _read_skill(self, folder: str) -> _Files:
         """Return the files of a skill that a run sees, and whether each may be executed."""
@@ -141,14 +143,34 @@ class Arms:
         Raises:
             ConfigError: they do not fit into one folder.
         """
+        place.name, place.skill = self.evals.name, os.path.join(place.work, *self.skill_folder.split("/"))
         try:
             _write(place.work, self._fixtures[id(case)])
-            _write(os.path.join(place.work, *self.skill_folder.split("/")), self._skills[arm] or {})
+            _write(place.skill, self._skills[arm] or {})
         except (OSError, ValueError) as error:
             message = f"the files of case {quoted(case.id)} cannot be written: {describe_os_error(error)}"
             raise ConfigError(
                 message, hint="give each file a path of its own, which is not the folder of another"
             ) from None
+
+    def grade(self, place: Place, case: EvalCase, ran: Ran) -> tuple[bool | None, ...]:
+        """Return whether a run that has ended passes each grader of its case.
+
+        Args:
+            place: the folders of the run.
+            case: of the eval.
+            ran: the run.
+        """
+        name, is_alone = self.evals.name, self.is_alone
+        grades = [*grade(case.graders, ran, place.work, self.skill_folder, name=name, is_alone=is_alone)]
+        for number, grader in enumerate(case.graders):
+            if grader.kind == "command":
+                # Of what it writes, no other grader and no record sees anything.
+                with Place() as copy:
+                    shutil.copytree(place.work, copy.work, symlinks=True, dirs_exist_ok=True)
+                    _write(copy.home, self._checks[os.path.dirname(case.path)])
+                    grades[number] = run_check(grader, copy.work, copy.home)
+        return tuple(grades)
 
 
 def _write(top: str, files: _Files) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from prowess._internal.text import did_you_mean, quoted
+from prowess._internal.text import did_you_mean, normalize_name, quoted
 from prowess.skill import FindingCollector, MappingReader, json_value
 from prowess.testing import parse_expected
 
@@ -12,12 +12,25 @@ from ._cases import GRADERS, KINDS, Grader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from prowess.skill import Node
 
+    from ._cases import EvalCase
+
 _MAX_PATTERN = 2_000
 """Characters of a regular expression."""
+_CODE_KINDS = ("output-", "file-", "exit-success", "expected", "command")
+_LIMITS = {
+    "tool-call-count": "tool_calls",
+    "turn-count": "turns",
+    "token-budget": "tokens",
+    "wall-time": "seconds",
+    "error-count": "errors",
+}
+"""The other words for `limit`, each with what it limits."""
+_find_name = re.compile(r"[\w.:-]+").findall
 _find_group_starts = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<(?![=!])", re.DOTALL).sub
 """What may look like the start of a group that has a name: an escape, a set of characters, and the start itself."""
 
@@ -66,6 +79,8 @@ def read_grader(reader: MappingReader, body: str = "") -> Grader | None:
         path = MappingReader(target, reader.report).get_text("path") or path
     if kind == "tool-used" and text == "Skill":
         kind = "skill-used"
+    if kind == "limit" and kind_node is not None:
+        config = _limits(kind_node.text.lower().replace("_", "-"), config)
     if kind == "output-matches" and path:
         kind = "file-matches"
     if kind in ("file-exists", "file-not-exists"):
@@ -74,7 +89,18 @@ def read_grader(reader: MappingReader, body: str = "") -> Grader | None:
     if is_negated and f"{(parts := kind.partition('-'))[0]}-not-{parts[2]}" in GRADERS:
         kind = f"{parts[0]}-not-{parts[2]}"
     _check_grader(reader.report, kind, text, path, node or reader.node)
+    match = values.get("input_match")
+    if kind == "tool-used" and match is not None and (problem := _pattern_problem(match.text)):
+        reader.report.add(f"invalid pattern {quoted(match.text)}: {problem}", match, "fix the regular expression")
     return Grader(kind=kind, text=text, path=path, config=config, line=reader.node.line, column=reader.node.column)
+
+
+def _limits(word: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limits of a grader whose type says what it limits, by the names of `limit`."""
+    if word not in _LIMITS:
+        return dict(config)
+    bounds = {"max": ("max", "limit", "budget", "value"), "min": ("min",)}
+    return {f"{bound}_{_LIMITS[word]}": config[key] for bound, keys in bounds.items() for key in keys if key in config}
 
 
 def _check_grader(report: FindingCollector, kind: str, text: str, path: str, node: Node) -> None:
@@ -85,6 +111,44 @@ def _check_grader(report: FindingCollector, kind: str, text: str, path: str, nod
         report.add(f"the grader {quoted(kind)} names no file", node, "add `path:`")
     if kind.endswith("matches") and (problem := _pattern_problem(text)):
         report.add(f"invalid pattern {quoted(text)}: {problem}", node, "fix the regular expression")
+
+
+def code_graders(case: EvalCase, *, steps: bool = False, alone: str = "") -> tuple[Grader, ...]:
+    """Return the graders of a case that need no judge.
+
+    Args:
+        case: with its graders.
+        steps: whether the steps of a run are known.
+        alone: the name of the skill if only one arm has it: whether it was used is then no result.
+    """
+    return tuple(
+        grader
+        for grader in case.graders
+        if grader.kind.startswith(_CODE_KINDS)
+        or (steps and grader.kind in ("tool-used", "tool-order", "limit"))
+        or (steps and grader.kind == "skill-used" and not (alone and is_about(grader, alone)))
+    )
+
+
+def is_about(grader: Grader, name: str) -> bool:
+    """Return whether a grader asks whether a skill was used."""
+    wanted, refused = skills_of(grader, name)
+    return normalize_name(name) in {normalize_name(each) for each in (*wanted, *refused)}
+
+
+def skills_of(grader: Grader, name: str) -> tuple[list[str], list[str]]:
+    """Return the skills that must be used, and those that must not; `name` if the grader names none."""
+    config = grader.config
+    wanted, refused = texts_at(config, "required"), texts_at(config, "disallowed")
+    text = config.get("skill") or config.get("input_match") or (grader.text if grader.text != "Skill" else "")
+    own = _find_name(str(text)) if text else [] if wanted or refused else [name]
+    return (wanted, [*refused, *own]) if str(config.get("max")) == "0" else ([*wanted, *own], refused)
+
+
+def texts_at(config: Mapping[str, Any], *keys: str) -> list[str]:
+    """Return the texts in the first list that one of some keys has."""
+    found = next((config[key] for key in keys if isinstance(config.get(key), list | tuple)), ())
+    return [item for item in found if isinstance(item, str)]
 
 
 def read_constraints(reader: MappingReader) -> Iterator[Grader]:

@@ -74,9 +74,9 @@ class Outcome(Frozen):
     cases: Verdict
     """The verdict on tasks like these."""
     planned: int
-    """Pairs of the plan."""
+    """Pairs of the plan, without the runs that show only whether the skill is chosen."""
     done: int
-    """Runs that ended and were graded, of both arms."""
+    """Runs that did not fail, of both arms."""
     measures: Mapping[str, Measure]
     """Of `MEASURES`, those that are known of all runs."""
     constant: tuple[ConstantGrade, ...]
@@ -128,15 +128,19 @@ def judge_runs(plan: Plan, runs: Iterable[Run]) -> Outcome:
     outcomes = [outcome_of(both) or 0 for both in judged]
     graded = [run for run in ordered if run.passed is not None]
     failed = [run.ran.failure for run in ordered if run.ran.failure]
-    having = [run.ran for run in graded if run.arm == 0]
-    planned = len(pairs_of(plan))
+    done = [run for run in ordered if not run.ran.failure]
+    having = [run.ran for run in done if run.arm == 0]
+    all_pairs = pairs_of(plan)
+    planned = sum(len(pair.arms) > 1 for pair in all_pairs)
     passing = _by_case(judged, lambda run: bool(run.passed))
     return Outcome(
         # At the end of the plan, pairs with a failed run are left out of it.
-        pairs=judge_pairs(outcomes, len(outcomes) if len(by_pair) == planned else planned, open_ended=plan.open_ended),
+        pairs=judge_pairs(
+            outcomes, len(outcomes) if len(by_pair) == len(all_pairs) else planned, open_ended=plan.open_ended
+        ),
         cases=judge_cases(passing, plan.seed, open_ended=plan.open_ended),
         planned=planned,
-        done=len(graded),
+        done=len(done),
         measures=_measure(plan, judged),
         constant=tuple(_constant_grades(plan, graded)),
         open_ended=plan.open_ended,

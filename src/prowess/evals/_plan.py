@@ -10,6 +10,8 @@ from prowess._internal.files import MAX_DIGEST_BYTES, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess.errors import ConfigError
 
+from ._graders import code_graders
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +33,8 @@ class Plan(Frozen):
     """Pairs of runs for each case."""
     arms: tuple[str, ...]
     seed: int
+    only_chosen: tuple[int, ...] = ()
+    """The places of the cases that show only whether the skill is chosen: they run with it alone."""
     digest: str
     """A SHA-256 over the cases with their graders and files, the skills of both arms, and the rest."""
     open_ended: bool = False
@@ -49,7 +53,7 @@ class Plan(Frozen):
 
 
 class Pair(Frozen):
-    """Two runs of one case, one in each arm."""
+    """Two runs of one case, one in each arm; a single run of a case that shows only whether the skill is chosen."""
 
     number: int
     """From 0."""
@@ -70,7 +74,7 @@ def pairs_of(plan: Plan) -> tuple[Pair, ...]:
         cases = list(range(len(plan.cases)))
         random.shuffle(cases)
         for case in cases:
-            arms = [0, 1]
+            arms = [0] if case in plan.only_chosen else [0, 1]
             random.shuffle(arms)
             pairs.append(Pair(number=len(pairs), case=case, arms=tuple(arms)))
     return tuple(pairs)
@@ -101,6 +105,10 @@ def make_plan(
     if len(evals.cases) * runs > MOST_PAIRS:
         message = f"{len(evals.cases):,} cases with {runs:,} runs are more than {MOST_PAIRS:,} pairs"
         raise ConfigError(message, hint="plan fewer runs with `--runs`, or fewer cases with `--cases`")
+    alone = "" if other else evals.name
+    only_chosen = tuple(
+        number for number, case in enumerate(evals.cases) if not code_graders(case, steps=True, alone=alone)
+    )
     sources = _digests(dict.fromkeys(fixture.source for case in evals.cases for fixture in case.fixtures))
     content = {
         "version": 1,
@@ -129,6 +137,7 @@ def make_plan(
         arms=arms,
         seed=seed,
         open_ended=open_ended,
+        only_chosen=only_chosen,
         digest=f"sha256:{sha256(text.encode()).hexdigest()}",
     )
 

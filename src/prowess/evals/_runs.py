@@ -8,8 +8,7 @@ from time import monotonic
 
 from prowess._internal.frozen import Frozen
 
-from ._arms import Place
-from ._grade import grade
+from ._place import Place
 from ._plan import pairs_of
 from ._statistics import is_shown_early
 
@@ -18,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol
 
-    from ._agents import Agent, Ran
+    from ._agents import Agent
     from ._arms import Arms
+    from ._place import Ran
     from ._plan import Plan
 
     class Record(Protocol):
@@ -66,6 +66,7 @@ def run_pairs(
     record: Record | None = None,
     most: int | None = None,
     seconds: float = inf,
+    cost: float = inf,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Run, ...]:
     """Run each case in both arms, in an order from the seed of the plan, until the plan ends or a verdict is shown.
@@ -77,6 +78,7 @@ def run_pairs(
         record: keeps the runs; those that it has already are not run.
         most: runs at most, of both arms together.
         seconds: for all runs; what runs then is ended, and its pair does not count.
+        cost: US dollars of all runs; what costs more is ended, and its pair does not count.
         progress: is called with the pairs that have run, and those of the plan.
     """
     pairs = pairs_of(plan)
@@ -84,24 +86,29 @@ def run_pairs(
     won = lost = 0
     end = monotonic() + seconds
     for pair in pairs:
-        if most is not None and 2 * (pair.number + 1) > most:
+        if most is not None and len(runs) + len(pair.arms) > most:
             break
         both: list[Run] = []
         for arm in pair.arms:
             run = record.get(pair.number, arm) if record is not None else None
+            if run is not None:
+                cost -= run.ran.cost or 0
             left = end - monotonic()
-            if run is None and left > 0:
+            if run is None and left > 0 and cost > 0:
                 case = arms.evals.cases[pair.case]
                 with Place() as place:
                     arms.fill(place, case, arm)
-                    ran = agent.run(place, case.prompt, pair.number, left)
-                    grades = () if ran.failure else grade(case.graders, ran, place.work, arms.skill_folder)
+                    ran = agent.run(place, case.prompt, pair.number, left, cost)
+                    if cost < inf and ran.cost is None and not ran.failure:
+                        ran = ran.with_changes(failure="it did not say what it cost, and `--max-cost` needs that")
+                    cost -= ran.cost or 0
+                    grades = () if ran.failure else arms.grade(place, case, ran)
                     run = Run(pair=pair.number, case=pair.case, arm=arm, ran=ran, grades=grades)
-                    if record is not None and monotonic() < end:
+                    if record is not None and monotonic() < end and cost >= 0:
                         record.add(run, place)
             if run is not None:
                 both.append(run)
-        if monotonic() >= end:
+        if monotonic() >= end or len(both) < len(pair.arms) or cost < 0:
             break
         runs += both
         outcome = outcome_of(both)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ._places import (
         AGENTS as AGENTS,
         Unreadable as Unreadable,
+        UnreadableSessionError as UnreadableSessionError,
         agents_with_sessions as agents_with_sessions,
     )
     from ._recording import (
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
         ScriptRun as ScriptRun,
         utc_time as utc_time,
     )
-    from .atif import call_step as call_step, message_step as message_step, trajectory_of as trajectory_of
+    from .atif import (
+        call_step as call_step,
+        message_step as message_step,
+        read_trajectory as read_trajectory,
+        trajectory_of as trajectory_of,
+    )
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

@@ -28,6 +28,8 @@ MAX_BYTES = 64 * 1024 * 1024
 """Of a file that is read or written."""
 _MAX_DEPTH = 8
 """Sub-agents of sub-agents that are read."""
+_MAX_TREES, _MAX_STEPS, _MAX_COST = 100, 10_000, 1e6
+"""Trajectories in one file, their steps, and US dollars."""
 _SKILL_TOOLS = ("Skill", "skill", "activate_skill")
 _READ_TOOLS = ("Read", "read", "read_file", "view", "read_skill_file")
 _SHELL_TOOLS = ("Bash", "bash", "bash_command", "exec_command", "run_shell_command", "shell", "shell_command")
@@ -45,13 +47,44 @@ def read_all(path: str, home: str) -> list[RecordedSession]:
     Raises:
         UnreadableSessionError: it cannot be read, or is no trajectory.
     """
+    return [*_sessions(_value_of(path, follow=True), os.path.basename(path).partition(".")[0], None, home)]
+
+
+def read_trajectory(path: str, home: str) -> tuple[list[RecordedSession], tuple[dict[str, Any], ...], float | None]:
+    """Return the sessions of a file that a program wrote, the steps of all of them, and what they cost.
+
+    Args:
+        path: of the file; a link is not followed.
+        home: of the program.
+
+    Returns:
+        The sessions as for `read_all`; the steps, those of sub-agents at the end; and US dollars, or `None` if the file
+        does not say them.
+
+    Raises:
+        UnreadableSessionError: it cannot be read, or is no trajectory.
+    """
+    value = _value_of(path, follow=False)
+    sessions = [*_sessions(value, os.path.basename(path).partition(".")[0], None, home)]
+    trees = [value]
+    for tree in trees:
+        trees += objects_at(tree, "subagent_trajectories") if len(trees) < _MAX_TREES else []
+    steps = [step for tree in trees for step in objects_at(tree, "steps") if step.get("is_copied_context") is not True]
+    costs = [at(value, "final_metrics", "total_cost_usd")]
+    if costs == [None]:
+        costs = [cost for step in steps if (cost := at(step, "metrics", "cost_usd")) is not None]
+    is_known = costs and all(type(cost) in (int, float) and 0 <= cost < _MAX_COST for cost in costs)
+    return sessions, tuple(steps[:_MAX_STEPS]), float(sum(costs)) if is_known else None
+
+
+def _value_of(path: str, *, follow: bool) -> dict[str, Any]:
     try:
-        value = parse_object(read_file(path, MAX_BYTES, follow=True))
+        value = parse_object(read_file(path, MAX_BYTES, follow=follow))
     except UnreadableError as error:
         raise UnreadableSessionError(str(error)) from None
-    if not text_at(value, "schema_version").startswith("ATIF-v1."):
+    if value is None or not text_at(value, "schema_version").startswith("ATIF-v1."):
         raise UnreadableSessionError("it is not a trajectory of ATIF 1")
-    return [*_sessions(value, os.path.basename(path).partition(".")[0], None, home)]
+    return value
 
 
 def _sessions(value: Any, name: str, parent: str | None, home: str, depth: int = 0) -> Iterator[RecordedSession]:

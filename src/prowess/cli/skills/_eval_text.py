@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from prowess.evals import Difference, Evals, Found, Measure, Outcome, Power, Rank
+    from prowess.evals import Chosen, Difference, Evals, Found, Measure, Outcome, Power, Rank
     from prowess.findings import Finding
 
 
@@ -24,6 +24,7 @@ def lines(
     power: Power | None,
     found: Found,
     outcome: Outcome | None,
+    chosen: Chosen | None,
     cwd: str,
     planned: Evals,
 ) -> Iterator[str]:
@@ -34,6 +35,7 @@ def lines(
         power: of the plan; `None` without cases.
         found: of level 1.
         outcome: of the runs, if there are some.
+        chosen: how often the skill was used; `None` if that is not known.
         cwd: the directory that paths are relative to.
         planned: the cases of the plan.
     """
@@ -46,7 +48,8 @@ def lines(
     yield f"sound: {pluralize(len(findings), 'finding') if findings else 'no findings'}"
     yield from wrap_for_terminal(f"  {power.sentence}", "    ")
     if left_out := len(found.ranks) - power.cases:
-        yield f"  left out: {pluralize(left_out, 'case')} that code alone cannot grade"
+        what = "" if chosen is None else ", run with the skill alone to see whether it is chosen"
+        yield f"  left out: {pluralize(left_out, 'case')} that code alone cannot grade{what}"
     yield f"found: among {pluralize(found.others, 'other skill')}, by `prowess search`"
     yield from _counts("", found.ranks)
     if found.compared is not None:
@@ -70,7 +73,30 @@ def lines(
         yield Message("not measured: whether agents choose it, and whether the result is better with it")
         return
     yield ""
+    yield from _chosen_lines(outcome, chosen)
     yield from _verdict_lines(outcome, planned)
+    if chosen is None:
+        yield Message("not measured: whether agents choose it, which a command does not say")
+
+
+def _chosen_lines(outcome: Outcome, chosen: Chosen | None) -> Iterator[str]:
+    """Yield how often the skill was there, shown and used, so that "never used" is not "used without effect"."""
+    if chosen is None:
+        return
+    yield "chosen: used in " + " and in ".join(
+        f"{used:,} of {pluralize(runs, 'run')} that {should}"
+        for used, runs, should in (
+            (chosen.used, chosen.should, "should use it"),
+            (chosen.used_wrongly, chosen.should_not, "should not"),
+        )
+        if runs
+    )
+    for name, share in (("precision", chosen.precision), ("recall", chosen.recall)):
+        if share is not None:
+            low, high = share.interval
+            yield f"  {name} {share.count / share.of * 100:.0f} %, from {low * 100:.0f} to {high * 100:.0f}"
+    counts = {"installed": outcome.installed, "offered": outcome.offered, "used": outcome.used}
+    yield "  " + ", ".join(f"{word} in {count:,}" for word, count in counts.items() if count is not None)
 
 
 _VERDICTS = {
@@ -106,7 +132,6 @@ def _verdict_lines(outcome: Outcome, planned: Evals) -> Iterator[str]:
     yield from _constant_lines(outcome, planned)
     if outcome.failed:
         yield Message(f"{pluralize(outcome.failed, 'run')} failed; the first: {neutral(outcome.first_failure)}")
-    yield Message("not measured: whether agents choose it, which a command does not say")
 
 
 def _points(difference: Difference) -> str:

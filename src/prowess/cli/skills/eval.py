@@ -12,7 +12,7 @@ from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.catalog import State
 from prowess.checks import evaluate_path, find_skill_files
-from prowess.cli._arguments import catalog_from_args
+from prowess.cli._arguments import OptionalExtra, catalog_from_args
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._files import place_to_write
 from prowess.cli._output import Message, ProgressLine, Result, as_dicts
@@ -23,9 +23,11 @@ from prowess.evals import (
     Arms,
     Command,
     Found,
+    Model,
     code_graders,
     find_weaknesses,
     first_evals,
+    judge_choices,
     judge_runs,
     make_plan,
     measure_power,
@@ -43,7 +45,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
-    from prowess.evals import Evals, Outcome, Plan, Power
+    from prowess.evals import Agent, Chosen, Evals, Outcome, Plan, Power
     from prowess.findings import Finding
 
 EPILOG = f"""\
@@ -51,10 +53,11 @@ SKILL is a name as in `prowess activate`, or a path. Its cases are in `evals/`, 
 in any of the forms that published skills have. `prowess eval init SKILL` writes a first file, evals/evals.json. Level 0
 says what the cases cannot show; level 1 ranks the skill among others by `prowess search`, which is not what a model
 does. The others are the skills that the agent sees and fifty descriptions that Prowess has, or with `--crowd` those in
-a folder. Neither runs anything. With `--via` CMD runs in `/bin/sh`, in a fresh folder with the files of the case and a
-home of its own, once with the skill in .agents/skills and once without it: the prompt is on its standard input, its
-answer is its standard output, and an exit status other than 0 is a failed run. Whether it helps follows from pairs of
-runs that code can grade. By default a plan has {DEFAULT_RUNS} pairs of each case."""
+a folder. Neither runs anything. With `--model` a model, and with `--via` a program, runs in a fresh folder with the
+files of the case and a home of its own, once with the skill in .agents/skills and once without it. CMD gets the prompt
+on its standard input, its answer is its standard output, and an exit status other than 0 is a failed run. Whether
+agents choose the skill follows from what the runs record, and whether it helps from pairs of runs that code can grade.
+By default a plan has {DEFAULT_RUNS} pairs of each case."""
 _INIT = "init"
 _FIRST_FILE = "evals/evals.json"
 _MOST_DESCRIPTION_BYTES = 64 * 1024
@@ -72,25 +75,27 @@ def options(parser: Parser) -> None:
     parser.value(
         "--runs", "N", "plan N pairs of runs for each case (default: 3)", type=_parse_runs, default=DEFAULT_RUNS
     )
-    parser.value("--via", "CMD", "run this command on each case, with the skill and without it, and judge the pairs")
+    parser.value("--model", "M", "run this model on each case, with the skill and without it; as in `prowess run`")
+    parser.value("--via", "CMD", "the same with this command, or with an agent: `claude-code` or `codex`")
     parser.value("--seed", "N", "the seed of the plan (default: 0)", type=int, default=0)
     parser.flag(
         "--open-ended",
-        "go on until a difference is shown or a limit is reached, whatever --runs is (with --via, and a limit)",
+        "go on until a difference is shown or a limit is reached, whatever --runs is (with an agent, and a limit)",
     )
-    parser.value("--against", "PATH", "compare with the skill in this folder, such as an older version (with --via)")
-    parser.flag("--null", "compare the skill with itself, to see what chance does (with --via)")
-    parser.value("--max-runs", "N", "stop after N runs, of both arms together (with --via)", type=_parse_max_runs)
+    parser.value("--against", "PATH", "compare with the skill in this folder, such as an older version (with an agent)")
+    parser.flag("--null", "compare the skill with itself, to see what chance does (with an agent)")
+    parser.value("--max-runs", "N", "stop after N runs, of both arms together (with an agent)", type=_parse_max_runs)
     parser.value(
         "--max-time",
         "S",
-        "stop after S seconds; a run cut off then does not count (with --via)",
+        "stop after S seconds; a run cut off then does not count (with an agent)",
         type=_parse_seconds,
     )
+    parser.value("--max-cost", "X", "stop when the runs have cost X US dollars (with an agent)", type=_parse_seconds)
     parser.value(
         "--fail-on",
         "VERDICT",
-        "exit with 1 if the verdict on these cases is `harms`, or with `not-shown` anything but `helps` (with --via)",
+        "exit with 1 if the verdict on the cases is `harms`, or with `not-shown` anything but `helps` (with an agent)",
         choices=("harms", "not-shown"),
     )
     parser.add_json()
@@ -122,15 +127,31 @@ def run(args: Arguments) -> Result:
     other = _other(args, evals, catalog.cwd)
     arms = ("with", "without" if other is None else "with" if args.null else "against")
     planned = evals
-    if args.via is not None:
+    agent = _agent(args)
+    if agent is not None and not agent.says_steps:
         planned = evals.with_changes(cases=tuple(case for case in evals.cases if code_graders(case)))
     runs = _most_rounds(args, len(planned.cases)) if args.open_ended else args.runs
     plan = make_plan(planned, runs, args.seed, arms, other, open_ended=args.open_ended)
     findings = (*evals.findings, *find_weaknesses(evals))
-    power = measure_power(len(planned.cases), runs, open_ended=args.open_ended) if planned.cases else None
+    graded = len(plan.cases) - (0 if agent is None else len(plan.only_chosen))
+    power = measure_power(graded, runs, open_ended=args.open_ended) if graded else None
     found = _rank(args, catalog, skill, evals)
-    outcome = None if args.via is None else _run(args, planned, plan, other)
-    return _result(args, plan, findings, power, found, outcome, catalog.cwd, planned)
+    outcome, chosen = (None, None) if agent is None else _run(args, agent, planned, plan, other)
+    return _result(args, plan, findings, power, found, outcome, chosen, catalog.cwd, planned)
+
+
+def _agent(args: Arguments) -> Agent | None:
+    """Return what runs the cases, if anything does.
+
+    Raises:
+        ConfigError: there is no such model, or a package is missing.
+    """
+    if args.model is not None and args.via is not None:
+        raise ConfigError("`--model` and `--via` exclude each other", hint="run one after the other")
+    if args.model is None:
+        return None if args.via is None else Command(args.via)
+    with OptionalExtra():
+        return Model(args.model)
 
 
 def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
@@ -139,11 +160,11 @@ def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
     Raises:
         ConfigError: there is no skill, or the options contradict each other.
     """
-    if args.via is None:
-        for name in ("against", "null", "open_ended", "max_runs", "max_time", "fail_on"):
+    if args.via is None and args.model is None:
+        for name in ("against", "null", "open_ended", "max_runs", "max_time", "max_cost", "fail_on"):
             if getattr(args, name) not in (None, False):
                 option = f"`--{name.replace('_', '-')}`"
-                raise ConfigError(f"{option} needs `--via`", hint="give the command that runs the cases")
+                raise ConfigError(f"{option} needs `--model` or `--via`", hint="say what runs the cases")
     if args.null and args.against is not None:
         raise ConfigError("`--against` and `--null` exclude each other", hint="run one after the other")
     if args.null:
@@ -162,18 +183,21 @@ def _most_rounds(args: Arguments, cases: int) -> int:
     Raises:
         ConfigError: it has no limit.
     """
-    if args.max_runs is None and args.max_time is None:
-        raise ConfigError("`--open-ended` needs a limit", hint="add `--max-runs N` or `--max-time S`")
+    if args.max_runs is None and args.max_time is None and args.max_cost is None:
+        raise ConfigError("`--open-ended` needs a limit", hint="add `--max-runs N`, `--max-time S` or `--max-cost X`")
     pairs = _MOST_PAIRS if args.max_runs is None else min(args.max_runs // 2, _MOST_PAIRS)
     return max(-(-pairs // max(cases, 1)), 1)
 
 
-def _run(args: Arguments, evals: Evals, plan: Plan, other: str | None) -> Outcome:
-    """Run the program on the cases.
+def _run(args: Arguments, agent: Agent, evals: Evals, plan: Plan, other: str | None) -> tuple[Outcome, Chosen | None]:
+    """Run an agent on the cases.
 
     Raises:
-        ConfigError: the cases are invalid, or the program cannot be evaluated with them.
+        ConfigError: the cases are invalid, or the agent cannot be evaluated with them.
     """
+    if args.max_cost is not None and not agent.says_cost:
+        message = f"what {quoted(agent.name)} costs is not known"
+        raise ConfigError(message, hint="leave out `--max-cost`, and limit it with `--max-runs` or `--max-time`")
     if not evals.is_valid:
         raise ConfigError("a file of evals is invalid, so nothing runs", hint="`prowess check` shows the errors")
     if not evals.cases:
@@ -182,14 +206,15 @@ def _run(args: Arguments, evals: Evals, plan: Plan, other: str | None) -> Outcom
     progress = None if args.json else ProgressLine()
     try:
         runs = run_pairs(
-            Command(args.via),
-            Arms(evals, other),
+            agent,
+            Arms(evals, other, skills=agent.skills, host=agent.host),
             plan,
             most=args.max_runs,
             seconds=inf if args.max_time is None else args.max_time,
+            cost=inf if args.max_cost is None else args.max_cost,
             progress=None if progress is None else lambda done, all_: progress.show(f"{done:,} of {all_:,} pairs"),
         )
-        return judge_runs(plan, runs)
+        return judge_runs(plan, runs), judge_choices(evals.cases, runs)
     finally:
         # `__main__` ends the process with `os._exit`, which skips exit handlers.
         stop()
@@ -270,6 +295,7 @@ def _result(
     power: Power | None,
     found: Found,
     outcome: Outcome | None,
+    chosen: Chosen | None,
     cwd: str,
     planned: Evals,
 ) -> Result:
@@ -278,14 +304,15 @@ def _result(
         "plan": plan.as_dict(),
         "sound": {"findings": as_dicts(findings), "power": None if power is None else power.as_dict()},
         "found": found.as_dict(),
-        "chosen": None,
+        "chosen": chosen and chosen.as_dict(),
         "helps": outcome and outcome.as_dict(),
         "exposure": outcome and outcome.exposure(),
         "runs": {"done": outcome.done if outcome else 0, "failed": outcome.failed if outcome else 0},
     }
     verdict = outcome.pairs.verdict if outcome else "not-enough-runs"
     fails = verdict == "harms" or (verdict != "helps" and args.fail_on == "not-shown")
-    return Result(data, lines(findings, power, found, outcome, cwd, planned), FAILED if args.fail_on and fails else OK)
+    shown = lines(findings, power, found, outcome, chosen, cwd, planned)
+    return Result(data, shown, FAILED if args.fail_on and fails else OK)
 
 
 def _write_first(skill: Entry, catalog: Catalog) -> Result:
