@@ -294,7 +294,7 @@ def zipped(name: str = "x") -> bytes:
     ],
 )
 def test_a_program_or_archive_is_a_fact(path: str, data: bytes, kind: str, tmp_path: Path) -> None:
-    size = f"{len(data)} B" if len(data) < 1024 else "2 KiB"
+    size = f"{len(data)} bytes" if len(data) < 1000 else "2.3 kB"
     assert said(facts(tmp_path, {path: data})) == [f"file-binary {path}:None {kind}, {size}"]
 
 

@@ -36,7 +36,7 @@ OWASP = {"text-hidden": "AST04", "code-encoded": "AST04", "tools-unlimited": "AS
 AST03 "Over-Privileged Skills", and AST04 "Insecure Metadata", which names hidden characters and base64 in the text of a
 skill. The list does not name the other facts."""
 _HINTS = {
-    "text-hidden": "every agent gives them to its model, and a reader does not see them; remove them",
+    "text-hidden": "every agent gives hidden characters to its model, and a reader does not see them; remove them",
     "secret-likely": "all who get the skill can read it; if it is a secret, remove and revoke it",
     "download-runs": "any agent with a shell may run it; download a fixed version, and compare its digest first",
     "code-encoded": "any agent with a shell may run it; write it as text that a person can read",
@@ -92,6 +92,8 @@ def find_facts(skill: Skill, listed: Sequence[tuple[str, int]] | None = None) ->
         skill: its SKILL.md, read from its folder with the body.
         listed: the files in the folder with their sizes in bytes, if that is known.
     """
+    if skill.document is None:  # it cannot be read, which another finding says
+        return ()
     folder, name = os.path.split(skill.path or "")
     files = read_files(folder, name, listed)
     found: dict[str, list[Fact]] = {}
@@ -211,11 +213,8 @@ def _facts_of_file(file: SkillFile, skill: Skill, name: str) -> Iterator[Fact]:
         yield Fact(code=code, path=path, line=line, message=message)
 
 
-_KIB = 1024
-
-
 def _size(size: int) -> str:
     """Return a size in words."""
-    if size < _KIB:
-        return f"{size:,} B"
-    return f"{size / _KIB:,.0f} KiB" if size < _KIB * _KIB else f"{size / _KIB / _KIB:,.1f} MiB"
+    if size < 1_000:
+        return f"{size:,} {'byte' if size == 1 else 'bytes'}"
+    return f"{size / 1e3:.1f} kB" if size < 999_950 else f"{size / 1e6:.1f} MB"

@@ -6,7 +6,7 @@ import os
 import re
 from itertools import pairwise
 
-from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import ConfigError
@@ -94,13 +94,15 @@ def accept_findings(
     own = OwnFiles(base, filesystem)
     comments, notes = _comments(skills, own)
     in_project = _ProjectFiles(own)
+    folders = {os.path.dirname(path): path for path in skills if os.path.basename(path).lower() == SKILL_FILE.lower()}
     used: set[IgnoreRule] = set()
     reported = []
     identified = fingerprints(findings, base, home) if identify or baseline is not None else [""] * len(findings)
     for item, fingerprint in zip(findings, identified, strict=True):
-        candidates: list[IgnoreRule] = [*comments.get(item.path or "", ()), *rules]
+        skill = _skill_of(item.path or "", folders)
+        candidates: list[IgnoreRule] = [*comments.get(skill or item.path or "", ()), *rules]
         rule = next(
-            (rule for rule in candidates if rule.matches(item, base) and in_project.may_ignore(rule, item)), None
+            (rule for rule in candidates if rule.matches(item, base, skill) and in_project.may_ignore(rule, item)), None
         )
         if rule is not None:
             used.add(rule)
@@ -145,6 +147,19 @@ def _with_others(item: Finding, also: Sequence[ReportedFinding]) -> Finding:
     left = len(paths) - len(names)
     more = f" and {left:,} more" if left else ""
     return item.with_changes(message=f"{item.message}; also in {', '.join(names)}{more}")
+
+
+def _skill_of(path: str, folders: Mapping[str, str]) -> str | None:
+    """Return the SKILL.md of the nearest folder above a file that has one.
+
+    Args:
+        path: of the file.
+        folders: the folders of skills, with the SKILL.md of each.
+    """
+    folder = os.path.dirname(path)
+    while folder not in folders and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+    return folders.get(folder)
 
 
 class _ProjectFiles:

@@ -255,7 +255,18 @@ class _Checker:
     def findings(self) -> tuple[Finding, ...]:
         without_file = self.by_file.pop(None, {}).values()
         order = {path: number for number, path in enumerate(self.skills)}
-        files = sorted(self.by_file, key=lambda path: order.get(path or "", len(order)))
+        folders = {os.path.dirname(path): number for path, number in order.items() if is_skill_file(path)}
+
+        def place(path: str | None) -> tuple[int, bool]:
+            """Return where a file comes: after the SKILL.md of its folder, or of the nearest one above it."""
+            if path is None or path in order:
+                return order.get(path or "", len(order)), False
+            folder = os.path.dirname(path)
+            while folder not in folders and folder != os.path.dirname(folder):
+                folder = os.path.dirname(folder)
+            return folders.get(folder, len(order)), True
+
+        files = sorted(self.by_file, key=place)
         groups = [
             sorted(self.by_file[path].values(), key=lambda item: (item.line or 0, item.column or 0)) for path in files
         ]

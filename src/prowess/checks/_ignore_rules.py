@@ -50,8 +50,14 @@ class IgnoreRule(Frozen):
     place: str
     """Where the rule is written."""
 
-    def matches(self, item: Finding, base: str) -> bool:
-        """Return whether the rule is about a finding; those of files need `OwnFiles` too."""
+    def matches(self, item: Finding, base: str, skill: str | None = None) -> bool:
+        """Return whether the rule is about a finding; those of files need `OwnFiles` too.
+
+        Args:
+            item: the finding.
+            base: the repository.
+            skill: the SKILL.md of the skill in whose folder the file is, if there is one.
+        """
         if item.code != self.code and CODES[item.code].group != self.code:
             return False
         if self.kind == "option":
@@ -60,9 +66,10 @@ class IgnoreRule(Frozen):
             return False
         if item.path is None:
             return False
+        files = {item.path, skill or item.path}
         if self.kind == "comment":
-            return item.path == self.skill
-        return self.matches_path(item.path, base)
+            return self.skill in files
+        return any(self.matches_path(path, base) for path in files)
 
     def matches_path(self, path: str, base: str) -> bool:
         """Return whether a rule of the project names a file or its skill."""

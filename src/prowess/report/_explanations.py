@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 from prowess._internal.frozen import Frozen
+from prowess.capabilities import fact_findings
 from prowess.findings import CODES, Severity
+from prowess.skill import load
 from prowess.visibility import KIND_WORDS, Kind, group_losses, skill_label
 
 from ._states import LOOKS
@@ -68,6 +70,14 @@ class Explanation(Frozen):
     problems: tuple[Problem, ...]
 
 
+class SkillFacts(Frozen):
+    """What a person must know about a skill before using it."""
+
+    name: str
+    path: str
+    facts: tuple[Problem, ...]
+
+
 class Batch(Frozen):
     """Several skills that are lost for one reason, and the commands that help all of them."""
 
@@ -91,6 +101,18 @@ def explain_skill(number: int, skill: ComparedSkill, comparison: Comparison) -> 
         causes=causes,
         problems=tuple(as_problem(item, comparison) for item in skill.findings),
     )
+
+
+def facts_of(comparison: Comparison) -> Iterator[SkillFacts]:
+    """Yield the facts about each skill that has some; those of copies once."""
+    for skill in comparison.distinct:
+        found = fact_findings(load(skill.path))
+        if found:
+            yield SkillFacts(
+                name=one_line(skill_label(skill.name, skill.folder), NAME_LIMIT),
+                path=one_line(short_path(os.path.dirname(skill.path), comparison), PATH_LIMIT),
+                facts=tuple(as_problem(item, comparison) for item in found),
+            )
 
 
 def _losses(skill: ComparedSkill, comparison: Comparison) -> Iterator[Cause]:

@@ -245,6 +245,7 @@ def short_line(skill: PlannedSkill, same_name: Sequence[str]) -> str:
     if skill.tools is not None:
         facts.append(f"tools {_cut(_tools(skill.tools), 60)}")
     facts += skill.older
+    facts += dict.fromkeys(item.code for item in skill.findings if item.group == "safety")
     if skill.findings:
         facts.append(pluralize(len(skill.findings), "finding"))
     if same_name:

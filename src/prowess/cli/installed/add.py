@@ -182,8 +182,9 @@ def _plan_lines(plan: AddPlan, shown: Shown, same: dict[str, list[str]]) -> Iter
 
 
 def _is_plain(skill: PlannedSkill) -> bool:
-    """Return whether a skill neither runs nor uses anything."""
-    return not (skill.scripts or skill.allowed_tools or skill.tools)
+    """Return whether a skill neither runs nor uses anything, and has no facts to know."""
+    has_facts = any(item.group == "safety" for item in skill.findings)
+    return not (skill.scripts or skill.allowed_tools or skill.tools or has_facts)
 
 
 def _who_sees(skills: Sequence[PlannedSkill], shown: Shown) -> Iterator[str]:

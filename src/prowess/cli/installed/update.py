@@ -88,6 +88,7 @@ def _show_and_update(plan: UpdatePlan, shown: Shown, where: Installation, args: 
 _QUESTIONS: dict[str, Callable[[PlannedUpdate], object]] = {
     "be older than what is installed": lambda update: update.new.older,
     "run or use something else than before": lambda update: update.permissions,
+    "have facts to know that are new": lambda update: any(item.group == "safety" for item in update.new_findings),
 }
 
 
@@ -97,7 +98,7 @@ def _ask_each(updates: Sequence[PlannedUpdate]) -> bool:
         may = [word for word, is_so in _QUESTIONS.items() if is_so(update)]
         if may and not ask(f"{quoted(update.name)} may {', and '.join(may)}; update it?"):
             return False
-    return all(update.permissions or update.new.older for update in updates) or ask(
+    return all(any(is_so(update) for is_so in _QUESTIONS.values()) for update in updates) or ask(
         f"update {describe_choice([update.name for update in updates])}?"
     )
 

@@ -9,6 +9,7 @@ from functools import partial
 from prowess._internal.files import real_path, skill_digest
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
+from prowess.capabilities import find_facts
 from prowess.catalog import State
 from prowess.cli._arguments import catalog_from_args
 from prowess.cli._commands import FAILED, SKILL_NAME
@@ -36,6 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from prowess.capabilities import Fact
     from prowess.catalog import Entry
     from prowess.cli._parser import Arguments, Parser
     from prowess.environments import Needs
@@ -89,6 +91,8 @@ class _TrustSummary(Frozen):
     """`None` if the skill needs no trust."""
     needs: Mapping[Needs, Sequence[str]]
     """What its scripts need, each with the scripts that do."""
+    facts: tuple[Fact, ...]
+    """What is known of its text and files; empty if the skill needs no trust."""
     integrity: str | None
     """The integrity digest of the folder, or `None` if the skill needs no trust."""
     previous: TrustedSkill | None
@@ -105,6 +109,9 @@ class _TrustSummary(Frozen):
             "tools": None if self.tools is None else to_json_value(self.tools),
             "allowed_tools": self.allowed,
             "scripts": self.scripts,
+            "facts": [
+                {"code": fact.code, "path": fact.path, "line": fact.line, "message": fact.text} for fact in self.facts
+            ],
             "packages": [needs.as_dict() | {"scripts": scripts} for needs, scripts in self.needs.items()],
         }
 
@@ -163,6 +170,7 @@ def _summarize(trust: Trust, entry: Entry, fetched: str | None) -> _TrustSummary
             file = real_path(os.path.join(copy.folder, os.path.basename(entry.path)))
             skill = load(entry.path, real=file)
             summary, scripts = _summary(entry, skill, copy.folder), find_code(copy.folder)
+            facts = find_facts(load(file))
             needs = needs_of_skill(copy.folder, scripts, skill.requirements.packages)
     except SkillError as error:
         raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
@@ -170,6 +178,7 @@ def _summarize(trust: Trust, entry: Entry, fetched: str | None) -> _TrustSummary
     return summary.with_changes(
         scripts=scripts,
         needs=needs,
+        facts=facts,
         integrity=integrity.digest,
         previous=next((record for record in trust.all() if record.path == place), None),
     )
@@ -193,6 +202,7 @@ def _summary(entry: Entry, skill: Skill, folder: str) -> _TrustSummary:
         allowed=skill.allowed_tools,
         scripts=None,
         needs={},
+        facts=(),
         integrity=None,
         previous=None,
     )
@@ -219,6 +229,9 @@ def _summary_lines(summary: _TrustSummary) -> Iterator[str]:
     for number, (needs, paths) in enumerate(summary.needs.items()):
         yield f"  {'' if number else 'packages':<9}{needs.describe(len(paths))}"
         yield from (f"    {note}" for note in needs.notes())
+    for number, fact in enumerate(summary.facts):
+        place = f"{neutral(fact.path)}:{fact.line}" if fact.line else neutral(fact.path)
+        yield f"  {'' if number else 'facts':<9}{place}: {neutral(fact.text)} [{fact.code}]"
     if summary.previous is not None and summary.previous.digest != summary.integrity:
         yield f"  before   trusted on {summary.previous.since}, changed since then"
 
