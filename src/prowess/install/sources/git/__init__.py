@@ -1,9 +1,10 @@
 """Fetch skills from repositories of git.
 
-Front door: `fetch` gets skills of one commit; `is_descendant` compares two. Nothing of a repository runs, and files are
-written as they were committed.
+Front door: `fetch` gets skills of one commit; `is_descendant` compares two; `write_version` writes an older
+version of a skill in a repository of the user. Nothing of a repository runs, and files are written as they were committed.
 """
 
 from ._skills import fetch, is_descendant
+from ._versions import write_version
 
-__all__ = ["fetch", "is_descendant"]
+__all__ = ["fetch", "is_descendant", "write_version"]

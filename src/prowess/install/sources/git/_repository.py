@@ -371,7 +371,7 @@ class GitRepository:
     ) -> None:
         self.folder, self.url, self.limits = folder, url, limits
         self._progress = progress
-        self._env = _environment(env, protocol) | {"GIT_DIR": folder}
+        self._env = git_environment(env, protocol) | {"GIT_DIR": folder}
         self._prompts = self._env.get("GIT_TERMINAL_PROMPT") != "0"
         self._packs = os.path.join(folder, "objects", "pack")
         self._object_format = ""
@@ -471,7 +471,7 @@ class GitRepository:
         return size
 
 
-def _environment(env: Mapping[str, str], protocol: str) -> dict[str, str]:
+def git_environment(env: Mapping[str, str], protocol: str) -> dict[str, str]:
     """Return the user's environment, without what leads git to another repository or prints requests."""
     kept = {
         name: value for name, value in env.items() if not name.startswith("GIT_") or _KEPT_VARIABLES.fullmatch(name)
