@@ -102,9 +102,16 @@ def test_the_digest_of_a_plan_covers_the_files_that_its_runs_get(
 def test_options_of_runs_need_a_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They would do nothing."""
     assert folder.is_dir()
-    for option in (["--fail-on", "harms"], ["--max-runs", "4"], ["--max-time", "9"], ["--null"], ["--against", "pdf"]):
+    for option in (
+        ["--fail-on", "harms"],
+        ["--max-runs", "4"],
+        ["--max-time", "9"],
+        ["--null"],
+        ["--all"],
+        ["--against", "pdf"],
+    ):
         assert main(["eval", "pdf", *option]) == 2
-        assert f"`{option[0]}` needs `--via`" in capsys.readouterr().err
+        assert f"`{option[0]}` needs `--model` or `--via`" in capsys.readouterr().err
     for text in ("1", "0", "-2", "two"):
         assert main(["eval", "pdf", "--via", "cat", "--max-runs", text]) == 2
         assert "must be a whole number from 2" in capsys.readouterr().err

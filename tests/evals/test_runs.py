@@ -28,6 +28,7 @@ from prowess.evals import (
     run_pairs,
 )
 from prowess.evals._grade import grade, grade_all
+from support.git_server import git
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -226,6 +227,56 @@ def test_a_skill_is_compared_with_an_older_version(tmp_path: Path) -> None:
         Arms(evals, str(old))
 
 
+@pytest.mark.needs("git")
+def test_a_skill_is_compared_with_an_older_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder of that name wins; which of both it is, is a message."""
+    evals_of(tmp_path, cases(6), {"words.txt": "hi\n"})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "1")
+    commit = git(tmp_path, "rev-parse", "HEAD").strip()
+    (tmp_path / "greet/words.txt").write_text("good day\n")
+    monkeypatch.chdir(tmp_path)
+    line = ["eval", "./greet", "--runs", "2", "--via", f"cat {SKILL}/words.txt", "--json", "--against"]
+    assert main([*line, "HEAD"]) == 0
+    captured = capsys.readouterr()
+    assert f"`--against` is the commit {commit}" in captured.err
+    data = json.loads(captured.out)
+    assert (data["plan"]["arms"], data["helps"]["on_these_cases"]) == (["with", "against"], "helps")
+    assert main([*line, "HEAD~7"]) == 2
+    assert "no such folder, and the repository has no commit `HEAD~7`" in capsys.readouterr().err
+    skill(tmp_path / "HEAD", name="greet")
+    assert main([*line, "HEAD"]) == 0
+    assert f"is the folder {tmp_path}/HEAD" in capsys.readouterr().err
+
+
+def test_both_arms_can_have_the_other_skills_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One arm lacks only the skill that is evaluated; files of the others are no output."""
+    log = tmp_path / "log"
+    top = tmp_path / "skills"
+    evals_of(top, [*cases(1), {"prompt": "Write", "assertions": [ANY_PYTHON]}], {"scripts/a.py": ""})
+    for name in ("wave", "nod"):
+        skill(top / name)
+    (top / "nod/b.py").write_text("")
+    (top / "nod/evals").mkdir()
+    (top / "nod/evals/evals.json").write_text("[]")
+    monkeypatch.chdir(tmp_path)
+    assert main(["eval", "skills/greet", "--all", "--runs", "1", "--via", f"ls -R .agents >> {log}", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["plan"]["neighbours"], data["helps"]["pairs"]["tied"]) == (2, 2)
+    lines = log.read_text().splitlines()
+    assert (lines.count("greet"), lines.count("wave"), lines.count("nod"), lines.count("evals")) == (2, 4, 4, 0)
+    alone = make_plan(read_evals(str(top / "greet")), 1, 0)
+    assert data["plan"]["digest"] != alone.digest
+    skill(top / "more/wave")
+    assert main(["eval", "skills/greet", "--all", "--via", "cat"]) == 2
+    assert "two skills have a folder with the same name" in capsys.readouterr().err
+
+
 def test_files_of_cases_are_hidden_wherever_they_are(tmp_path: Path) -> None:
     """In both arms, also if the older version has them."""
     evals_of(tmp_path, cases(1))
@@ -254,9 +305,11 @@ def test_a_skill_does_not_differ_from_itself(
     data = json.loads(capsys.readouterr().out)
     assert data["plan"]["arms"] == ["with", "with"]
     assert (data["helps"]["on_these_cases"], data["helps"]["pairs"]["tied"]) == ("no-difference-shown", 49)
-    for options in (["--null"], ["--against", "greet"], ["--null", "--against", "greet", "--via", "cat"]):
+    for options in (["--null"], ["--all"], ["--against", "greet"], ["--null", "--against", "greet", "--via", "cat"]):
         assert main(["eval", "./greet", *options]) == 2
     assert main(["eval", "./greet", "--against", "missing", "--via", "cat"]) == 2
+    assert "no such folder, and " in capsys.readouterr().err
+    assert main(["eval", "./greet", "--against", ".", "--via", "cat"]) == 2
     assert "no skill in" in capsys.readouterr().err
 
 

@@ -71,7 +71,7 @@ def test_a_skill_at_the_top_of_its_repository_has_versions(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("revision", ["", "missing", "--help", "HEAD\nHEAD", "HEAD:skills", "a b", "x" * 300, "HEAD~9"])
-def test_what_is_no_commit_is_an_error(revision: str, skill: Path, tmp_path: Path) -> None:
+def test_another_revision_is_an_error(revision: str, skill: Path, tmp_path: Path) -> None:
     with pytest.raises(InstallError, match=r"no commit|invalid revision") as caught:
         write_version(str(skill), revision, str(tmp_path / "old"))
     assert caught.value.hint

@@ -9,7 +9,7 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._agents import Agent as Agent, Command as Command
-    from ._arms import Arms as Arms
+    from ._arms import Arms as Arms, neighbours_of as neighbours_of
     from ._cases import EvalCase as EvalCase, Evals as Evals, Fixture as Fixture, Grader as Grader
     from ._chosen import Chosen as Chosen, judge_choices as judge_choices
     from ._first_file import first_evals as first_evals

@@ -8,6 +8,7 @@ import shutil
 from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
 from prowess._internal.text import PATH_LIMIT, describe_os_error, normalize_name, quoted
 from prowess.catalog import discover
+from prowess.checks import find_skill_files
 from prowess.errors import ConfigError
 from prowess.sandbox import find_backend
 from prowess.skill import is_portable_name
@@ -17,7 +18,7 @@ from ._place import SKILLS, Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ._cases import EvalCase, Evals
     from ._place import Ran
@@ -38,6 +39,7 @@ class Arms:
         evals: the cases.
         other: the folder of the skill that the second arm has: an older version, or the same one to test chance. By
             default the second arm has no skill.
+        neighbours: folders of other skills, which both arms have.
         skills: where the agent looks for skills, relative to its folder.
         host: by whose rules it is predicted what each arm sees.
 
@@ -46,11 +48,21 @@ class Arms:
         SandboxError: a case is graded by a command, and this machine has no sandbox.
     """
 
-    def __init__(self, evals: Evals, other: str | None = None, *, skills: str = SKILLS, host: str = "prowess") -> None:
+    def __init__(
+        self,
+        evals: Evals,
+        other: str | None = None,
+        *,
+        neighbours: Sequence[str] = (),
+        skills: str = SKILLS,
+        host: str = "prowess",
+    ) -> None:
         self.evals, self.is_null = evals, other == evals.folder
         name = evals.name if is_portable_name(evals.name) else os.path.basename(evals.folder)
         self.skill_folder = f"{skills}/{name}"
         """Where a run has the skill, relative to its folder."""
+        self.hidden_folder = skills if neighbours else self.skill_folder
+        """Where a run has skills, relative to its folder: what is in it is no output."""
         self.is_alone = other is None
         """Whether only the first arm has the skill."""
         self._host = host
@@ -61,6 +73,7 @@ class Arms:
         if self._skills[0] == self._skills[1] and not self.is_null:
             hint = "name another version; `--null` runs the same one twice, to test chance"
             raise ConfigError("the files of both versions are the same", hint=hint)
+        self._neighbours = {f"{skills}/{os.path.basename(folder)}": self._read_skill(folder) for folder in neighbours}
         self._fixtures = {
             id(case): {  # two files may have the same ids
                 fixture.path: (self._read(fixture.source) if fixture.source else fixture.text.encode(), False)
@@ -147,6 +160,8 @@ class Arms:
         try:
             _write(place.work, self._fixtures[id(case)])
             _write(place.skill, self._skills[arm] or {})
+            for folder, files in self._neighbours.items():
+                _write(os.path.join(place.work, *folder.split("/")), files)
         except (OSError, ValueError) as error:
             message = f"the files of case {quoted(case.id)} cannot be written: {describe_os_error(error)}"
             raise ConfigError(
@@ -162,7 +177,7 @@ class Arms:
             ran: the run.
         """
         name, is_alone = self.evals.name, self.is_alone
-        grades = [*grade(case.graders, ran, place.work, self.skill_folder, name=name, is_alone=is_alone)]
+        grades = [*grade(case.graders, ran, place.work, self.hidden_folder, name=name, is_alone=is_alone)]
         for number, grader in enumerate(case.graders):
             if grader.kind == "command":
                 # Of what it writes, no other grader and no record sees anything.
@@ -171,6 +186,25 @@ class Arms:
                     _write(copy.home, self._checks[os.path.dirname(case.path)])
                     grades[number] = run_check(grader, copy.work, copy.home)
         return tuple(grades)
+
+
+def neighbours_of(folder: str) -> list[str]:
+    """Return the folders of the other skills in the folder that a skill is in, such as those of its plugin.
+
+    Raises:
+        ConfigError: two of them have the same name.
+    """
+    own = os.path.join(real_path(folder), "")
+    found: dict[str, str] = {os.path.basename(real_path(folder)): folder}
+    for path in find_skill_files(os.path.dirname(real_path(folder)))[0]:
+        other = os.path.dirname(path)
+        if os.path.join(real_path(other), "").startswith(own):
+            continue
+        first = found.setdefault(os.path.basename(other), other)
+        if first != other:
+            message = f"two skills have a folder with the same name: {quoted(first, PATH_LIMIT)}"
+            raise ConfigError(f"{message} and {quoted(other, PATH_LIMIT)}", hint="rename one of them")
+    return list(found.values())[1:]
 
 
 def _write(top: str, files: _Files) -> None:

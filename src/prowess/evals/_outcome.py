@@ -81,6 +81,8 @@ class Outcome(Frozen):
     """Of `MEASURES`, those that are known of all runs."""
     constant: tuple[ConstantGrade, ...]
     open_ended: bool
+    neighbours: int
+    """How many other skills both arms had."""
     failed: int
     installed: int
     """Those of `done` that had the skill."""
@@ -144,6 +146,7 @@ def judge_runs(plan: Plan, runs: Iterable[Run]) -> Outcome:
         measures=_measure(plan, judged),
         constant=tuple(_constant_grades(plan, graded)),
         open_ended=plan.open_ended,
+        neighbours=plan.neighbours,
         failed=len(failed),
         installed=len(having),
         offered=_count([ran.offered for ran in having]),

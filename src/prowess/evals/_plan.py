@@ -14,7 +14,7 @@ from ._graders import code_graders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ._cases import Evals
 
@@ -39,6 +39,8 @@ class Plan(Frozen):
     """A SHA-256 over the cases with their graders and files, the skills of both arms, and the rest."""
     open_ended: bool = False
     """Whether pairs run until a difference is shown or a limit is reached; `runs` is then the most of each case."""
+    neighbours: int = 0
+    """How many other skills both arms have."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `--json`."""
@@ -48,6 +50,7 @@ class Plan(Frozen):
             "arms": list(self.arms),
             "seed": self.seed,
             "open_ended": self.open_ended,
+            "neighbours": self.neighbours,
             "digest": self.digest,
         }
 
@@ -88,6 +91,7 @@ def make_plan(
     other: str | None = None,
     *,
     open_ended: bool = False,
+    neighbours: Sequence[str] = (),
 ) -> Plan:
     """Return the plan for the cases of a skill.
 
@@ -98,6 +102,7 @@ def make_plan(
         arms: their names.
         other: the folder of the skill that the second arm has, if any.
         open_ended: whether it has no end but a limit: then `runs` is only the most of each case.
+        neighbours: the folders of other skills, which both arms have.
 
     Raises:
         ConfigError: the plan is too large.
@@ -129,6 +134,7 @@ def make_plan(
         "skills": [skill_digest(evals.folder), None if other is None else skill_digest(other)],
         "seed": seed,
         **({"open_ended": True} if open_ended else {}),
+        **({"neighbours": [skill_digest(folder) for folder in neighbours]} if neighbours else {}),
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
     return Plan(
@@ -137,6 +143,7 @@ def make_plan(
         arms=arms,
         seed=seed,
         open_ended=open_ended,
+        neighbours=len(neighbours),
         only_chosen=only_chosen,
         digest=f"sha256:{sha256(text.encode()).hexdigest()}",
     )

@@ -130,6 +130,8 @@ def _verdict_lines(outcome: Outcome, planned: Evals) -> Iterator[str]:
         least = least_cases(len(outcome.measures), open_ended=outcome.open_ended)
         yield f"  {name}: {_measure_line(name, measure, least)}"
     yield from _constant_lines(outcome, planned)
+    if outcome.neighbours:
+        yield f"in both arms: {pluralize(outcome.neighbours, 'other skill')} of the same folder"
     if outcome.failed:
         yield Message(f"{pluralize(outcome.failed, 'run')} failed; the first: {neutral(outcome.first_failure)}")
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+from contextlib import ExitStack
 from math import inf
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
 from prowess._internal.fs import CREATE_FLAGS, open_fd, write_all
+from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.catalog import State
 from prowess.checks import evaluate_path, find_skill_files
 from prowess.cli._arguments import OptionalExtra, catalog_from_args
 from prowess.cli._commands import FAILED, OK
 from prowess.cli._files import place_to_write
-from prowess.cli._output import Message, ProgressLine, Result, as_dicts
+from prowess.cli._output import Message, ProgressLine, Result, as_dicts, print_message
 from prowess.cli._references import find_skill, reference_to
-from prowess.errors import ConfigError, ProwessError
+from prowess.errors import ConfigError, InstallError, ProwessError
 from prowess.evals import (
     DEFAULT_RUNS,
     Arms,
@@ -31,6 +33,7 @@ from prowess.evals import (
     judge_runs,
     make_plan,
     measure_power,
+    neighbours_of,
     rank_skill,
     read_evals,
     rivals_of,
@@ -43,6 +46,8 @@ from ._eval_text import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
     from prowess.evals import Agent, Chosen, Evals, Outcome, Plan, Power
@@ -82,7 +87,12 @@ def options(parser: Parser) -> None:
         "--open-ended",
         "go on until a difference is shown or a limit is reached, whatever --runs is (with an agent, and a limit)",
     )
-    parser.value("--against", "PATH", "compare with the skill in this folder, such as an older version (with an agent)")
+    parser.value(
+        "--against",
+        "REF",
+        "compare with the skill in this folder, or as it was at this commit, branch or tag (with an agent)",
+    )
+    parser.flag("--all", "give both arms the other skills of the folder that the skill is in (with an agent)")
     parser.flag("--null", "compare the skill with itself, to see what chance does (with an agent)")
     parser.value("--max-runs", "N", "stop after N runs, of both arms together (with an agent)", type=_parse_max_runs)
     parser.value(
@@ -124,19 +134,29 @@ def run(args: Arguments) -> Result:
     if cases is not None and not os.path.exists(cases):
         raise ConfigError(f"`--cases`: no such file: {neutral(cases)}", hint="check the path")
     evals = read_evals(os.path.dirname(skill.real), cases)
-    other = _other(args, evals, catalog.cwd)
+    with ExitStack() as stack:
+        return _evaluate(args, catalog, skill, evals, _other(args, evals, catalog.cwd, stack))
+
+
+def _evaluate(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals, other: str | None) -> Result:
+    """Evaluate a skill.
+
+    Raises:
+        ConfigError: an option contradicts another one, or the cases.
+    """
     arms = ("with", "without" if other is None else "with" if args.null else "against")
     planned = evals
     agent = _agent(args)
     if agent is not None and not agent.says_steps:
         planned = evals.with_changes(cases=tuple(case for case in evals.cases if code_graders(case)))
     runs = _most_rounds(args, len(planned.cases)) if args.open_ended else args.runs
-    plan = make_plan(planned, runs, args.seed, arms, other, open_ended=args.open_ended)
+    neighbours = neighbours_of(evals.folder) if args.all else []
+    plan = make_plan(planned, runs, args.seed, arms, other, open_ended=args.open_ended, neighbours=neighbours)
     findings = (*evals.findings, *find_weaknesses(evals))
     graded = len(plan.cases) - (0 if agent is None else len(plan.only_chosen))
     power = measure_power(graded, runs, open_ended=args.open_ended) if graded else None
     found = _rank(args, catalog, skill, evals)
-    outcome, chosen = (None, None) if agent is None else _run(args, agent, planned, plan, other)
+    outcome, chosen = (None, None) if agent is None else _run(args, agent, planned, plan, other, neighbours)
     return _result(args, plan, findings, power, found, outcome, chosen, catalog.cwd, planned)
 
 
@@ -154,14 +174,20 @@ def _agent(args: Arguments) -> Agent | None:
         return Model(args.model)
 
 
-def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
+def _other(args: Arguments, evals: Evals, cwd: str, stack: ExitStack) -> str | None:
     """Return the folder of the skill in the second arm, or `None` if that has no skill.
+
+    Args:
+        args: of the command line.
+        evals: of the skill.
+        cwd: the folder in which paths begin.
+        stack: removes a folder that is only for this command.
 
     Raises:
         ConfigError: there is no skill, or the options contradict each other.
     """
     if args.via is None and args.model is None:
-        for name in ("against", "null", "open_ended", "max_runs", "max_time", "max_cost", "fail_on"):
+        for name in ("against", "all", "null", "open_ended", "max_runs", "max_time", "max_cost", "fail_on"):
             if getattr(args, name) not in (None, False):
                 option = f"`--{name.replace('_', '-')}`"
                 raise ConfigError(f"{option} needs `--model` or `--via`", hint="say what runs the cases")
@@ -172,9 +198,31 @@ def _other(args: Arguments, evals: Evals, cwd: str) -> str | None:
     if args.against is None:
         return None
     folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.against)))
+    if not os.path.lexists(folder):
+        return _older_version(args.against, evals.folder, stack)
     if not os.path.isfile(os.path.join(folder, SKILL_FILE)):
         raise ConfigError(f"`--against`: no skill in {neutral(folder)}", hint="name the folder of a skill")
+    print_message(f"`--against` is the folder {folder}")
     return folder
+
+
+def _older_version(revision: str, folder: str, stack: ExitStack) -> str:
+    """Return a new folder with a skill as it was at a commit.
+
+    Raises:
+        ConfigError: there is no such commit, or it does not have the skill.
+    """
+    from prowess.install.sources.git import write_version
+
+    top = TemporaryDirectory("prowess-version-", temporary_directory_root())
+    stack.callback(lambda: top.close())  # noqa: PLW0108 - it keeps the folder, which ends with its object
+    version = os.path.join(top.path, os.path.basename(folder))
+    try:
+        commit = write_version(folder, revision, version)
+    except InstallError as error:
+        raise ConfigError(f"`--against`: no such folder, and {error}", hint=error.hint) from None
+    print_message(f"`--against` is the commit {commit}")
+    return version
 
 
 def _most_rounds(args: Arguments, cases: int) -> int:
@@ -189,7 +237,9 @@ def _most_rounds(args: Arguments, cases: int) -> int:
     return max(-(-pairs // max(cases, 1)), 1)
 
 
-def _run(args: Arguments, agent: Agent, evals: Evals, plan: Plan, other: str | None) -> tuple[Outcome, Chosen | None]:
+def _run(
+    args: Arguments, agent: Agent, evals: Evals, plan: Plan, other: str | None, neighbours: Sequence[str]
+) -> tuple[Outcome, Chosen | None]:
     """Run an agent on the cases.
 
     Raises:
@@ -207,7 +257,7 @@ def _run(args: Arguments, agent: Agent, evals: Evals, plan: Plan, other: str | N
     try:
         runs = run_pairs(
             agent,
-            Arms(evals, other, skills=agent.skills, host=agent.host),
+            Arms(evals, other, neighbours=neighbours, skills=agent.skills, host=agent.host),
             plan,
             most=args.max_runs,
             seconds=inf if args.max_time is None else args.max_time,

@@ -1,7 +1,7 @@
 """Fetch skills from repositories of git.
 
-Front door: `fetch` gets skills of one commit; `is_descendant` compares two; `write_version` writes an older
-version of a skill in a repository of the user. Nothing of a repository runs, and files are written as they were committed.
+Front door: `fetch` gets skills of one commit; `is_descendant` compares two; `write_version` writes an older version of
+a skill. Nothing of a repository runs, and files are written as they were committed.
 """
 
 from ._skills import fetch, is_descendant
