@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -21,7 +22,7 @@ def bench() -> Any:
     import importlib.util
 
     modules: dict[str, Any] = {}
-    for name in ("labelled", "engines", "run"):
+    for name in ("labelled", "engines", "run", "prompts"):
         spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
@@ -32,7 +33,7 @@ def bench() -> Any:
         if before is not None:
             modules[f"before {name}"] = before
     yield modules
-    for name in ("labelled", "engines", "run"):
+    for name in ("labelled", "engines", "run", "prompts"):
         sys.modules.pop(name)
         if f"before {name}" in modules:
             sys.modules[name] = modules[f"before {name}"]
@@ -51,6 +52,26 @@ def test_every_label_names_a_skill(bench: Any) -> None:
     assert sorted(kinds) == sorted(bench["labelled"].KINDS)
     assert min(kinds.values()) >= 40
     assert 0.4 < mean(message.held_out for message in messages) < 0.6
+
+
+def test_published_prompts_are_ranked_among_the_skills_of_their_clone(
+    bench: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A prompt of two evals counts once; one for a skill that is somewhere else is left out."""
+    prompts = [("Fill the PDF form", "pdf"), ("Read the table", "pdf"), ("Joke", None), ("Fly", "plane")]
+    for name, words in (("pdf", "Fills PDF forms."), ("csv", "Reads a table of CSV.")):
+        skill(tmp_path / name, name=name, description=words)
+        (tmp_path / name / "evals").mkdir()
+        cases = [{"question": prompt, "expected_skill": expected} for prompt, expected in prompts]
+        (tmp_path / name / "evals/evals.json").write_text(json.dumps(cases))
+    assert bench["prompts"].main([str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "2 skills, 2 prompts that expect one of them, 1 that expect none",
+        "left out: 1 prompts that expect another skill",
+        "Hit@1 50.0 % (1 of 2), from 9.5 to 90.5",
+        "nothing is found for 1 of 1 prompts that expect none",
+    ]
+    assert bench["prompts"].main([str(FOLDER)]) == 1
 
 
 def test_messages_for_published_skills_are_labelled(bench: Any) -> None:
