@@ -6,6 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._facts import OWASP as OWASP, Fact as Fact, fact_findings as fact_findings, find_facts as find_facts
     from ._files import read_files as read_files
-    from ._secrets import find_secret as find_secret
+    from ._secrets import find_secret as find_secret, remove_secrets as remove_secrets
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

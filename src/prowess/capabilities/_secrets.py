@@ -1,4 +1,4 @@
-"""Find secrets in the files of a skill: by the names of files, and in what they contain.
+"""Find secrets in the files of a skill, by their names and by what they contain, and remove them from what is recorded.
 
 This is help against accidents. What is compressed, encrypted or encoded is not read. `publish` refuses what is found
 here, and a check reports it.
@@ -12,7 +12,7 @@ from prowess._internal.patterns import compile_on_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _NAMES = compile_on_use(
     r"""
@@ -78,8 +78,10 @@ _TOKEN_CHARACTERS = bytes(
 """Maps what tokens consist of to `a`, and the rest to a blank."""
 _LONG_RUN = b"a" * 20
 """No token has fewer characters side by side; most words are shorter."""
+_PRIVATE_KEY = "a private key"
+_KEY_END = compile_on_use(rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: \w+")
 _OTHERS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
-    "a private key": (
+    _PRIVATE_KEY: (
         b"PRIVATE KEY|PuTTY-User-Key",
         compile_on_use(rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d"),
     ),
@@ -140,16 +142,44 @@ def has_secret_name(path: str) -> bool:
 def find_secrets(data: bytes) -> Iterator[tuple[str, int]]:
     """Yield what looks like a secret in a file: its kind, and the line on which it begins, from 1."""
     for text in _texts(data):
-        patterns = [(kind, _TOKENS[kind][1]) for kind in _kinds_of_tokens(text)]
-        patterns += [(kind, pattern) for kind, parts, pattern in _OTHER_PARTS if any(part in text for part in parts)]
-        for kind, pattern in patterns:
-            for match in pattern.finditer(text):
-                secret = match[1] if match.lastindex else b""
-                if _is_real(kind, secret) if secret else not _EMPTY_KEY.match(text, match.end()):
-                    yield kind, text.count(b"\n", 0, match.start()) + 1
-        for start, secret in _assigned(text):
-            if _is_real("a secret", secret):
-                yield "a secret", text.count(b"\n", 0, start) + 1
+        for kind, start, _ in _secrets_in(text):
+            yield kind, text.count(b"\n", 0, start) + 1
+
+
+def remove_secrets(data: bytes, path: str = "", known: Iterable[bytes] = ()) -> bytes | None:
+    """Return a text or file with a note in place of each secret; `None` if that is not possible.
+
+    Args:
+        data: its content.
+        path: of the file; all of a file with a name for secrets is one.
+        known: secrets that are removed whatever they look like.
+    """
+    for secret in known:
+        data = data.replace(secret, b"[secret removed]")
+    parts, end = [], 0
+    for kind, _, (start, stop) in sorted(_secrets_in(data), key=lambda found: found[2]):
+        if start >= end:
+            parts += [data[end:start], f"[{kind} removed]".encode()]
+        if kind == _PRIVATE_KEY and stop > end:  # only its first line was found
+            stop = match.end() if (match := _KEY_END.search(data, stop)) else len(data)
+        end = max(end, stop)
+    data = b"".join((*parts, data[end:]))
+    return None if find_secret(path, data) is not None else data
+
+
+def _secrets_in(text: bytes) -> Iterator[tuple[str, int, tuple[int, int]]]:
+    """Yield what looks like a secret in a text: its kind, where it is noticed, and where it begins and ends."""
+    patterns = [(kind, _TOKENS[kind][1]) for kind in _kinds_of_tokens(text)]
+    patterns += [(kind, pattern) for kind, parts, pattern in _OTHER_PARTS if any(part in text for part in parts)]
+    for kind, pattern in patterns:
+        for match in pattern.finditer(text):
+            secret = match[1] if match.lastindex else b""
+            if _is_real(kind, secret) if secret else not _EMPTY_KEY.match(text, match.end()):
+                yield kind, match.start(), match.span(1 if secret else 0)
+    for match in _assigned(text):
+        group = 1 if match[1] else 2
+        if _is_real("a secret", match[group]):
+            yield "a secret", match.start(), match.span(group)
 
 
 def _kinds_of_tokens(text: bytes) -> list[str]:
@@ -166,15 +196,15 @@ def _kinds_of_tokens(text: bytes) -> list[str]:
     return [_KINDS_OF_STARTS[number - 1] for number in sorted(found)]
 
 
-def _assigned(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield what is given to a name like that of a secret: the offset of the name, and the text."""
+def _assigned(text: bytes) -> Iterator[re.Match[bytes]]:
+    """Yield what is given to a name like that of a secret: the text is one of two groups."""
     lower = text.lower()
     for name in _ASSIGNED_NAMES:
         start = lower.find(name)
         while start >= 0:
             match = _ASSIGNED.match(text, start)
             if match and not _NOT_SECRET_NAME.search(text, max(0, start - 16), start):
-                yield start, match[1] or match[2]
+                yield match
             start = lower.find(name, start + len(name))
 
 

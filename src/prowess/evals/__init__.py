@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         shipped_crowd as shipped_crowd,
     )
     from ._graders import code_graders as code_graders
+    from ._merge import Merged as Merged, write_record as write_record
     from ._model import Model as Model
     from ._outcome import (
         ConstantGrade as ConstantGrade,
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
     from ._place import Ran as Ran
     from ._plan import DEFAULT_RUNS as DEFAULT_RUNS, Plan as Plan, make_plan as make_plan
     from ._read import read_evals as read_evals
+    from ._record import Record as Record, new_record as new_record, old_record as old_record
+    from ._recorded import (
+        Recorded as Recorded,
+        read_local as read_local,
+        read_plan_file as read_plan_file,
+        read_record as read_record,
+    )
+    from ._regrade import Regraded as Regraded, regrade as regrade
     from ._runs import Run as Run, run_pairs as run_pairs
     from ._sound import Power as Power, find_weaknesses as find_weaknesses, measure_power as measure_power
     from ._statistics import (

@@ -145,6 +145,10 @@ class Arms:
                         message = f"an agent would not load {quoted(self.evals.name)}{reason}"
                         raise ConfigError(message, hint="`prowess check` says why")
 
+    def files_of(self, case: EvalCase) -> Mapping[str, bytes]:
+        """Return the files of a case, by their paths in the folder of a run."""
+        return {path: data for path, (data, _) in self._fixtures[id(case)].items()}
+
     def fill(self, place: Place, case: EvalCase, arm: int) -> None:
         """Write the files of a case, and the skill that an arm has.
 

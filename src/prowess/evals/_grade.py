@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _STEP_KINDS = ("tool-used", "tool-order", "skill-used", "limit")
 _COMMAND_SECONDS = 120.0
-_MOST_FILE_BYTES = 1024 * 1024
+MOST_FILE_BYTES = 1024 * 1024
 """Of one file that is graded; a longer one contains nothing."""
 _PATTERN_SECONDS = 10.0
 """Of computing, for one pattern in the files of one run."""
@@ -228,6 +228,6 @@ def _match_all(patterns: list[_Pattern]) -> None:
 
 def _text_of(file: str) -> str:
     try:
-        return decode_output(read_file(file, _MOST_FILE_BYTES))
+        return decode_output(read_file(file, MOST_FILE_BYTES))
     except UnreadableError:
         return ""

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from hashlib import sha256
 from random import Random
 
 from prowess._internal.files import MAX_DIGEST_BYTES, UnreadableError, read_file, skill_digest
 from prowess._internal.frozen import Frozen
 from prowess.errors import ConfigError
+from prowess.testing import Case
 
+from ._cases import GRADERS, EvalCase, Evals, Fixture, Grader
 from ._graders import code_graders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
-    from ._cases import Evals
-
+VERSION = 1
+"""Of what a plan says, and of the rules of its verdicts."""
 DEFAULT_RUNS = 3
 ARMS = ("with", "without")
 MOST_PAIRS = 100_000
 """Of a plan."""
+_NUMBER = "number of all digits"
+_is_arm = re.compile(r"[a-z]{1,20}").fullmatch
 
 
 class Plan(Frozen):
@@ -35,8 +41,12 @@ class Plan(Frozen):
     seed: int
     only_chosen: tuple[int, ...] = ()
     """The places of the cases that show only whether the skill is chosen: they run with it alone."""
+    is_alone: bool = False
+    """Whether only the first arm has the skill."""
     digest: str
-    """A SHA-256 over the cases with their graders and files, the skills of both arms, and the rest."""
+    """The SHA-256 of `content`."""
+    content: str = ""
+    """All of it as JSON: the cases with their graders, the digests of their files and of the skills of both arms."""
     open_ended: bool = False
     """Whether pairs run until a difference is shown or a limit is reached; `runs` is then the most of each case."""
     neighbours: int = 0
@@ -110,43 +120,169 @@ def make_plan(
     if len(evals.cases) * runs > MOST_PAIRS:
         message = f"{len(evals.cases):,} cases with {runs:,} runs are more than {MOST_PAIRS:,} pairs"
         raise ConfigError(message, hint="plan fewer runs with `--runs`, or fewer cases with `--cases`")
-    alone = "" if other else evals.name
-    only_chosen = tuple(
-        number for number, case in enumerate(evals.cases) if not code_graders(case, steps=True, alone=alone)
-    )
     sources = _digests(dict.fromkeys(fixture.source for case in evals.cases for fixture in case.fixtures))
     content = {
-        "version": 1,
-        "skill": evals.name,
+        "version": VERSION,
+        "skill": {
+            "name": evals.name,
+            "description": _digest(evals.description),
+            "body": _digest(evals.body),
+            "arms": [skill_digest(evals.folder), None if other is None else skill_digest(other)],
+        },
         "cases": [
-            [
-                case.id,
-                case.prompt,
-                case.skill,
-                case.triggers,
-                [[grader.kind, grader.text, grader.path, dict(grader.config)] for grader in case.graders],
-                [[fixture.path, fixture.text, sources[fixture.source]] for fixture in case.fixtures],
-            ]
+            {
+                "id": case.id,
+                "prompt": case.prompt,
+                "skill": case.skill,
+                "triggers": case.triggers,
+                "expected": case.expected,
+                "tags": case.tags,
+                "graders": _graders_of(case.graders),
+                "files": [
+                    {
+                        "path": fixture.path,
+                        "digest": sources[fixture.source] if fixture.source else _digest(fixture.text),
+                    }
+                    for fixture in case.fixtures
+                ],
+            }
             for case in evals.cases
         ],
         "runs": runs,
         "arms": arms,
-        "skills": [skill_digest(evals.folder), None if other is None else skill_digest(other)],
         "seed": seed,
         **({"open_ended": True} if open_ended else {}),
         **({"neighbours": [skill_digest(folder) for folder in neighbours]} if neighbours else {}),
     }
-    text = json.dumps(content, sort_keys=True, ensure_ascii=True, default=str)
+    return _plan_of(json.dumps(content, sort_keys=True, default=_plain), evals.cases)
+
+
+def _plan_of(content: str, cases: Sequence[EvalCase]) -> Plan:
+    value = json.loads(content)
+    is_alone = value["arms"][1] == ARMS[1]
+    alone = value["skill"]["name"] if is_alone else ""
     return Plan(
-        cases=tuple(case.id for case in evals.cases),
-        runs=runs,
-        arms=arms,
-        seed=seed,
-        open_ended=open_ended,
-        neighbours=len(neighbours),
-        only_chosen=only_chosen,
-        digest=f"sha256:{sha256(text.encode()).hexdigest()}",
+        cases=tuple(case.id for case in cases),
+        runs=value["runs"],
+        arms=tuple(value["arms"]),
+        seed=value["seed"],
+        open_ended=value.get("open_ended") is True,
+        neighbours=len(value.get("neighbours", ())),
+        only_chosen=tuple(
+            number for number, case in enumerate(cases) if not code_graders(case, steps=True, alone=alone)
+        ),
+        is_alone=is_alone,
+        digest=_digest(content),
+        content=content,
     )
+
+
+def _graders_of(graders: Iterable[Grader]) -> list[dict[str, object]]:
+    return [
+        {"kind": grader.kind, "text": grader.text, "path": grader.path, "config": dict(grader.config)}
+        for grader in graders
+    ]
+
+
+def with_graders(plan: Plan, graders: Sequence[Iterable[Grader]]) -> tuple[Plan, Evals]:
+    """Return a plan with other graders for each of its cases, and the cases."""
+    content = json.loads(plan.content)
+    for case, found in zip(content["cases"], graders, strict=True):
+        case["graders"] = _graders_of(found)
+    return read_plan(json.dumps(content, sort_keys=True, default=_plain))
+
+
+def read_plan(content: str) -> tuple[Plan, Evals]:
+    """Return a plan and its cases, from `Plan.content` that anyone may have written.
+
+    The files of its cases have their paths alone, and the skill has its name alone.
+
+    Raises:
+        ValueError: it is invalid; the text says why.
+    """
+    try:
+        value = json.loads(content, object_hook=_restored)
+        if _typed(value, dict)["version"] != VERSION:
+            raise ValueError("another version of Prowess made it")
+        cases = tuple(_case_of(case) for case in _typed(value["cases"], list))
+        names = tuple(_typed(name, str) for name in _typed(value["arms"], list))
+        is_valid = (
+            _typed(value["runs"], int) > 0
+            and len(cases) * value["runs"] <= MOST_PAIRS
+            and len(names) == len(ARMS)
+            and all(map(_is_arm, names))
+            and len(_typed(value.get("neighbours", []), list)) >= 0
+            and abs(_typed(value["seed"], int)) >= 0
+        )
+        name = _typed(value["skill"]["name"], str)
+    except (KeyError, TypeError, AttributeError, RecursionError):
+        is_valid = False
+    if not is_valid:
+        raise ValueError("it is no plan of Prowess")
+    return _plan_of(content, cases), Evals(name=name, folder="", description="", body="", cases=cases)
+
+
+def _case_of(value: dict[str, Any]) -> EvalCase:
+    skill = value["skill"]
+    graders = tuple(
+        Grader(
+            kind=_typed(grader["kind"], str),
+            text=_typed(grader["text"], str),
+            path=_typed(grader["path"], str),
+            config=_typed(grader["config"], dict),
+        )
+        for grader in _typed(value["graders"], list)
+    )
+    for grader in graders:
+        if grader.kind == "expected":
+            Case(name="run", file="", command="", **grader.config)
+            for key, texts in grader.config.items():
+                if key.endswith("contains"):
+                    [_typed(text, str) for text in _typed(texts, list)]
+        elif grader.kind not in GRADERS:
+            raise ValueError("it has graders of another version of Prowess")
+    return EvalCase(
+        id=_typed(value["id"], str),
+        prompt=_typed(value["prompt"], str),
+        skill=None if skill is None else _typed(skill, str),
+        triggers=_typed(value["triggers"], bool),
+        expected=_typed(value["expected"], str),
+        tags=tuple(_typed(tag, str) for tag in _typed(value["tags"], list)),
+        graders=graders,
+        fixtures=tuple(Fixture(path=_typed(file["path"], str)) for file in _typed(value["files"], list)),
+        path="",
+    )
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """Return a value of a type; of `int`, a `bool` is none.
+
+    Raises:
+        TypeError: it has another type.
+    """
+    if type(value) is not kind:
+        raise TypeError
+    return value
+
+
+def _plain(value: object) -> object:
+    """Return what JSON has instead of a value: `stdout-json` has numbers with all their digits."""
+    return {_NUMBER: str(value)} if type(value).__name__ == "Decimal" else str(value)
+
+
+def _restored(value: dict[str, Any]) -> object:
+    if value.keys() != {_NUMBER}:
+        return value
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return Decimal(value[_NUMBER])
+    except (InvalidOperation, TypeError):
+        raise ValueError("it has an invalid number") from None
+
+
+def _digest(text: str) -> str:
+    return f"sha256:{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _digests(paths: Iterable[str]) -> dict[str, str | None]:
@@ -160,5 +296,5 @@ def _digests(paths: Iterable[str]) -> dict[str, str | None]:
             digests[path] = None
             continue
         left -= len(data)
-        digests[path] = sha256(data).hexdigest()
+        digests[path] = f"sha256:{sha256(data).hexdigest()}"
     return digests

@@ -108,16 +108,17 @@ _CASE_KEYS += " append_system_prompt permission_mode execution graders prompt sc
 _PROMPT_KEYS = _CASE_KEYS.replace(" prompt ", " ")
 
 
-def read_evals(folder: str, cases: str | None = None) -> Evals:
+def read_evals(folder: str, cases: str | None = None, name: str = "") -> Evals:
     """Return the cases of a skill. Problems are in the findings; nothing is raised.
 
     Args:
         folder: of the skill.
         cases: a file or folder of cases, absolute, instead of those of the skill.
+        name: of the skill, if its folder may be missing.
     """
     folder = os.path.abspath(folder)
     skill = load(os.path.join(folder, SKILL_FILE))
-    reader = _Reader(skill.name or os.path.basename(folder), folder)
+    reader = _Reader(name or skill.name or os.path.basename(folder), folder)
     for path in _eval_files(folder) if cases is None else _named_files(cases):
         reader.read(path)
         if reader.is_full:

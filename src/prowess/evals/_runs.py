@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from ._place import Ran
     from ._plan import Plan
 
-    class Record(Protocol):
-        """Where runs are kept."""
+    class Runs(Protocol):
+        """Where runs are kept; `Record` does it."""
+
+        shard: tuple[int, int] | None
+        """Which part of the plan is run, from 1, and of how many; `None` for all of it."""
 
         def get(self, pair: int, arm: int) -> Run | None:
             """Return a run that was kept."""
 
-        def add(self, run: Run, place: Place) -> None:
-            """Keep a run, with the files that are in its folder."""
+        def add(self, run: Run, place: Place) -> Run:
+            """Keep a run, with the files that are in its folder, and return what `get` does."""
 
 
 class Run(Frozen):
@@ -63,7 +66,7 @@ def run_pairs(
     arms: Arms,
     plan: Plan,
     *,
-    record: Record | None = None,
+    record: Runs | None = None,
     most: int | None = None,
     seconds: float = inf,
     cost: float = inf,
@@ -75,17 +78,18 @@ def run_pairs(
         agent: what is run.
         arms: the skills that it has.
         plan: of the cases of `arms`.
-        record: keeps the runs; those that it has already are not run.
+        record: keeps the runs, and has its part of the plan; those that it has already are not run.
         most: runs at most, of both arms together.
         seconds: for all runs; what runs then is ended, and its pair does not count.
         cost: US dollars of all runs; what costs more is ended, and its pair does not count.
         progress: is called with the pairs that have run, and those of the plan.
     """
-    pairs = pairs_of(plan)
+    shard, shards = (1, 1) if record is None or record.shard is None else record.shard
+    pairs = pairs_of(plan)[shard - 1 :: shards]
     runs: list[Run] = []
     won = lost = 0
     end = monotonic() + seconds
-    for pair in pairs:
+    for done, pair in enumerate(pairs):
         if most is not None and len(runs) + len(pair.arms) > most:
             break
         both: list[Run] = []
@@ -105,7 +109,7 @@ def run_pairs(
                     grades = () if ran.failure else arms.grade(place, case, ran)
                     run = Run(pair=pair.number, case=pair.case, arm=arm, ran=ran, grades=grades)
                     if record is not None and monotonic() < end and cost >= 0:
-                        record.add(run, place)
+                        run = record.add(run, place)
             if run is not None:
                 both.append(run)
         if monotonic() >= end or len(both) < len(pair.arms) or cost < 0:
@@ -114,8 +118,9 @@ def run_pairs(
         outcome = outcome_of(both)
         won, lost = won + (outcome == 1), lost + (outcome == -1)
         if progress is not None:
-            progress(pair.number + 1, len(pairs))
-        if outcome and is_shown_early(won, lost, open_ended=plan.open_ended):
+            progress(done + 1, len(pairs))
+        # A part of the plan does not say when all of it would end.
+        if outcome and shards == 1 and is_shown_early(won, lost, open_ended=plan.open_ended):
             break
     return tuple(runs)
 

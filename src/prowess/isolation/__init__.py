@@ -10,6 +10,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._env import secret_values as secret_values
     from ._foreground import Foreground as Foreground
     from ._home import EphemeralHome as EphemeralHome, IsolationConfig as IsolationConfig
     from ._settings import NetworkPolicy as NetworkPolicy, SandboxConfig as SandboxConfig

@@ -66,6 +66,12 @@ _KEY_FORM = re.compile(
     r"|(?i:accountkey|api[_-]?key|bearer|basic|passw(?:or)?d|pwd|secret|sig|token)(?:\"?\s*[=:]|\s)\s*[^\s;]"
 ).search
 """Keys of known services, URLs with a user, private keys, and settings that contain a password."""
+_NAMES_SECRET = re.compile(
+    r"(?<!PUBLIC_)KEY|TOKEN(?!IZE)|SECRET|PASS(?!IVE|T)|PASSWD|(?<!^)(?<!OLD)PWD|CREDENTIAL|COOKIE|BEARER|WEBHOOK|PRIVATE"
+).search
+"""Parts of the names of variables whose values are secrets."""
+_MIN_SECRET = 8
+"""Characters of a value that is removed."""
 _PHRASE = re.compile(r"\W*(?:[a-z]{3,8}\W+){11,}[a-z]{3,8}\W*").fullmatch
 """The words that restore a wallet."""
 _LONG_NUMBER = re.compile(r"(?<![0-9.])[0-9]{13,}(?![0-9.])").search
@@ -93,6 +99,20 @@ def is_secret_value(value: str) -> bool:
         return True
     runs = (_RUN_IN_PATH if value.startswith("/") else _RUN)(value)
     return any(_is_random(run[0]) for run in runs)
+
+
+def secret_values(env: Mapping[str, str]) -> frozenset[bytes]:
+    """Return the values of variables that are secrets, to remove them from what is written.
+
+    Fewer than those that a client does not get: a name such as `GITHUB_REF_NAME` has a value that any text may have.
+    """
+    return frozenset(
+        os.fsencode(value)
+        for name, value in env.items()
+        if len(value) >= _MIN_SECRET
+        and (is_secret_value(value) or (_NAMES_SECRET(name.upper()) and name.upper() not in _HARMLESS_NAMES))
+        and not (os.path.isabs(value) and os.path.lexists(value))
+    )
 
 
 def _is_random(run: str) -> bool:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         utc_time as utc_time,
     )
     from .atif import (
+        VERSION as VERSION,
         call_step as call_step,
         message_step as message_step,
         read_trajectory as read_trajectory,

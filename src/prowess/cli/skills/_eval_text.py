@@ -20,9 +20,9 @@ _UNITS = {"score": "{:+z.2f}", "tokens": "{:+z,.0f}", "time": "{:+z,.2f} s", "co
 
 
 def lines(
-    findings: tuple[Finding, ...],
+    findings: tuple[Finding, ...] | None,
     power: Power | None,
-    found: Found,
+    found: Found | None,
     outcome: Outcome | None,
     chosen: Chosen | None,
     cwd: str,
@@ -31,7 +31,7 @@ def lines(
     """Yield what each level found.
 
     Args:
-        findings: of level 0.
+        findings: of level 0; `None` without the skill, as `found`.
         power: of the plan; `None` without cases.
         found: of level 1.
         outcome: of the runs, if there are some.
@@ -39,6 +39,23 @@ def lines(
         cwd: the directory that paths are relative to.
         planned: the cases of the plan.
     """
+    if findings is not None and found is not None:
+        yield from _lines_of_skill(findings, power, found, chosen, cwd)
+        if power is None and chosen is None:
+            return
+        yield from () if outcome is None else [""]
+    if outcome is None:
+        yield Message("not measured: whether agents choose it, and whether the result is better with it")
+        return
+    yield from _chosen_lines(outcome, chosen)
+    yield from _verdict_lines(outcome, planned)
+    if chosen is None:
+        yield Message("not measured: whether agents choose it, which a command does not say")
+
+
+def _lines_of_skill(
+    findings: tuple[Finding, ...], power: Power | None, found: Found, chosen: Chosen | None, cwd: str
+) -> Iterator[str]:
     yield from finding_lines(findings, base=cwd)
     if power is None:
         yield Message("no cases")
@@ -69,14 +86,6 @@ def lines(
         ]
         yield ""
         yield from format_table(rows)
-    if outcome is None:
-        yield Message("not measured: whether agents choose it, and whether the result is better with it")
-        return
-    yield ""
-    yield from _chosen_lines(outcome, chosen)
-    yield from _verdict_lines(outcome, planned)
-    if chosen is None:
-        yield Message("not measured: whether agents choose it, which a command does not say")
 
 
 def _chosen_lines(outcome: Outcome, chosen: Chosen | None) -> Iterator[str]:

@@ -34,23 +34,37 @@ from prowess.evals import (
     make_plan,
     measure_power,
     neighbours_of,
+    old_record,
     rank_skill,
     read_evals,
+    read_record,
     rivals_of,
     run_pairs,
     shipped_crowd,
 )
 from prowess.sandbox import remove_runtime_folder, stop
 
+from ._eval_records import (
+    GRADE,
+    MERGE,
+    check_record_options,
+    compared,
+    graded,
+    merged,
+    open_record,
+    parse_shard,
+    path_of,
+    recorded_options,
+)
 from ._eval_text import lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from prowess.catalog import Catalog, Entry
     from prowess.cli._parser import Arguments, Parser
-    from prowess.evals import Agent, Chosen, Evals, Outcome, Plan, Power
+    from prowess.evals import Agent, Evals, Plan, Recorded, Run
     from prowess.findings import Finding
 
 EPILOG = f"""\
@@ -73,7 +87,13 @@ _MOST_PAIRS = 10_000
 
 def options(parser: Parser) -> None:
     """Add the command's options."""
-    parser.argument("words", "SKILL", "the name or path of a skill; `init SKILL` writes its first cases", nargs="+")
+    parser.argument(
+        "words",
+        "SKILL",
+        "the name or path of a skill; `init SKILL` writes its first cases, `grade DIR` grades recorded runs again, and "
+        "`merge DIR...` joins recorded parts",
+        nargs="*",
+    )
     parser.value("--cases", "FILE", "read this file or folder of cases, instead of those of the skill")
     parser.value("--crowd", "DIR", "rank the skill among those in this folder")
     parser.value("--description", "FILE", "also rank it with the description in this text file, to compare both")
@@ -102,6 +122,11 @@ def options(parser: Parser) -> None:
         type=_parse_seconds,
     )
     parser.value("--max-cost", "X", "stop when the runs have cost X US dollars (with an agent)", type=_parse_seconds)
+    parser.value("--out", "DIR", "record the plan and each run in this new folder (with an agent)")
+    parser.value("--resume", "DIR", "go on with the evaluation that is recorded in this folder")
+    parser.value("--replay", "DIR", "judge the runs that are recorded in this folder; nothing runs")
+    parser.value("--again", "DIR", "run the plan that is recorded in this folder with another agent, and compare")
+    parser.value("--shard", "I/N", "run part I of N of the plan (with --out)", type=parse_shard)
     parser.value(
         "--fail-on",
         "VERDICT",
@@ -113,11 +138,50 @@ def options(parser: Parser) -> None:
 
 
 def run(args: Arguments) -> Result:
-    """Evaluate a skill, or write its first cases.
+    """Evaluate a skill, judge recorded runs of it, or write its first cases.
 
     Raises:
         SkillNotFoundError: no such skill.
-        ConfigError: a path does not exist, or there are too many arguments.
+        ConfigError: a path does not exist, or the arguments contradict each other.
+    """
+    command = args.words[0] if len(args.words) > 1 else ""
+    check_record_options(args, runs_nothing=command in (GRADE, MERGE) or (args.replay is not None and not args.words))
+    if command == MERGE:
+        return _judged(args, *merged(args))
+    if command == GRADE:
+        return _judged(args, *graded(args))
+    if args.resume is not None:
+        folder = path_of(args.resume)
+        with old_record(folder):
+            return _run_with_skill(recorded_options(args, folder, go_on=True))
+    if args.again is not None:
+        before = read_record(path_of(args.again))
+        return _run_with_skill(recorded_options(args, before.folder, go_on=False), before)
+    if args.replay is not None and not args.words:
+        recorded = read_record(path_of(args.replay))
+        return _judged(args, recorded.plan, recorded.evals, recorded.runs)
+    if not args.words:
+        raise ConfigError("missing argument: SKILL", hint="name a skill, or a recorded evaluation with `--replay`")
+    return _run_with_skill(args)
+
+
+def _judged(args: Arguments, plan: Plan, planned: Evals, runs: Sequence[Run], notes: Iterable[Message] = ()) -> Result:
+    """Return what recorded runs show, without the skill."""
+    result = _result(args, plan, planned, None, None, runs, os.getcwd())
+    result.notes = notes
+    return result
+
+
+def _run_with_skill(args: Arguments, before: Recorded | None = None) -> Result:
+    """Evaluate a skill, or write its first cases.
+
+    Args:
+        args: with the name of the skill.
+        before: the same evaluation with another agent.
+
+    Raises:
+        SkillNotFoundError: no such skill.
+        ConfigError: a path does not exist, or the arguments contradict each other.
     """
     is_init = args.words[0] == _INIT and len(args.words) > 1
     names = args.words[is_init:]
@@ -135,10 +199,12 @@ def run(args: Arguments) -> Result:
         raise ConfigError(f"`--cases`: no such file: {neutral(cases)}", hint="check the path")
     evals = read_evals(os.path.dirname(skill.real), cases)
     with ExitStack() as stack:
-        return _evaluate(args, catalog, skill, evals, _other(args, evals, catalog.cwd, stack))
+        return _evaluate(args, catalog, skill, evals, _other(args, evals, catalog.cwd, stack), before)
 
 
-def _evaluate(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals, other: str | None) -> Result:
+def _evaluate(
+    args: Arguments, catalog: Catalog, skill: Entry, evals: Evals, other: str | None, before: Recorded | None
+) -> Result:
     """Evaluate a skill.
 
     Raises:
@@ -147,17 +213,27 @@ def _evaluate(args: Arguments, catalog: Catalog, skill: Entry, evals: Evals, oth
     arms = ("with", "without" if other is None else "with" if args.null else "against")
     planned = evals
     agent = _agent(args)
-    if agent is not None and not agent.says_steps:
+    if before is not None:
+        planned = evals.with_changes(cases=tuple(case for case in evals.cases if case.id in before.plan.cases))
+    elif agent is not None and not agent.says_steps:
         planned = evals.with_changes(cases=tuple(case for case in evals.cases if code_graders(case)))
-    runs = _most_rounds(args, len(planned.cases)) if args.open_ended else args.runs
+    is_new = args.open_ended and args.resume is None and before is None
+    runs = _most_rounds(args, len(planned.cases)) if is_new else args.runs
     neighbours = neighbours_of(evals.folder) if args.all else []
     plan = make_plan(planned, runs, args.seed, arms, other, open_ended=args.open_ended, neighbours=neighbours)
+    if before is not None and plan != before.plan:
+        message = f"the skill or its cases are not those of {neutral(before.folder)} any more"
+        raise ConfigError(message, hint="undo the change, or run both agents with `--out`")
     findings = (*evals.findings, *find_weaknesses(evals))
-    graded = len(plan.cases) - (0 if agent is None else len(plan.only_chosen))
-    power = measure_power(graded, runs, open_ended=args.open_ended) if graded else None
     found = _rank(args, catalog, skill, evals)
-    outcome, chosen = (None, None) if agent is None else _run(args, agent, planned, plan, other, neighbours)
-    return _result(args, plan, findings, power, found, outcome, chosen, catalog.cwd, planned)
+    done = None
+    if agent is not None:
+        done = _run(args, agent, planned, plan, other, neighbours, catalog.cwd)
+    elif args.replay is not None:
+        recorded = read_record(path_of(args.replay))
+        plan, planned, done = recorded.plan, recorded.evals, recorded.runs
+    result = _result(args, plan, planned, findings, found, done, catalog.cwd)
+    return result if before is None or agent is None or done is None else compared(result, before, agent, done)
 
 
 def _agent(args: Arguments) -> Agent | None:
@@ -187,8 +263,8 @@ def _other(args: Arguments, evals: Evals, cwd: str, stack: ExitStack) -> str | N
         ConfigError: there is no skill, or the options contradict each other.
     """
     if args.via is None and args.model is None:
-        for name in ("against", "all", "null", "open_ended", "max_runs", "max_time", "max_cost", "fail_on"):
-            if getattr(args, name) not in (None, False):
+        for name in ("against", "all", "null", "open_ended", "max_runs", "max_time", "max_cost", "out", "fail_on"):
+            if getattr(args, name) not in (None, False) and not (name == "fail_on" and args.replay is not None):
                 option = f"`--{name.replace('_', '-')}`"
                 raise ConfigError(f"{option} needs `--model` or `--via`", hint="say what runs the cases")
     if args.null and args.against is not None:
@@ -238,8 +314,8 @@ def _most_rounds(args: Arguments, cases: int) -> int:
 
 
 def _run(
-    args: Arguments, agent: Agent, evals: Evals, plan: Plan, other: str | None, neighbours: Sequence[str]
-) -> tuple[Outcome, Chosen | None]:
+    args: Arguments, agent: Agent, evals: Evals, plan: Plan, other: str | None, neighbours: Sequence[str], cwd: str
+) -> tuple[Run, ...]:
     """Run an agent on the cases.
 
     Raises:
@@ -255,16 +331,18 @@ def _run(
         raise ConfigError("no case has a grader that needs no judge", hint=hint)
     progress = None if args.json else ProgressLine()
     try:
-        runs = run_pairs(
-            agent,
-            Arms(evals, other, neighbours=neighbours, skills=agent.skills, host=agent.host),
-            plan,
-            most=args.max_runs,
-            seconds=inf if args.max_time is None else args.max_time,
-            cost=inf if args.max_cost is None else args.max_cost,
-            progress=None if progress is None else lambda done, all_: progress.show(f"{done:,} of {all_:,} pairs"),
-        )
-        return judge_runs(plan, runs), judge_choices(evals.cases, runs)
+        arms = Arms(evals, other, neighbours=neighbours, skills=agent.skills, host=agent.host)
+        with open_record(args, agent, arms, plan, cwd) as record:
+            return run_pairs(
+                agent,
+                arms,
+                plan,
+                record=record,
+                most=args.max_runs,
+                seconds=inf if args.max_time is None else args.max_time,
+                cost=inf if args.max_cost is None else args.max_cost,
+                progress=None if progress is None else lambda done, all_: progress.show(f"{done:,} of {all_:,} pairs"),
+            )
     finally:
         # `__main__` ends the process with `os._exit`, which skips exit handlers.
         stop()
@@ -341,19 +419,24 @@ def _parse_seconds(text: str) -> float:
 def _result(
     args: Arguments,
     plan: Plan,
-    findings: tuple[Finding, ...],
-    power: Power | None,
-    found: Found,
-    outcome: Outcome | None,
-    chosen: Chosen | None,
-    cwd: str,
     planned: Evals,
+    findings: tuple[Finding, ...] | None,
+    found: Found | None,
+    runs: Sequence[Run] | None,
+    cwd: str,
 ) -> Result:
-    """Return the levels: those that need runs are `null`."""
+    """Return the levels: those that need runs, or the skill, are `null`."""
+    outcome = None if runs is None else judge_runs(plan, runs)
+    chosen = None if runs is None else judge_choices(planned.cases, runs)
+    graded = len(plan.cases) - (0 if runs is None else len(plan.only_chosen))
+    power = measure_power(graded, plan.runs, open_ended=plan.open_ended) if graded else None
     data = {
         "plan": plan.as_dict(),
-        "sound": {"findings": as_dicts(findings), "power": None if power is None else power.as_dict()},
-        "found": found.as_dict(),
+        "sound": {
+            "findings": None if findings is None else as_dicts(findings),
+            "power": None if power is None else power.as_dict(),
+        },
+        "found": found and found.as_dict(),
         "chosen": chosen and chosen.as_dict(),
         "helps": outcome and outcome.as_dict(),
         "exposure": outcome and outcome.exposure(),
@@ -361,8 +444,8 @@ def _result(
     }
     verdict = outcome.pairs.verdict if outcome else "not-enough-runs"
     fails = verdict == "harms" or (verdict != "helps" and args.fail_on == "not-shown")
-    shown = lines(findings, power, found, outcome, chosen, cwd, planned)
-    return Result(data, shown, FAILED if args.fail_on and fails else OK)
+    text = lines(findings, power, found, outcome, chosen, cwd, planned)
+    return Result(data, text, FAILED if args.fail_on and fails else OK)
 
 
 def _write_first(skill: Entry, catalog: Catalog) -> Result:
