@@ -49,7 +49,8 @@ if TYPE_CHECKING:
                 seconds: after which it must have ended, with all its processes.
                 cost: US dollars; a run that costs more must end then.
             """
-
+else:
+    Agent = object  # the package exports it
 
 TRAJECTORY = "PROWESS_RUN_TRAJECTORY"
 """The variable with the path of the file in which a program may write what it did, in ATIF."""
