@@ -255,7 +255,7 @@ def _case_of(value: dict[str, Any]) -> EvalCase:
 
 
 def _typed(value: Any, kind: type) -> Any:
-    """Return a value of a type; of `int`, a `bool` is none.
+    """Return a value of a type; a `bool` is no `int`.
 
     Raises:
         TypeError: it has another type.

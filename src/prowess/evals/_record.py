@@ -4,7 +4,7 @@
     cases/3/PATH         the files of a case, as its runs found them
     runs/00012-with/     one run; it is written beside and renamed, so it is whole or it is missing
         trajectory.json  what the agent was asked and did (ATIF 1.7)
-        run.json         what else is known, the grades, and the SHA-256 of the other files
+        run.json         what is known of it, the grades, and the SHA-256 of the other files
         files/PATH       what it wrote or changed
         time.json        the seconds that it took
     local.json           where skill and cases are on this machine, and the options with which it goes on
@@ -398,7 +398,7 @@ def _replace(folder: str, name: str, data: bytes) -> None:
 
 
 _is_remnant = re.compile(r"\.[a-z.]+\.[0-9a-f]{16}\.tmp").fullmatch
-"""The name of a file that a killed process left in the place of another."""
+"""The name of a file that a killed process has not renamed yet."""
 
 
 def write_synced(path: str, data: bytes) -> None:
