@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import select
 import shutil
-from typing import IO, TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import IO, TYPE_CHECKING, Any, ClassVar, cast
 
+import anyio
 import pytest
 
+from prowess.mcp import _stdio
 from support.growth import END
 from support.mcp_clients import INITIALIZE, MODERN, serve
 from support.processes import times_scheduled, wait_until
@@ -202,6 +206,41 @@ def test_an_interrupt_ends_the_server_while_it_waits(project: Path) -> None:
         served.process.send_signal(2)
         assert served.process.wait(60) in (130, -2)
         assert "Traceback" not in served.complaints()
+
+
+def test_an_interrupt_while_a_message_arrives_is_not_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK then passes the message to a session that has ended, and raises."""
+    begun = asyncio.Event()
+
+    class Server:
+        middleware: ClassVar[list[object]] = []
+
+        def create_initialization_options(self) -> None:
+            pass
+
+        async def run(self, incoming: Any, outgoing: Any, _: object) -> None:
+            async with incoming, outgoing:
+                begun.set()
+                try:
+                    await asyncio.Event().wait()
+                finally:
+                    raise ExceptionGroup("of the SDK", [anyio.BrokenResourceError()])
+
+    async def interrupted() -> None:
+        task = asyncio.create_task(_stdio.serve_stdio(cast("Any", Server())))
+        await begun.wait()
+        task.cancel()  # as `asyncio.run` does after a signal
+        await task
+
+    source, client = os.pipe()
+    monkeypatch.setattr(_stdio, "_own_streams", lambda: nullcontext((source, client)))
+    try:
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(interrupted())
+    finally:
+        os.close(client)
+        os.close(source)
+    assert Server.middleware == []
 
 
 def test_other_output_is_not_in_the_protocol(project: Path, tmp_path: Path) -> None:

@@ -89,8 +89,12 @@ class _Transport:
                 await self._server.run(incoming, self._outgoing, options)
                 # A client that does not read its last answers is not waited for.
                 tasks.cancel_scope.deadline = anyio.current_time() + _END_SECONDS
+        except* anyio.BrokenResourceError:
+            pass  # of the SDK (2.3): a message arrives when its session has ended, as after an interrupt
         finally:
             self._server.middleware.remove(self._count)
+        if (task := asyncio.current_task()) is not None and task.cancelling():
+            raise asyncio.CancelledError
 
     async def _count(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Count the requests that have no answer yet, except streams, which end when the client leaves."""
