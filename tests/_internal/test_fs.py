@@ -22,7 +22,7 @@ from prowess._internal.fs import (
     replacement_file,
     write_all,
 )
-from support.files import write_file
+from support.files import opened_below, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,12 +121,11 @@ def test_a_file_inside_a_folder_is_opened_without_following_links(
 
 def test_no_descriptor_stays_open_after_a_failure(tmp_path: Path) -> None:
     (tmp_path / "a/b").mkdir(parents=True)
-    before = os.listdir("/dev/fd")
     with pytest.raises(FileNotFoundError):
         open_inside(str(tmp_path), ["a", "b", "c"])
     with pytest.raises(KeyError), open_fd(str(tmp_path), FOLDER_FLAGS):
         raise KeyError
-    assert os.listdir("/dev/fd") == before
+    assert opened_below(tmp_path) == []
 
 
 def test_a_missing_folder_is_made_once(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from prowess.errors import SkillMountError
 from prowess.mount import SkillMount, mount
 from prowess.mount._copy import MAX_MOUNTED_FILES, copy_tree, measure_file, measure_folder
 from prowess.skill import portable_digest
-from support.files import write_file
+from support.files import opened_below, write_file
 from support.mounting import HOST, SMALLER_HINT, refused
 from support.skills import skill
 
@@ -343,17 +343,15 @@ def test_an_existing_target_is_not_written_to(work: Path) -> None:
 
 def test_no_descriptor_is_left_open(work: Path) -> None:
     """After a copy, and after one that failed half-way."""
-
-    def count() -> int:
-        return len(os.listdir("/dev/fd"))
-
-    tree, before = measure_folder(str(work / "pdf")), count()
+    tree = measure_folder(str(work / "pdf"))
     mount([SkillMount(work / "pdf")], work / "home", host=HOST)
-    assert count() == before
+    assert opened_below(work) == []
     full = OSError(errno.ENOSPC, "No space left on device")
-    with patch.object(os, "write", side_effect=full), pytest.raises(SkillMountError), opened(work / "into") as into:
-        copy_tree(tree, into, "pdf")
-    assert count() == before
+    with opened(work / "into") as into:
+        assert opened_below(work) == [str(work / "into")]
+        with patch.object(os, "write", side_effect=full), pytest.raises(SkillMountError):
+            copy_tree(tree, into, "pdf")
+    assert opened_below(work) == []
 
 
 # ── cost ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
