@@ -99,7 +99,8 @@ adapters:  ## test the adapters, each with its real framework
 # OPTIONS, TESTS. A folder for the files of these tests alone, in memory if there is room, is removed at the end. The tests that
 # start a make must not share the jobs of this one.
 pytest-apart = unset MAKEFLAGS MAKELEVEL; folder=$$($(<D)/bin/python tests/support/temporary.py) && trap 'rm -rf "$$folder"' EXIT && \
-	    trap 'exit 1' HUP INT TERM && $(<D)/bin/python -m pytest -q $(1) --basetemp "$$folder/t" $(2)
+	    trap 'exit 1' HUP INT TERM && mkdir "$$folder/tmp" && \
+	    TMPDIR="$$folder/tmp" $(<D)/bin/python -m pytest -q $(1) --basetemp "$$folder/t" $(2)
 
 OTHER_ADAPTERS = $(foreach name,$(subst -,_,$(APART)),--ignore-glob '*/test_$(name)*.py')
 

@@ -125,7 +125,7 @@ def run_as_installed(code: str, installed: list[str], folder: Path, url: str) ->
     file = folder / "program.py"
     file.write_text(code, encoding="utf-8")
     env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(TOP / "src"), "PYTHONSAFEPATH": "1"}
-    env |= model_variables(url)
+    env |= {"SSL_CERT_FILE": os.environ["SSL_CERT_FILE"], **model_variables(url)}
     command = [sys.executable, str(RUNNER), str(file), *installed]
     return subprocess.run(
         command, cwd=folder / "project", env=env, capture_output=True, text=True, timeout=END, check=False

@@ -41,6 +41,7 @@ class RoleFolder:
             "TERM": "xterm",
             "PROWESS_CONFIG_DIR": str(top / "config"),
             "PROWESS_NO_CACHE": "1",
+            "SSL_CERT_FILE": os.environ["SSL_CERT_FILE"],
         }
 
     def write_role(self, more: str = "") -> None:
