@@ -32,6 +32,7 @@ class Scripted:
 
     name, version = "scripted", "1"
     skills, host = ".agents/skills", "prowess"
+    arguments: tuple[str, ...] = ()
     says_steps = says_cost = False
 
     def __init__(self, seed: int) -> None:

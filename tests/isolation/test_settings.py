@@ -24,7 +24,9 @@ def user(tmp_path: Path) -> str:
 
 
 def written(host: str, network: Any, sandbox: Any, user: str, *, key: bool = False) -> Any:
-    files = settings_files(load_host(host), network, sandbox, key=key, user_home=user, workdir=WORKDIR)
+    files = settings_files(
+        load_host(host), network, sandbox, key=key, user_home=user, workdir=WORKDIR, secrets=["ANTHROPIC_API_KEY"]
+    )
     return {name: (json if name.endswith(".json") else tomllib).loads(text) for name, text in files.items()}
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ._arms import Arms as Arms, neighbours_of as neighbours_of
     from ._cases import EvalCase as EvalCase, Evals as Evals, Fixture as Fixture, Grader as Grader
     from ._chosen import Chosen as Chosen, judge_choices as judge_choices
+    from ._clients import CLIENTS as CLIENTS, Client as Client
     from ._first_file import first_evals as first_evals
     from ._found import (
         Found as Found,

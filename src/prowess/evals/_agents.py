@@ -10,6 +10,7 @@ from math import inf
 from pathlib import Path
 
 from prowess._internal.files import MAX_SKILL_FILES
+from prowess._internal.text import neutral
 from prowess.sandbox import Limits, run
 
 from ._place import SKILLS, Ran
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
         """Where it looks for skills, relative to its folder."""
         host: str
         """By whose rules it finds them."""
+        arguments: tuple[str, ...]
+        """With which it is started, as far as they change what it finds."""
 
         says_steps: bool
         """Whether it says what it did, so that cases run that show only whether the skill is chosen."""
@@ -54,6 +57,8 @@ else:
 
 TRAJECTORY = "PROWESS_RUN_TRAJECTORY"
 """The variable with the path of the file in which a program may write what it did, in ATIF."""
+MOST_REASON = 500
+"""Characters of a failure."""
 RUN_SECONDS = 600.0
 MOST_RUN_BYTES = 1024 * 1024 * 1024
 MOST_RUN_FILES = MAX_SKILL_FILES - 1
@@ -69,6 +74,7 @@ class Command:
 
     version = ""
     skills, host = SKILLS, "prowess"
+    arguments: tuple[str, ...] = ()
     says_cost = True
 
     def __init__(self, command: str) -> None:
@@ -98,9 +104,19 @@ def run_program(argv: list[str], place: Place, prompt: str, seconds: float, env:
         sandbox="none",
         trusted=True,
         scratch=Path(place.home),
-        env={"PATH": os.environ.get("PATH", os.defpath), **env},
+        # git must not find a repository that this folder is in by chance.
+        env={
+            "PATH": os.environ.get("PATH", os.defpath),
+            "GIT_CEILING_DIRECTORIES": os.path.dirname(place.work),
+            **env,
+        },
         writable=[*map(Path, place.folders)],
-        limits=Limits(timeout=min(seconds, RUN_SECONDS), folder_size=MOST_RUN_BYTES, folder_files=MOST_RUN_FILES),
+        limits=Limits(
+            timeout=min(seconds, RUN_SECONDS),
+            memory=None,
+            folder_size=MOST_RUN_BYTES,
+            folder_files=MOST_RUN_FILES,
+        ),
     )
     failure = ""
     if result.out_of_space:
@@ -108,7 +124,7 @@ def run_program(argv: list[str], place: Place, prompt: str, seconds: float, env:
     elif result.timed_out or result.exit_code:
         lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
         ended = "it took too long" if result.timed_out else f"it ended with {result.exit_code}"
-        failure = lines[-1] if lines else ended
+        failure = neutral(lines[-1])[:MOST_REASON] if lines else ended
     return Ran(
         failure=failure,
         answer=result.stdout,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 
-from prowess._internal.files import UnreadableError, read_file, real_path, skill_files
+from prowess._internal.files import UnreadableError, is_inside, read_file, real_path, skill_files
 from prowess._internal.text import PATH_LIMIT, describe_os_error, normalize_name, quoted
 from prowess.catalog import discover
 from prowess.checks import find_skill_files
 from prowess.errors import ConfigError
+from prowess.hosts import load_host
 from prowess.sandbox import find_backend
 from prowess.skill import is_portable_name
+from prowess.visibility import KIND_WORDS, Kind, kind_of
 
 from ._grade import grade, run_check
 from ._place import SKILLS, Place
@@ -19,6 +21,9 @@ from ._place import SKILLS, Place
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from prowess.catalog import Entry
+    from prowess.hosts import Host
 
     from ._cases import EvalCase, Evals
     from ._place import Ran
@@ -42,6 +47,7 @@ class Arms:
         neighbours: folders of other skills, which both arms have.
         skills: where the agent looks for skills, relative to its folder.
         host: by whose rules it is predicted what each arm sees.
+        arguments: with which the agent is started, as far as they change what it sees.
 
     Raises:
         ConfigError: a file cannot be read, the files are too large, a case brings a skill, or the arms do not differ.
@@ -55,7 +61,8 @@ class Arms:
         *,
         neighbours: Sequence[str] = (),
         skills: str = SKILLS,
-        host: str = "prowess",
+        host: str | Host = "prowess",
+        arguments: tuple[str, ...] = (),
     ) -> None:
         self.evals, self.is_null = evals, other == evals.folder
         name = evals.name if is_portable_name(evals.name) else os.path.basename(evals.folder)
@@ -65,7 +72,8 @@ class Arms:
         """Where a run has skills, relative to its folder: what is in it is no output."""
         self.is_alone = other is None
         """Whether only the first arm has the skill."""
-        self._host = host
+        self._host, self._arguments = load_host(host) if isinstance(host, str) else host, arguments
+        self._title = "an agent" if host == "prowess" else self._host.title
         self._bytes = 0
         tops = [real_path(top) for top in (evals.folder, other) if top is not None]
         self._case_files = {os.path.relpath(real_path(file), top) for file in evals.files for top in tops}
@@ -130,20 +138,26 @@ class Arms:
             for arm in (1, 0):
                 with Place() as place:
                     self.fill(place, case, arm)
-                    catalog = discover(place.work, host=self._host, home=place.home, cache=False)
-                    own = normalize_name(self.evals.name)
-                    seen = [entry for entry in catalog.skills if normalize_name(entry.name) == own]
-                    active = [entry.real for entry in seen if entry.state == "active"]
-                    own_folder = os.path.join(real_path(place.work), *self.skill_folder.split("/"), "")
+                    seen = self._seen(place)
+                    own = [entry for entry in seen if is_inside(entry.real, real_path(place.skill))]
                     if self._skills[arm] is None:
                         if seen:
                             message = f"without the skill, {quoted(self.evals.name)} is found in {quoted(seen[0].root)}"
                             hint = f"remove it there, or from the files of case {quoted(case.id)}"
                             raise ConfigError(message, hint=hint)
-                    elif not any(real.startswith(own_folder) for real in active):
-                        reason = f": {seen[0].state}, {seen[0].reason}" if seen else ""
-                        message = f"an agent would not load {quoted(self.evals.name)}{reason}"
+                    elif not any(kind_of(entry) is Kind.SEEN for entry in own):
+                        entry = next(iter((*own, *seen)), None)
+                        reason = f": {KIND_WORDS[kind_of(entry)]}, {entry.reason}" if entry is not None else ""
+                        message = f"{self._title} would not load {quoted(self.evals.name)}{reason}"
                         raise ConfigError(message, hint="`prowess check` says why")
+
+    def _seen(self, place: Place) -> list[Entry]:
+        """Return the skills with the name of this one that the agent finds, whatever it does with them."""
+        catalog = discover(
+            place.work, host=self._host, home=place.home, env={}, client_args=self._arguments, cache=False
+        )
+        own = normalize_name(self.evals.name)
+        return [entry for entry in catalog.skills if own in (normalize_name(entry.name), normalize_name(entry.folder))]
 
     def files_of(self, case: EvalCase) -> Mapping[str, bytes]:
         """Return the files of a case, by their paths in the folder of a run."""
@@ -160,7 +174,8 @@ class Arms:
         Raises:
             ConfigError: they do not fit into one folder.
         """
-        place.name, place.skill = self.evals.name, os.path.join(place.work, *self.skill_folder.split("/"))
+        place.name = self.evals.name
+        place.skill = os.path.normpath(os.path.join(place.work, *self.skill_folder.split("/")))
         try:
             _write(place.work, self._fixtures[id(case)])
             _write(place.skill, self._skills[arm] or {})

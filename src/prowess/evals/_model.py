@@ -60,6 +60,7 @@ class Model:
 
     version = ""
     skills, host = SKILLS, "prowess"
+    arguments: tuple[str, ...] = ()
     says_steps = True
 
     def __init__(self, name: str) -> None:

@@ -22,6 +22,8 @@ class Place:
 
     work: str
     home: str
+    folders: tuple[str, ...]
+    """All in which the agent may write: also one for temporary files, and that of `trajectory`."""
     trajectory: str
     """The path at which an agent may write what it did, in ATIF: outside of its folder and its home."""
     name: str = ""
@@ -30,18 +32,14 @@ class Place:
 
     def __enter__(self) -> Self:
         self._folder = TemporaryDirectory(PREFIX, temporary_directory_root(contained=False))
-        self.work, self.home, self._steps = (
-            os.path.join(self._folder.path, name) for name in ("work", "home", "steps")
-        )
-        for path in self.folders:
+        names = ("work", "home", "tmp", "steps")
+        self.folders = tuple(os.path.join(self._folder.path, name) for name in names)
+        self.work, self.home, _, steps = self.folders
+        # Agents look for skills and instructions above their folder as far as its repository goes: only to here.
+        for path in (*self.folders, os.path.join(self._folder.path, ".git")):
             os.mkdir(path, 0o700)
-        self.trajectory = os.path.join(self._steps, "trajectory.json")
+        self.trajectory = os.path.join(steps, "trajectory.json")
         return self
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The folders in which the agent may write."""
-        return self.work, self.home, self._steps
 
     def __exit__(self, *_: object) -> None:
         self._folder.close()

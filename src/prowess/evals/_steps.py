@@ -54,12 +54,11 @@ def with_steps(ran: Ran, sessions: Iterable[RecordedSession], steps: Steps, plac
 
 
 def _without_prompt(steps: Steps) -> Iterator[Mapping[str, Any]]:
-    """Yield the steps except the first message of the user, unless a skill came with it."""
+    """Yield the steps except messages of the user before the first answer, unless a skill came with one."""
     waiting = True
     for step in steps:
-        if waiting and step.get("source") == "user" and not step.get("extra"):
-            waiting = False
-        else:
+        waiting = waiting and step.get("source") != "agent"
+        if not waiting or step.get("source") != "user" or step.get("extra"):
             yield step
 
 

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._env import secret_values as secret_values
     from ._foreground import Foreground as Foreground
-    from ._home import EphemeralHome as EphemeralHome, IsolationConfig as IsolationConfig
+    from ._home import EphemeralHome as EphemeralHome, IsolationConfig as IsolationConfig, write_home as write_home
     from ._settings import NetworkPolicy as NetworkPolicy, SandboxConfig as SandboxConfig
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports()

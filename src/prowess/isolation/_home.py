@@ -26,12 +26,13 @@ from ._settings import NetworkPolicy, SandboxConfig, policy_problems, settings_f
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
     from subprocess import Popen
     from types import TracebackType
     from typing import Any, Self
 
+    from prowess.hosts import Host
 
 HOME_PREFIX = "prowess-home-"
 """How the names of the temporary folders begin."""
@@ -131,23 +132,8 @@ class EphemeralHome:
 
         base = Path(self._tempdir.path)
         self.path, self.workdir = base / "home", base / "work"
-        for folder in (self.path, base / "tmp", self.workdir):
-            folder.mkdir(0o700)
-        files = settings_files(
-            self.host,
-            config.network_policy,
-            config.sandbox,
-            key=config.api_key is not None or self.host.isolated.key_variable in (config.env or {}),
-            user_home=user_home,
-            workdir=str(self.workdir),
-        )
-        for name, text in files.items():
-            file = self.path / name
-            file.parent.mkdir(0o700, parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-        self.env = build_environment(
-            self.host, config.env, config.api_key, include_host_env=config.include_host_env, base=str(base)
-        )
+        self.workdir.mkdir(0o700)
+        self.env = write_home(self.host, config, base, user_home=user_home, workdir=str(self.workdir))
 
     @property
     def skills_dir(self) -> Path:
@@ -237,6 +223,44 @@ class EphemeralHome:
             self.close()
         finally:
             self._signals.__exit__(None, None, None)
+
+
+def write_home(
+    host: Host,
+    config: IsolationConfig,
+    base: Path,
+    *,
+    user_home: str,
+    workdir: str,
+    secrets: Iterable[str] = (),
+) -> Mapping[str, str]:
+    """Create the home of a client, with its settings and without skills, and return the client's environment.
+
+    Args:
+        host: the client.
+        config: without problems.
+        base: the folder that gets its `HOME`, `home`, and its `TMPDIR`, `tmp`.
+        user_home: the caller's own home, whose secrets commands may not read.
+        workdir: the folder in which it works.
+        secrets: variables that its commands may not read, beside that of its key.
+    """
+    home, env = base / "home", config.env or {}
+    for folder in (home, base / "tmp"):
+        folder.mkdir(0o700, exist_ok=True)
+    files = settings_files(
+        host,
+        config.network_policy,
+        config.sandbox,
+        key=config.api_key is not None or host.isolated.key_variable in env,
+        user_home=user_home,
+        workdir=workdir,
+        secrets=dict.fromkeys((host.isolated.key_variable, *secrets)),
+    )
+    for name, text in files.items():
+        file = home / name
+        file.parent.mkdir(0o700, parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return build_environment(host, env, config.api_key, include_host_env=config.include_host_env, base=str(base))
 
 
 def _checked_config(config: object) -> IsolationConfig:

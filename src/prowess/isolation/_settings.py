@@ -199,6 +199,7 @@ def settings_files(
     key: bool,
     user_home: str,
     workdir: str,
+    secrets: Iterable[str] = (),
 ) -> Files:
     """Return the settings files of a home: path relative to it, and content. They contain no secret.
 
@@ -208,12 +209,13 @@ def settings_files(
         sandbox: what its commands may do, without problems; `None` is the strictest.
         key: whether the client gets a key to its model.
         user_home: the caller's own home, whose secrets commands may not read.
-        workdir: the empty folder beside the home.
+        workdir: the folder in which the client works.
+        secrets: the variables of the client that its commands may not read.
     """
     settings_format = host.isolated.settings
     network, sandbox = _effective_policies(network, sandbox)
     if settings_format == "claude":
-        return {} if sandbox is None else _claude_settings(host, network, sandbox, user_home)
+        return {} if sandbox is None else _claude_settings(network, sandbox, user_home, secrets)
     if settings_format == "codex":
         return _codex_settings(network, sandbox, user_home)
     return _gemini_settings(workdir, key=key) if settings_format == "gemini" else {}
@@ -229,7 +231,9 @@ def _absolute_paths(paths: Iterable[str]) -> list[str]:
     return [os.path.abspath(os.path.expanduser(path)) for path in paths]
 
 
-def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, user_home: str) -> Files:
+def _claude_settings(
+    network: NetworkPolicy | None, sandbox: SandboxConfig, user_home: str, secrets: Iterable[str]
+) -> Files:
     """Return `settings.json` of Claude Code. The keys are those of its schema: it ignores unknown ones."""
     table: dict[str, object] = {
         "enabled": True,
@@ -243,7 +247,7 @@ def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: Sandbox
             "denyRead": _existing_secret_paths(user_home),
             "allowRead": _absolute_paths(sandbox.readable_paths),
         },
-        "credentials": {"envVars": [{"name": host.isolated.key_variable, "mode": "deny"}]},
+        "credentials": {"envVars": [{"name": name, "mode": "deny"} for name in secrets]},
     }
     # Hooks in the front matter of a skill would run outside the sandbox.
     settings: dict[str, object] = {"sandbox": table, "disableAllHooks": True}

@@ -80,6 +80,7 @@ def read_sessions(
     since: str = "",
     imports: Iterable[str] = (),
     max_bytes: int | None = None,
+    cache: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Recording:
     """Return what agents have recorded.
@@ -90,6 +91,7 @@ def read_sessions(
         since: sessions that ended before this time may be left out; ISO 8601, UTC.
         imports: paths of trajectories, and of folders with some.
         max_bytes: of new files of an agent; if they have more, none of them is read.
+        cache: whether what was read is kept; not for a home that is removed.
         progress: is called with the number of files read so far, and of all files to read.
     """
     sessions: list[RecordedSession] = []
@@ -97,7 +99,7 @@ def read_sessions(
     unread = 0
     for agent in agents:
         table = KeptTable(("sessions", agent, question.home))
-        kept, rows = table.load(), dict[str, tuple[bytes, ...]]()
+        kept, rows = table.load() if cache else {}, dict[str, tuple[bytes, ...]]()
         waiting, size = [], 0
         for path, status in session_files(agent, question, unreadable):
             if since and utc_time((status.st_mtime + _SLACK) * 1000) < since:
@@ -122,7 +124,7 @@ def read_sessions(
             found, problem = marshal.loads(data)  # noqa: S302 - the user's own file, and this Python has written it
             sessions += map(RecordedSession.from_row, found)
             unreadable += [Unreadable(path=path, reason=problem)] if problem else []
-        if is_new:
+        if is_new and cache:
             table.store(rows)
     for path in _trajectories(imports):
         try:

@@ -21,8 +21,10 @@ from prowess.cli._output import Message, ProgressLine, Result, as_dicts, print_m
 from prowess.cli._references import find_skill, reference_to
 from prowess.errors import ConfigError, InstallError, ProwessError
 from prowess.evals import (
+    CLIENTS,
     DEFAULT_RUNS,
     Arms,
+    Client,
     Command,
     Found,
     Model,
@@ -245,7 +247,7 @@ def _agent(args: Arguments) -> Agent | None:
     if args.model is not None and args.via is not None:
         raise ConfigError("`--model` and `--via` exclude each other", hint="run one after the other")
     if args.model is None:
-        return None if args.via is None else Command(args.via)
+        return None if args.via is None else Client(args.via) if args.via in CLIENTS else Command(args.via)
     with OptionalExtra():
         return Model(args.model)
 
@@ -331,7 +333,9 @@ def _run(
         raise ConfigError("no case has a grader that needs no judge", hint=hint)
     progress = None if args.json else ProgressLine()
     try:
-        arms = Arms(evals, other, neighbours=neighbours, skills=agent.skills, host=agent.host)
+        arms = Arms(
+            evals, other, neighbours=neighbours, skills=agent.skills, host=agent.host, arguments=agent.arguments
+        )
         with open_record(args, agent, arms, plan, cwd) as record:
             return run_pairs(
                 agent,
