@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from prowess.evals._grade import grade
 from prowess.evals._place import Place
 from prowess.evals._steps import with_trajectory
 from prowess.trajectory import call_step, message_step
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def trajectory(*steps: dict[str, Any], **more: Any) -> str:
@@ -63,6 +61,16 @@ def test_a_trajectory_says_what_was_offered_and_used(
     assert (ran.failure, ran.offered, ran.used, ran.tokens, ran.cost) == ("", offered, used, 12, None)
     assert ran.steps is not None
     assert [step["source"] for step in ran.steps] == [step["source"] for step in steps]
+
+
+def test_an_arm_that_sees_the_skill_after_all_is_a_failed_run() -> None:
+    """Whatever was predicted: the arms did not differ."""
+    for steps in ([CATALOG], [OTHERS, USE]):
+        with Place() as place:
+            place.name, place.skill, place.has_skill = "greet", f"{place.work}/{SKILL}", False
+            Path(place.trajectory).write_text(trajectory(*steps))
+            failure = with_trajectory(Ran(), place).failure
+        assert failure == "the model had `greet`, which this arm does not have"
 
 
 def test_a_copy_of_the_skill_somewhere_else_is_another_skill() -> None:

@@ -1,8 +1,8 @@
 """Real Claude Code and Codex as agents of an eval, against a model on the loopback address (`make clients`).
 
 What they were offered and what they used is recorded right, also where a skill-creator reports that no run used the
-skill: it looks at the first call of a tool alone (anthropics/skills#1427), a copy in the user's home wins (#1559), and
-runs at once share a folder (#1721).
+skill: runs at once share a folder (anthropics/skills#1427), the user has a copy that the model prefers (#1559), and the
+first call is another one, after which it no longer looks (#1721).
 """
 
 from __future__ import annotations

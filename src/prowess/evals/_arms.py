@@ -174,7 +174,7 @@ class Arms:
         Raises:
             ConfigError: they do not fit into one folder.
         """
-        place.name = self.evals.name
+        place.name, place.has_skill = self.evals.name, self._skills[arm] is not None
         place.skill = os.path.normpath(os.path.join(place.work, *self.skill_folder.split("/")))
         try:
             _write(place.work, self._fixtures[id(case)])

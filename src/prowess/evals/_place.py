@@ -28,7 +28,9 @@ class Place:
     """The path at which an agent may write what it did, in ATIF: outside of its folder and its home."""
     name: str = ""
     skill: str = ""
-    """The name and the folder, absolute, of the skill that is evaluated, whether the arm has it or not."""
+    """The name and the folder, absolute, of the skill that is evaluated."""
+    has_skill: bool = True
+    """Whether the arm has it."""
 
     def __enter__(self) -> Self:
         self._folder = TemporaryDirectory(PREFIX, temporary_directory_root(contained=False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import SKILL_FILE, is_inside, real_path
-from prowess._internal.text import neutral, normalize_name
+from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.trajectory import UnreadableSessionError, read_trajectory
 
 TYPE_CHECKING = False
@@ -43,12 +43,18 @@ def with_steps(ran: Ran, sessions: Iterable[RecordedSession], steps: Steps, plac
     """
     sessions, steps = list(sessions), tuple(_without_prompt(steps))
     catalogs = [session.catalog for session in sessions if session.catalog is not None]
+    offered = any(_is_own(offer.name, offer.path, place) for catalog in catalogs for offer in catalog)
     used = any(_is_own(use.name, use.path, place) for session in sessions for use in session.activations)
+    used = used or any(_reads_skill(step, place) for step in steps)
     tokens = [sum(each.tokens[kind] for kind in ("input", "output")) for each in sessions if each.tokens is not None]
+    failure = ran.failure
+    if (offered or used) and not place.has_skill:  # the arms did not differ
+        failure = failure or f"the model had {quoted(place.name)}, which this arm does not have"
     return ran.with_changes(
+        failure=failure,
         steps=steps,
-        offered=any(_is_own(o.name, o.path, place) for o in (o for c in catalogs for o in c)) if catalogs else None,
-        used=used or any(_reads_skill(step, place) for step in steps),
+        offered=offered if catalogs else None,
+        used=used,
         tokens=sum(tokens) if tokens else None,
     )
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from prowess.filesystem import Question
 
 _MAX_STEPS = 10_000
+_MAX_TEXTS = 32 * 1024 * 1024
+"""Characters of all texts of one session."""
 _MAX_TEXT = 65_536
 """Characters of a text, or of the arguments of a call."""
 
@@ -55,12 +57,18 @@ class _Reader:
         self._calls: dict[str, dict[str, Any]] = {}
         self._is_open = False
         """Whether the last step is an answer without a result so far."""
+        self._left = _MAX_TEXTS
+
+    def _cut(self, text: str) -> str:
+        text = text[: min(_MAX_TEXT, self._left)]
+        self._left -= len(text)
+        return text
 
     def say(self, source: str, text: str, time: str) -> None:
         """Add a message of the user or the system."""
         self._is_open = False
         if text:
-            self.steps.append(message_step(source, text[:_MAX_TEXT], time))
+            self.steps.append(message_step(source, self._cut(text), time))
 
     def answer(self, key: str, time: str) -> dict[str, Any]:
         """Return the step of an answer; without a key, parts that follow each other are one answer."""
@@ -75,12 +83,14 @@ class _Reader:
 
     def add_text(self, step: dict[str, Any], text: str) -> None:
         """Add a part of the text of an answer."""
-        step["message"] = "\n".join(part for part in (step["message"], text) if part)[:_MAX_TEXT]
+        step["message"] = "\n".join(part for part in (step["message"], self._cut(text)) if part)
 
     def call(self, step: dict[str, Any], key: str, tool: str, arguments: Any) -> None:
         """Add a call to an answer."""
-        if len(json.dumps(arguments)) > _MAX_TEXT:
-            arguments = {}
+        size = len(json.dumps(arguments))
+        if size > min(_MAX_TEXT, self._left):
+            arguments, size = {}, 0
+        self._left -= size
         call = {"tool_call_id": key, "function_name": tool[:_MAX_TEXT], "arguments": arguments}
         step.setdefault("tool_calls", []).append(call)
         self._calls[key] = step
@@ -90,7 +100,7 @@ class _Reader:
         self._is_open = False
         if (step := self._calls.pop(key, None)) is not None:
             extra = {"extra": {"is_error": True}} if failed else {}
-            result = {"source_call_id": key, "content": content[:_MAX_TEXT], **extra}
+            result = {"source_call_id": key, "content": self._cut(content), **extra}
             step.setdefault("observation", {"results": []})["results"].append(result)
 
 
